@@ -1,0 +1,86 @@
+// status: how a call ended. The seventeen codes of gRPC and a text for people.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace coracle {
+
+// grpc/grpc doc/statuscodes.md; the numbers travel in grpc-status.
+enum class status_code : std::uint8_t {
+  ok = 0,
+  cancelled = 1,
+  unknown = 2,
+  invalid_argument = 3,
+  deadline_exceeded = 4,
+  not_found = 5,
+  already_exists = 6,
+  permission_denied = 7,
+  resource_exhausted = 8,
+  failed_precondition = 9,
+  aborted = 10,
+  out_of_range = 11,
+  unimplemented = 12,
+  internal = 13,
+  unavailable = 14,
+  data_loss = 15,
+  unauthenticated = 16,
+};
+
+// "NOT_FOUND" and so on, as the specification spells them.
+std::string_view name_of(status_code code) noexcept;
+
+// A value: one pointer wide plus a code, no allocation while it carries no text. Copies share the
+// text, which never changes; safe to copy between threads.
+class status {
+ public:
+  status() noexcept = default;  // ok
+  status(status_code code, std::string_view message = {});
+  // With google.rpc.Status bytes for grpc-status-details-bin; empty means none.
+  status(status_code code, std::string_view message, std::string_view details);
+
+  [[nodiscard]] bool ok() const noexcept { return code_ == status_code::ok; }
+  explicit operator bool() const noexcept { return ok(); }
+  [[nodiscard]] status_code code() const noexcept { return code_; }
+  // Borrowed from this status (or a copy of it).
+  [[nodiscard]] std::string_view message() const noexcept { return text_ ? std::string_view(text_->message) : std::string_view(); }
+  [[nodiscard]] std::string_view details() const noexcept { return text_ ? std::string_view(text_->details) : std::string_view(); }
+  // "NOT_FOUND: no such movie"
+  [[nodiscard]] std::string to_string() const;
+
+  friend bool operator==(const status& a, const status& b) noexcept {
+    return a.code_ == b.code_ && a.message() == b.message() && a.details() == b.details();
+  }
+
+  static status cancelled(std::string_view message = {}) { return {status_code::cancelled, message}; }
+  static status unknown(std::string_view message = {}) { return {status_code::unknown, message}; }
+  static status invalid_argument(std::string_view message = {}) { return {status_code::invalid_argument, message}; }
+  static status deadline_exceeded(std::string_view message = {}) { return {status_code::deadline_exceeded, message}; }
+  static status not_found(std::string_view message = {}) { return {status_code::not_found, message}; }
+  static status already_exists(std::string_view message = {}) { return {status_code::already_exists, message}; }
+  static status permission_denied(std::string_view message = {}) { return {status_code::permission_denied, message}; }
+  static status resource_exhausted(std::string_view message = {}) { return {status_code::resource_exhausted, message}; }
+  static status failed_precondition(std::string_view message = {}) { return {status_code::failed_precondition, message}; }
+  static status aborted(std::string_view message = {}) { return {status_code::aborted, message}; }
+  static status out_of_range(std::string_view message = {}) { return {status_code::out_of_range, message}; }
+  static status unimplemented(std::string_view message = {}) { return {status_code::unimplemented, message}; }
+  static status internal(std::string_view message = {}) { return {status_code::internal, message}; }
+  static status unavailable(std::string_view message = {}) { return {status_code::unavailable, message}; }
+  static status data_loss(std::string_view message = {}) { return {status_code::data_loss, message}; }
+  static status unauthenticated(std::string_view message = {}) { return {status_code::unauthenticated, message}; }
+
+ private:
+  struct text {
+    std::string message;
+    std::string details;
+  };
+  std::shared_ptr<const text> text_;
+  status_code code_ = status_code::ok;
+};
+
+std::ostream& operator<<(std::ostream& out, const status& s);
+
+}  // namespace coracle

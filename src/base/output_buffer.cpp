@@ -1,0 +1,55 @@
+#include "coracle/base/output_buffer.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace coracle::base {
+
+namespace {
+constexpr std::size_t smallest_bytes = 4096;  // a page: below that a reallocation costs more than it saves
+}
+
+void output_buffer::append(bytes_view bytes) {
+  if (bytes.empty()) return;
+  std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
+  commit(bytes.size());
+}
+
+void output_buffer::consume(std::size_t n) noexcept {
+  CORACLE_ASSERT(n <= size(), "consumed more than is pending");
+  begin_ += n;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+void output_buffer::release(std::size_t keep) noexcept {
+  if (!empty() || capacity_ <= keep) return;
+  data_.reset();
+  begin_ = end_ = capacity_ = 0;
+}
+
+void output_buffer::swap(output_buffer& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(begin_, other.begin_);
+  std::swap(end_, other.end_);
+  std::swap(capacity_, other.capacity_);
+}
+
+void output_buffer::make_room(std::size_t n) {
+  const std::size_t held = size();
+  if (begin_ > 0 && capacity_ - held >= n && begin_ >= held) {
+    std::memcpy(data_.get(), data_.get() + begin_, held);  // the halves cannot overlap
+  } else {
+    const std::size_t wanted = std::max({smallest_bytes, capacity_ * 2, held + n});
+    std::unique_ptr<std::uint8_t[]> bigger(new std::uint8_t[wanted]);
+    if (held) std::memcpy(bigger.get(), data_.get() + begin_, held);
+    data_ = std::move(bigger);
+    capacity_ = wanted;
+  }
+  begin_ = 0;
+  end_ = held;
+}
+
+}  // namespace coracle::base

@@ -1,0 +1,37 @@
+#include "coracle/base/status.hpp"
+
+#include <array>
+#include <ostream>
+
+namespace coracle {
+
+namespace {
+
+constexpr std::array<std::string_view, 17> names{
+    "OK",           "CANCELLED",         "UNKNOWN",          "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED", "NOT_FOUND",
+    "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",          "OUT_OF_RANGE",
+    "UNIMPLEMENTED", "INTERNAL",          "UNAVAILABLE",      "DATA_LOSS",          "UNAUTHENTICATED"};
+
+}  // namespace
+
+std::string_view name_of(status_code code) noexcept {
+  const auto i = static_cast<std::size_t>(code);
+  return i < names.size() ? names[i] : "UNKNOWN";
+}
+
+status::status(status_code code, std::string_view message) : status(code, message, {}) {}
+
+status::status(status_code code, std::string_view message, std::string_view details) : code_(code) {
+  if (!message.empty() || !details.empty())
+    text_ = std::make_shared<const text>(text{std::string(message), std::string(details)});
+}
+
+std::string status::to_string() const {
+  std::string out(name_of(code_));
+  if (!message().empty()) out.append(": ").append(message());
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const status& s) { return out << s.to_string(); }
+
+}  // namespace coracle
