@@ -1,0 +1,35 @@
+# How everything is compiled: coracle_usage reaches the library's users, coracle_build stays with us.
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(CORACLE_CCACHE ccache)
+  mark_as_advanced(CORACLE_CCACHE)
+  if(CORACLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Precompiled headers are cached only when ccache may overlook their time stamps.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CORACLE_CCACHE})
+    set(coracle_pch_flags $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,-Xclang;-fno-pch-timestamp>)
+  endif()
+endif()
+
+add_library(coracle_usage INTERFACE)
+target_compile_features(coracle_usage INTERFACE cxx_std_20)
+target_include_directories(coracle_usage INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+# Without it GCC's unoptimised builds overflow the stack: each symmetric transfer between coroutines would
+# nest a call. Clang always makes it a jump.
+target_compile_options(coracle_usage INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-foptimize-sibling-calls>)
+
+add_library(coracle_build INTERFACE)
+target_include_directories(coracle_build INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(coracle_build INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wundef -Wvla
+  ${coracle_pch_flags})

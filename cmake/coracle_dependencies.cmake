@@ -1,0 +1,11 @@
+# What the library stands on. The installed package file looks for the same.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing>=2.3)
+
+# Newer protobuf ships its own package file, which knows of its further dependencies.
+find_package(protobuf CONFIG QUIET)
+if(NOT protobuf_FOUND)
+  find_package(Protobuf 3.21 REQUIRED MODULE)
+endif()

@@ -1,0 +1,16 @@
+# e2e_tests: client and server together, over real sockets (tests/e2e) and inside the simulation (tests/sim).
+# It links the library as a user's program would.
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/e2e/*_test.cpp
+                                    ${PROJECT_SOURCE_DIR}/tests/sim/*_test.cpp)
+if(sources)
+  add_executable(e2e_tests ${sources})
+  target_precompile_headers(e2e_tests PRIVATE support/precompiled.hpp)
+  target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(e2e_tests PRIVATE
+    coracle::coracle coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  # The .proto files that these tests speak are named beside them.
+  include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
+  add_test(NAME e2e COMMAND e2e_tests)
+endif()

@@ -1,0 +1,26 @@
+# unit_tests: tests/unit/<room>/*_test.cpp of all rooms, or of those in CORACLE_TEST_ROOMS. It links the
+# objects of these rooms and of the rooms below them rather than the library: private types are tested too,
+# and a broken room further up does not get in the way.
+
+set(rooms ${CORACLE_TEST_ROOMS})
+if(NOT rooms)
+  set(rooms ${coracle_rooms})
+endif()
+
+set(sources)
+foreach(room IN LISTS rooms)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${room}/*_test.cpp)
+  list(APPEND sources ${found})
+endforeach()
+
+if(sources)
+  add_executable(unit_tests ${sources})
+  target_precompile_headers(unit_tests PRIVATE support/precompiled.hpp)
+  target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(unit_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  coracle_rooms_with_all_below(linked ${rooms})
+  list(TRANSFORM linked PREPEND coracle_)
+  target_link_libraries(unit_tests PRIVATE
+    ${linked} coracle_usage coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  add_test(NAME unit COMMAND unit_tests)
+endif()
