@@ -1,0 +1,51 @@
+// frame_pool: recycled memory for coroutine frames, so that a call allocates nothing in steady state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::coro {
+
+// Free lists by size class, one pool an executor, no locks. Blocks come from the heap one by one,
+// so a frame may be freed on another executor than it was made on: it joins the list there.
+// In sanitizer builds every frame comes straight from the heap, for the sanitizers to see.
+class frame_pool {
+ public:
+  frame_pool() noexcept = default;
+  frame_pool(const frame_pool&) = delete;
+  frame_pool& operator=(const frame_pool&) = delete;
+  ~frame_pool();
+
+  // Memory for a frame of n bytes, from the current thread's pool when it has one.
+  static void* allocate(std::size_t n);
+  static void deallocate(void* p, std::size_t n) noexcept;
+
+  // Blocks taken from the heap through any pool or none on this thread, since it started: what
+  // tests of "no allocation in steady state" and "one frame a call" look at.
+  struct counters {
+    std::uint64_t frames = 0;       // frames made
+    std::uint64_t heap_blocks = 0;  // of which taken from the heap
+  };
+  static counters count() noexcept;
+
+  static frame_pool* exchange_current(frame_pool* p) noexcept {
+    frame_pool* before = current_;
+    current_ = p;
+    return before;
+  }
+
+ private:
+  static constexpr std::size_t step_bytes = 64;      // a cache line: frames below are rare
+  static constexpr std::size_t largest_bytes = 4096; // larger frames hold arrays, and are not on a hot path
+  static constexpr std::size_t classes = largest_bytes / step_bytes;
+  static constexpr std::uint32_t kept_per_class = 4096;  // bounds what a burst leaves behind
+
+  struct block {
+    block* next;
+  };
+  block* free_[classes] = {};
+  std::uint32_t kept_[classes] = {};
+  static inline constinit thread_local frame_pool* current_ = nullptr;
+};
+
+}  // namespace coracle::coro

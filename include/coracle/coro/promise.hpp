@@ -1,0 +1,94 @@
+// promise_base: what the promises of all our coroutine types share.
+#pragma once
+
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/frame_pool.hpp"
+
+#include <coroutine>
+#include <cstddef>
+
+// GCC's sanitizers (and GCC below -O2) do not turn symmetric transfer into a tail call. With
+// CORACLE_TRAMPOLINE a parent starts its child by a plain resume() and does not suspend when the
+// child ended at once, so that a long row of children does not use up the stack.
+#ifndef CORACLE_TRAMPOLINE
+#define CORACLE_TRAMPOLINE 0
+#endif
+
+namespace coracle::coro {
+
+class promise_base;
+
+// Told when a coroutine that nobody awaits reaches its end. It owns the frame from then on (and
+// may destroy it in the call). Returns what to resume next, std::noop_coroutine() for nothing.
+class completion {
+ public:
+  virtual std::coroutine_handle<> finished(promise_base& promise, std::coroutine_handle<> frame) noexcept = 0;
+
+ protected:
+  ~completion() = default;
+};
+
+class promise_base {
+ public:
+  static void* operator new(std::size_t n) { return frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
+
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+
+  class final_awaiter {
+   public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+#if CORACLE_TRAMPOLINE
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
+      promise_base& self = h.promise();
+      if (self.starting_) {
+        self.starting_ = false;  // the parent is still in its await_suspend and will see it
+        return;
+      }
+      self.next(h).resume();
+    }
+#else
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> h) const noexcept {
+      return static_cast<promise_base&>(h.promise()).next(h);
+    }
+#endif
+    void await_resume() const noexcept {}
+  };
+  final_awaiter final_suspend() const noexcept { return {}; }
+
+  [[nodiscard]] const environment& inherited() const noexcept { return *environment_; }
+  void inherit(const environment& e) noexcept { environment_ = &e; }
+  void set_continuation(std::coroutine_handle<> h) noexcept { continuation_ = h; }
+  void set_completion(completion& c) noexcept { completion_ = &c; }
+
+  // Starts `child` on behalf of `parent`, from the parent's await_suspend: its return value is
+  // what that await_suspend returns.
+#if CORACLE_TRAMPOLINE
+  using transfer = bool;
+  static bool start(std::coroutine_handle<> child, promise_base& promise) noexcept {
+    promise.starting_ = true;
+    child.resume();
+    if (!promise.starting_) return false;  // it ended already: go on without suspending
+    promise.starting_ = false;
+    return true;
+  }
+#else
+  using transfer = std::coroutine_handle<>;
+  static std::coroutine_handle<> start(std::coroutine_handle<> child, promise_base&) noexcept { return child; }
+#endif
+
+ private:
+  std::coroutine_handle<> next(std::coroutine_handle<> self) noexcept {
+    return completion_ ? completion_->finished(*this, self) : continuation_;
+  }
+  const environment* environment_ = &no_environment;
+  std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  completion* completion_ = nullptr;
+#if CORACLE_TRAMPOLINE
+  bool starting_ = false;
+#endif
+};
+
+}  // namespace coracle::coro

@@ -1,0 +1,46 @@
+// sleep_for and sleep_until: waiting on the executor's timers.
+#pragma once
+
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/stop_token.hpp"
+#include "coracle/coro/environment.hpp"
+
+#include <coroutine>
+
+namespace coracle {
+
+// Resumes on the executor it was awaited on, at or after its time. A stop of the awaiter's
+// environment ends it early by throwing coro::cancelled.
+class sleep_until : coro::timer, coro::stop_callback {
+ public:
+  explicit sleep_until(time_point until) noexcept;
+  ~sleep_until() {
+    if (holder) coro::this_executor().disarm(*this);
+  }
+  sleep_until(const sleep_until&) = delete;
+  sleep_until& operator=(const sleep_until&) = delete;
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(h, coro::environment_of(h));
+  }
+  void await_resume() const {
+    if (stopped_) throw coro::cancelled();
+  }
+
+ protected:
+  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  time_point until_;
+
+ private:
+  std::coroutine_handle<> waiter_;
+  bool stopped_ = false;
+};
+
+// The same, from now on. A duration of zero or less still gives other work of the turn a chance.
+class sleep_for : public sleep_until {
+ public:
+  explicit sleep_for(duration d) noexcept : sleep_until(deadline_after(coro::this_executor().now(), d)) {}
+};
+
+}  // namespace coracle

@@ -1,0 +1,74 @@
+// stop_source and stop_token: a request to stop, inside one executor.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+
+#include <utility>
+
+namespace coracle::coro {
+
+class stop_source;
+
+// Called once when stop is requested, on the requester's stack; unlinked before the call. Must be
+// destroyed (or unlinked) on the executor's thread before the source is.
+class stop_callback : public base::list_hook {
+ public:
+  using function = void (*)(stop_callback&) noexcept;
+  explicit stop_callback(function f) noexcept : function_(f) {}
+  void operator()() noexcept { function_(*this); }
+
+ private:
+  function function_;
+};
+
+// A view of a source, or of none ("never stops"). Valid as long as the source lives.
+class stop_token {
+ public:
+  stop_token() noexcept = default;
+  explicit stop_token(stop_source* source) noexcept : source_(source) {}
+  [[nodiscard]] inline bool stop_requested() const noexcept;
+  [[nodiscard]] bool stop_possible() const noexcept { return source_ != nullptr; }
+  // Has `c` called on stop. Returns false, and does not link `c`, when stop was requested already.
+  inline bool subscribe(stop_callback& c) const noexcept;
+
+ private:
+  stop_source* source_ = nullptr;
+};
+
+// Single-threaded by design: a tree of tasks lives on one executor, and whoever wants to stop it
+// from elsewhere posts. No allocation, no atomics.
+class stop_source : private stop_callback {
+ public:
+  stop_source() noexcept : stop_callback(&stop_source::parent_stopped) {}
+  // Stops when the parent does, too.
+  explicit stop_source(stop_token parent) noexcept : stop_source() {
+    if (!parent.subscribe(*this)) requested_ = true;
+  }
+  stop_source(const stop_source&) = delete;
+  stop_source& operator=(const stop_source&) = delete;
+
+  // Calls every callback, those that others add or remove meanwhile included. Idempotent.
+  void request_stop() noexcept {
+    if (std::exchange(requested_, true)) return;
+    while (stop_callback* c = callbacks_.pop_front()) (*c)();
+  }
+  [[nodiscard]] bool stop_requested() const noexcept { return requested_; }
+  [[nodiscard]] stop_token token() noexcept { return stop_token(this); }
+
+ private:
+  friend class stop_token;
+  static void parent_stopped(stop_callback& self) noexcept { static_cast<stop_source&>(self).request_stop(); }
+  base::intrusive_list<stop_callback> callbacks_;
+  bool requested_ = false;
+};
+
+inline bool stop_token::stop_requested() const noexcept { return source_ && source_->requested_; }
+
+inline bool stop_token::subscribe(stop_callback& c) const noexcept {
+  if (!source_) return true;
+  if (source_->requested_) return false;
+  source_->callbacks_.push_back(c);
+  return true;
+}
+
+}  // namespace coracle::coro

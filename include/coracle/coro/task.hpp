@@ -1,0 +1,123 @@
+// task<T>: a lazy coroutine. It starts when it is awaited and resumes its awaiter when it ends.
+#pragma once
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/promise.hpp"
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+template <class T = void>
+class task;
+
+namespace coro {
+
+template <class T>
+class task_promise : public promise_base {
+ public:
+  task<T> get_return_object() noexcept;
+  template <class U>
+    requires std::is_convertible_v<U&&, T>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+  T take() {
+    if (error_) std::rethrow_exception(std::move(error_));
+    return std::move(*value_);
+  }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+
+ private:
+  std::optional<T> value_;
+  std::exception_ptr error_;
+};
+
+template <>
+class task_promise<void> : public promise_base {
+ public:
+  task<void> get_return_object() noexcept;
+  void return_void() noexcept {}
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+  void take() {
+    if (error_) std::rethrow_exception(std::move(error_));
+  }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+
+ private:
+  std::exception_ptr error_;
+};
+
+}  // namespace coro
+
+// Owns its frame. Await it once, as an rvalue, on the executor where it shall run; it inherits the
+// awaiter's environment (stop token, deadline). What its arguments refer to must outlive the
+// await. Destroying a task that was started and has not ended is a defect of the caller.
+//
+// RUNTIME trap: GCC 12 destroys some temporaries in a co_await expression twice: await named
+// objects, or calls whose arguments are named or not aggregates (docs/guides/hazards.md).
+template <class T>
+class [[nodiscard]] task {
+ public:
+  using promise_type = coro::task_promise<T>;
+  using handle = std::coroutine_handle<promise_type>;
+  using value_type = T;
+
+  task() noexcept = default;
+  explicit task(handle h) noexcept : frame_(h) {}
+  task(task&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+  task& operator=(task&& other) noexcept {
+    if (this != &other) {
+      reset();
+      frame_ = std::exchange(other.frame_, {});
+    }
+    return *this;
+  }
+  ~task() { reset(); }
+
+  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(frame_); }
+  // Gives the frame away: the caller starts and destroys it.
+  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+
+  class awaiter {
+   public:
+    explicit awaiter(handle h) noexcept : child_(h) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+      CORACLE_ASSERT(child_ && !child_.done(), "awaited a task that is empty or has ended: a task is awaited once");
+      child_.promise().inherit(coro::environment_of(parent));
+      child_.promise().set_continuation(parent);
+      return coro::promise_base::start(child_, child_.promise());
+    }
+    T await_resume() { return child_.promise().take(); }
+
+   private:
+    handle child_;
+  };
+  awaiter operator co_await() && noexcept { return awaiter(frame_); }
+
+ private:
+  void reset() noexcept {
+    if (frame_) std::exchange(frame_, {}).destroy();
+  }
+  handle frame_;
+};
+
+namespace coro {
+
+template <class T>
+task<T> task_promise<T>::get_return_object() noexcept {
+  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+inline task<void> task_promise<void>::get_return_object() noexcept {
+  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+}  // namespace coro
+}  // namespace coracle

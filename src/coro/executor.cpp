@@ -1,0 +1,13 @@
+#include "coracle/coro/executor.hpp"
+
+#include "coracle/base/assert.hpp"
+
+namespace coracle::coro {
+
+executor& this_executor() noexcept {
+  executor* e = executor::current();
+  CORACLE_ASSERT(e, "this needs a loop: call it from a coroutine that runs on one, not from a plain thread");
+  return *e;
+}
+
+}  // namespace coracle::coro

@@ -1,0 +1,26 @@
+#include "coracle/coro/scope.hpp"
+
+namespace coracle {
+
+void scope::spawn(task<> t) {
+  CORACLE_ASSERT(t.valid(), "spawned an empty task");
+  const auto frame = t.release();
+  frame.promise().inherit(environment_);
+  frame.promise().set_completion(*this);
+  ++running_;
+  frame.resume();
+}
+
+std::coroutine_handle<> scope::finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept {
+  std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error();
+  frame.destroy();
+  if (error && !error_) {
+    error_ = std::move(error);
+    stop_.request_stop();
+  }
+  // The joiner may destroy this scope when it resumes: touch nothing after.
+  if (--running_ == 0 && joiner_) return std::exchange(joiner_, {});
+  return std::noop_coroutine();
+}
+
+}  // namespace coracle

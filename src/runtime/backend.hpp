@@ -1,0 +1,144 @@
+// backend: what a loop needs from the world: completions of I/O, time, randomness and a way to be woken.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/clock.hpp"
+#include "coracle/base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::runtime {
+
+// A descriptor of the backend's world: the kernel's on `uring` and `epoll`, a simulated one in `sim`.
+using handle = int;
+inline constexpr handle no_handle = -1;
+
+// A socket address as the kernel encodes it (sockaddr_in, _in6, _un), without its headers.
+struct raw_address {
+  std::uint32_t size = 0;
+  alignas(8) std::uint8_t bytes[128] = {};
+};
+
+// One I/O operation. Intrusive: lives in its owner (mostly a coroutine frame) from submit() until
+// `complete` was called, which happens exactly once, on the loop's thread, never inside submit().
+struct operation {
+  enum class kind : std::uint8_t {
+    connect,   // address
+    send,      // pieces: all of them are sent or the operation fails
+    receive,   // into: at most its size, at least 1 byte, 0 at the end of the stream
+    accept,    // one connection
+    poll_in,   // until readable
+    poll_out,  // until writable
+  };
+  struct piece {
+    const void* data;
+    std::size_t size;
+  };
+  kind what{};
+  handle on = no_handle;
+  const raw_address* address = nullptr;
+  const piece* pieces = nullptr;
+  std::size_t piece_count = 0;
+  mutable_bytes into;
+  // >= 0: bytes, or the accepted handle; < 0: -errno, -ECANCELED after cancel().
+  void (*complete)(operation&, std::int64_t result) noexcept = nullptr;
+
+  // The backend's, while the operation is in flight.
+  operation* next = nullptr;
+  operation* prev = nullptr;
+  std::uint64_t scratch[12] = {};
+};
+
+// A listener's stream of new connections. Lives until ended() was called.
+class accept_source {
+ public:
+  // A new, non-blocking handle, now the callee's.
+  virtual void accepted(handle connection) noexcept = 0;
+  // No more will come: -errno, -ECANCELED after stop(). Not called for faults of one connection
+  // (ECONNABORTED) nor for exhaustion (EMFILE, ENFILE, ENOMEM, ENOBUFS): the backend logs those, rests
+  // for `accept_rest`, and goes on, so that they neither spin nor end the listener.
+  virtual void ended(std::int64_t error) noexcept = 0;
+  void* state = nullptr;  // the backend's
+
+ protected:
+  ~accept_source() = default;
+};
+
+// The incoming bytes of one connection, in the backend's own buffers. Lives until ended() was called.
+class receive_source {
+ public:
+  // Borrowed for the duration of the call only: copy what must stay (DESIGN: never pinned past the turn).
+  virtual void received(bytes_view bytes) noexcept = 0;
+  // The end: 0 for the peer's half-close, -errno otherwise, -ECANCELED after stop(). Exactly once.
+  virtual void ended(std::int64_t result) noexcept = 0;
+  void* state = nullptr;  // the backend's
+
+ protected:
+  ~receive_source() = default;
+};
+
+struct listen_options {
+  int backlog = 1024;
+  bool reuse_port = false;
+  bool only_ipv6 = false;
+};
+
+// How long a listener rests after the process ran out of descriptors or memory.
+inline constexpr duration accept_rest = std::chrono::milliseconds(50);
+
+struct counters {
+  std::uint64_t turns = 0;
+  std::uint64_t system_calls = 0;
+  std::uint64_t submissions = 0;
+  std::uint64_t completions = 0;
+};
+
+// Everything but wake() is for the loop's thread only.
+class backend {
+ public:
+  virtual ~backend() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+  // Single operations.
+  virtual void submit(operation& op) noexcept = 0;
+  // Asks for an early end; `complete` still comes, with -ECANCELED or with what had happened already.
+  virtual void cancel(operation& op) noexcept = 0;
+
+  // Multishot sources. No event is delivered between pause_receive() and resume_receive() (the
+  // kernel's window closes by itself then); stop_*() is followed by one ended(-ECANCELED).
+  virtual void start_accept(handle listener, accept_source& source) noexcept = 0;
+  virtual void stop_accept(accept_source& source) noexcept = 0;
+  virtual void start_receive(handle connection, receive_source& source) noexcept = 0;
+  virtual void pause_receive(receive_source& source) noexcept = 0;
+  virtual void resume_receive(receive_source& source) noexcept = 0;
+  virtual void stop_receive(receive_source& source) noexcept = 0;
+
+  // Descriptors. None of these block. Errors are -errno.
+  virtual std::int64_t open_stream(int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
+  virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
+  virtual std::int64_t local_address(handle h, raw_address& out) noexcept = 0;
+  virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
+  virtual void shutdown_send(handle h) noexcept = 0;   // FIN after what was sent
+  // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
+  virtual void close(handle h, bool abort = false) noexcept = 0;
+
+  // Submits what is queued, waits until something completes, wake() is called or `until` has come
+  // (time_point::min(): does not wait), and delivers completions. At most one waiting system call.
+  virtual void turn(time_point until) noexcept = 0;
+  // Ends a turn() that waits, or the next one. Any thread.
+  virtual void wake() noexcept = 0;
+  // Readable when turn() would have something to do, for a foreign event loop; arm it with the
+  // loop's next deadline before handing it out. -1 where there is none (sim).
+  [[nodiscard]] virtual int pollable(time_point next_deadline) noexcept = 0;
+
+  [[nodiscard]] virtual time_point now() noexcept = 0;
+  // Wall-clock nanoseconds since 1970, for logs and certificates.
+  [[nodiscard]] virtual std::int64_t wall_ns() noexcept = 0;
+  // Random bits; drawn from the seed in sim. Not for keys.
+  [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
+  [[nodiscard]] virtual const counters& counted() const noexcept = 0;
+};
+
+}  // namespace coracle::runtime
