@@ -1,0 +1,83 @@
+// Writes header blocks (RFC 7541 3.1).
+#pragma once
+
+#include "hpack/dynamic_table.hpp"
+#include "hpack/encoder_index.hpp"
+#include "hpack/field.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::hpack {
+
+// Where a field that is sent again and again was last entered; 0 bytes of knowledge to begin with. Belongs to
+// one encoder and one field: whoever keeps a hint passes it with the same name and value every time.
+struct field_hint {
+  std::uint64_t number_plus_one = 0;
+};
+
+// The blocks that one peer receives. Functions write through a raw pointer and return where they stopped;
+// the caller has made room, and sends the blocks in the order in which they were begun:
+//
+//   std::uint8_t* out = buffer.reserve(encoder::begin_bound + encoder::bound(name.size(), value.size()) + ...);
+//   out = encoder.begin_block(out);
+//   out = encoder.encode(out, name, value, indexing::index);
+//
+// A block that was encoded is part of the connection's state: it must be sent, or the connection closed.
+// Nothing is allocated once the table has been full.
+class encoder {
+ public:
+  // Most bytes that begin_block() writes: two size updates of at most six bytes.
+  static constexpr std::size_t begin_bound = 12;
+  // Bytes that encode() may write to, scribbling included: index, two lengths, raw strings, slack for
+  // stores of eight bytes.
+  static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
+    return name_bytes + value_bytes + 3 * 6 + 8;
+  }
+
+  // `own_limit_bytes` caps the table whatever the peer allows; if it is less than 4096 the first block
+  // says so.
+  explicit encoder(std::uint32_t own_limit_bytes = default_table_bytes) noexcept;
+  encoder(const encoder&) = delete;
+  encoder& operator=(const encoder&) = delete;
+
+  // The peer's SETTINGS_HEADER_TABLE_SIZE, when its SETTINGS frame is applied. Takes effect, and is told to
+  // the peer, with the next block (RFC 7541 4.2).
+  void set_peer_limit(std::uint32_t bytes) noexcept;
+  // Off: strings are sent raw. Larger blocks, less work on both sides.
+  void set_huffman(bool on) noexcept { huffman_ = on; }
+
+  // Must come first in every block, also in one of pre-encoded bytes (hpack/stateless_encoder.hpp).
+  [[nodiscard]] std::uint8_t* begin_block(std::uint8_t* out) noexcept {
+    return update_pending_ ? write_updates(out) : out;
+  }
+
+  // Appends one field. A field of more than half the table is not entered even if `indexing::index` asks.
+  [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
+                                     indexing policy);
+  // The same as encode(..., indexing::index) for a field that is sent often: while its entry lives, one
+  // comparison and one to six bytes.
+  [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
+                                     field_hint& hint);
+
+  [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
+  // Memory held on the heap, for quotas.
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    return table_.capacity_bytes() + index_.capacity_bytes();
+  }
+
+ private:
+  std::uint8_t* write_updates(std::uint8_t* out) noexcept;
+  std::uint8_t* encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept;
+
+  dynamic_table table_;
+  encoder_index index_;
+  std::uint32_t own_limit_;
+  std::uint32_t lowest_size_;  // since the last block
+  std::uint32_t next_size_;
+  bool update_pending_ = false;
+  bool huffman_ = true;
+};
+
+}  // namespace coracle::hpack

@@ -1,0 +1,65 @@
+// What a single header field may look like, whatever message it is in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace coracle::http {
+
+// Which rule a header field or a header section broke. Any of them makes the message malformed
+// (RFC 9113 8.1.1): a stream error of type PROTOCOL_ERROR.
+enum class field_error : std::uint8_t {
+  none = 0,
+  // A field by itself.
+  name_empty,               // RFC 9110 5.1
+  name_upper_case,          // RFC 9113 8.2.1
+  name_character,           // RFC 9113 8.2.1: not a token, or ':' within
+  value_character,          // RFC 9113 8.2.1: NUL, CR or LF
+  value_edge_whitespace,    // RFC 9113 8.2.1: space or tab at either end
+  connection_specific,      // RFC 9113 8.2.2
+  te_not_trailers,          // RFC 9113 8.2.2
+  content_length_value,     // RFC 9110 8.6
+  pseudo_unknown,           // RFC 9113 8.3
+  method_value,             // RFC 9110 9.1: not a token
+  scheme_value,             // RFC 3986 3.1
+  path_value,               // RFC 9113 8.3.1: empty, or neither absolute nor "*"
+  authority_value,          // RFC 9113 8.3.1: holds user information
+  status_value,             // RFC 9113 8.3.2: not three digits from 100 on, or 101 (8.6)
+  // A field in its message.
+  pseudo_in_wrong_message,  // RFC 9113 8.3: :status in a request, :path in a response, any in trailers
+  pseudo_after_regular,     // RFC 9113 8.3
+  pseudo_duplicate,         // RFC 9113 8.3
+  content_length_duplicate, // RFC 9110 8.6
+  // The section as a whole.
+  method_missing,           // RFC 9113 8.3.1
+  scheme_missing,
+  path_missing,
+  asterisk_without_options, // RFC 9113 8.3.1
+  authority_missing,        // RFC 9113 8.5: CONNECT names its target there
+  connect_with_scheme,      // RFC 9113 8.5
+  connect_with_path,
+  status_missing,           // RFC 9113 8.3.2
+};
+
+// A short sentence for logs and GOAWAY debug data; static storage.
+[[nodiscard]] std::string_view to_string(field_error error) noexcept;
+
+// A lower-case token (RFC 9110 5.6.2) of at least one character. Pseudo-headers fail: their colon is
+// the caller's to take off.
+[[nodiscard]] field_error check_field_name(std::string_view name) noexcept;
+
+// True unless the value holds NUL, CR or LF. Other octets are tolerated, as RFC 9110 5.5 allows.
+[[nodiscard]] bool valid_value_characters(std::string_view value) noexcept;
+[[nodiscard]] constexpr bool has_edge_whitespace(std::string_view value) noexcept {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  return !value.empty() && (blank(value.front()) || blank(value.back()));
+}
+
+// An upper- or mixed-case token is a valid method (RFC 9110 9.1).
+[[nodiscard]] bool valid_token(std::string_view text) noexcept;
+
+// Digits only, at most 2^64 - 1 (RFC 9110 8.6). Lists of equal lengths are refused.
+[[nodiscard]] std::optional<std::uint64_t> parse_content_length(std::string_view value) noexcept;
+
+}  // namespace coracle::http
