@@ -4,10 +4,10 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_
 
 # Reads cmake/rooms.txt: coracle_rooms is the list of rooms in order, coracle_room_<name>_may_include the
 # rooms whose headers <name> may include.
-file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt lines REGEX "^[a-z0-9]+:")
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/rooms.txt lines REGEX "^[a-z0-9]+\\*?:")
 set(coracle_rooms)
 foreach(line IN LISTS lines)
-  string(REGEX MATCH "^([a-z0-9]+):(.*)$" _ "${line}")
+  string(REGEX MATCH "^([a-z0-9]+)\\*?:(.*)$" _ "${line}")
   set(room ${CMAKE_MATCH_1})
   string(REGEX MATCHALL "[a-z0-9]+" below "${CMAKE_MATCH_2}")
   foreach(lower IN LISTS below)

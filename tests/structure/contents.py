@@ -1,0 +1,80 @@
+"""Rules about names and about what stands inside a file."""
+
+import re
+
+from rooms import SOURCES, room_of
+
+VAGUE = {"util", "utils", "common", "helper", "helpers", "misc", "detail", "details"}
+
+
+def names(tree):
+    for name in tree.files:
+        for part in name.split("/"):
+            stem = part.split(".")[0]
+            if stem.lower() in VAGUE:
+                yield f'{name}: "{stem}" says nothing about what is inside; name it after its main type'
+        if name.endswith(SOURCES) and not re.fullmatch(r"[a-z0-9_]+\.[ch]pp", name.split("/")[-1]):
+            yield f"{name}: file names are snake_case"
+
+
+def pragma_once(tree):
+    for name in tree.files:
+        if name.endswith(".hpp") and "#pragma once" not in tree.lines(name):
+            yield f"{name}: #pragma once is missing"
+
+
+# Spelled in pieces, so that this file passes its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:ro" r"ot|ho" r"me|wo" r"rk|Users)/")
+REGISTRY = re.compile(r"(?:proxy\.gol" r"ang|pypi|files\.python" r"hosted|registry\.npm" r"js|crat" r"es|"
+                      r"repo1?\.ma" r"ven(?:\.apache)?|deb\.deb" r"ian)\.(?:org|io|com)\b")
+
+
+def no_machine_paths(tree):
+    """Nothing depends on where somebody's checkout or registry happens to be."""
+    for name in tree.files:
+        for number, line in enumerate(tree.lines(name), 1):
+            found = MACHINE_PATH.search(line) or REGISTRY.search(line)
+            if found:
+                yield f'{name}:{number}: "{found[0]}" belongs to one machine or registry; use a relative path or the tool\'s default'
+
+
+CLOCKS = re.compile(r"(?:steady_clock|system_clock|high_resolution_clock)::now\s*\(|\bclock_gettime\s*\(|"
+                    r"\bgettimeofday\s*\(|\brandom_device\b|\bgetrandom\s*\(|\brand\s*\(\)")
+
+
+def time_and_chance_come_from_the_loop(tree):
+    """Only the runtime reads a clock or a random source; all others ask it, so that a simulation can replay them."""
+    for name in tree.under("include/coracle/", "src/", ends=SOURCES):
+        if room_of(name) == "runtime":
+            continue
+        for number, line in enumerate(tree.lines(name), 1):
+            found = CLOCKS.search(line.split("//")[0])
+            if found:
+                yield f"{name}:{number}: {found[0]} cannot be simulated; ask the executor or the loop"
+
+
+SLEEP = re.compile(r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(|\bnanosleep\s*\(")
+
+
+def honest_tests(tree):
+    """A test neither hides a race behind a sleep nor is switched off."""
+    for name in tree.under("tests/", ends=SOURCES):
+        before = ""
+        for number, line in enumerate(tree.lines(name), 1):
+            if SLEEP.search(line.split("//")[0]) and "sleeps on purpose:" not in line + before:
+                yield f'{name}:{number}: wait for the event itself, or say "sleeps on purpose: why" above'
+            if re.search(r"\bDISABLED_", line):
+                yield f"{name}:{number}: mend the test or delete it; a switched-off test proves nothing"
+            before = line
+
+
+def links(tree):
+    """Relative links between the documents lead somewhere."""
+    for name in tree.files:
+        if not name.endswith(".md"):
+            continue
+        folder = (tree.root / name).parent
+        for target in re.findall(r"\]\(([^)\s]+)\)", tree.text(name)):
+            path = target.split("#")[0]
+            if path and "://" not in path and not path.startswith("mailto:") and not (folder / path).exists():
+                yield f"{name}: the link to {target} leads nowhere"

@@ -1,0 +1,99 @@
+"""Rules about #include: the directions between the rooms, and what of the world each room may see."""
+
+import re
+
+from rooms import SOURCES, UMBRELLAS, Rooms, room_of
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+OS = re.compile(r"(sys|netinet|arpa|linux|net)/.*|(unistd|fcntl|poll|pthread|netdb|ifaddrs|signal|sched|dirent)\.h|csignal")
+THREADS = re.compile(r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|coroutine")
+PROTOBUF = re.compile(r"google/protobuf/.*|.*\.pb\.h")
+URING = re.compile(r"liburing.*")
+OPENSSL = re.compile(r"openssl/.*")
+
+# The rooms whose sources may include a thing of the world outside. Public headers never include any but protobuf.
+ALLOWED = (
+    (OS, "operating system headers", ("runtime/", "net/")),
+    (URING, "liburing", ("runtime/uring/",)),
+    (OPENSSL, "OpenSSL", ("tls/",)),
+    (PROTOBUF, "protobuf", ("rpc/", "client/", "server/", "testing/", "services/")),
+)
+
+
+def includes_of(tree, name):
+    for number, line in enumerate(tree.lines(name), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match[1] == "<", match[2]
+
+
+def library_files(tree):
+    return [name for name in tree.under("include/coracle/", "src/", "codegen/", ends=SOURCES) if room_of(name)]
+
+
+def is_umbrella(name):
+    return name.count("/") == 2 and name.startswith("include/")
+
+
+def rooms_exist(tree):
+    rooms = Rooms(tree)
+    for name in library_files(tree):
+        room = room_of(name)
+        if is_umbrella(name) and room not in UMBRELLAS:
+            yield f"{name}: only {', '.join(UMBRELLAS)} have an umbrella header; move it into a room"
+        elif room not in rooms:
+            yield f"{name}: {room} is no room; name it in cmake/rooms.txt with the rooms that it may include"
+
+
+def directions(tree):
+    """Every include of ours names a room that cmake/rooms.txt lets the file's room include."""
+    rooms = Rooms(tree)
+    for name in library_files(tree):
+        own = room_of(name)
+        allowed = rooms.may_include.get(own, set()) | {own}
+        if is_umbrella(name):
+            allowed |= UMBRELLAS.get(own, set())
+        public = name.startswith("include/")
+        for number, angled, path in includes_of(tree, name):
+            at = f"{name}:{number}"
+            parts = path.split("/")
+            if parts[0] == "coracle":
+                target = parts[1].removesuffix(".hpp")
+                if len(parts) == 2 and not is_umbrella(name):
+                    yield f"{at}: includes the umbrella {path}; include what is used"
+                    continue
+            elif not angled and parts[0] in rooms:
+                target = parts[0]
+                if public:
+                    yield f"{at}: a public header includes {path} from src/; move one of them"
+                    continue
+            elif not angled and own != "codegen" and not PROTOBUF.fullmatch(path):
+                yield f'{at}: name the room, "{own}/{path}" or "coracle/{own}/{path}"'
+                continue
+            else:
+                continue
+            if target not in allowed:
+                yield (f"{at}: {own} must not know {target} ({path}); "
+                       f"cmake/rooms.txt lets it include {' '.join(sorted(allowed))}")
+
+
+def world(tree):
+    """Third-party and operating system headers stay where they belong."""
+    rooms = Rooms(tree)
+    for name in library_files(tree):
+        own = room_of(name)
+        if own == "codegen":
+            continue
+        public = name.startswith("include/")
+        inside = re.sub(r"^(include/coracle|src)/", "", name)
+        for number, _, path in includes_of(tree, name):
+            for pattern, what, where in ALLOWED:
+                if not pattern.fullmatch(path):
+                    continue
+                if public and pattern is not PROTOBUF:
+                    yield f"{name}:{number}: a public header includes {what} ({path}); hide it behind a type of ours in src/"
+                elif not inside.startswith(where):
+                    yield f"{name}:{number}: {what} ({path}) belong in {', '.join(where)}, not in {own}"
+            if own in rooms.sans_io and THREADS.fullmatch(path):
+                yield f"{name}:{number}: {own} is sans-I/O: no threads, no coroutines ({path}); let transport do it"

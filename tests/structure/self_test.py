@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Proves that each structure rule can fail: a small good tree passes, and each planted fault is found."""
+
+import pathlib
+import sys
+import tempfile
+
+from check import RULES, check
+from tree import Tree
+
+GOOD = {
+    "cmake/rooms.txt": "base:\ncoro: base\nhpack*: base\nruntime: base coro\nnet: base coro runtime\nrpc: base\nclient: base rpc\nserver: base rpc\n",
+    "include/coracle/base/status.hpp": "#pragma once\n#include <string>\n",
+    "include/coracle/client/channel.hpp": '#pragma once\n#include "coracle/base/status.hpp"\n',
+    "include/coracle/net/listener.hpp": "#pragma once\n",
+    "include/coracle/runtime.hpp": '#pragma once\n#include "coracle/net/listener.hpp"\n',
+    "src/net/README.md": "# net\n",
+    "include/coracle/client.hpp": '#pragma once\n#include "coracle/client/channel.hpp"\n',
+    "src/base/status.cpp": '#include "coracle/base/status.hpp"\n',
+    "src/base/README.md": "# base\nSee [the status](../../include/coracle/base/status.hpp).\n",
+    "src/client/README.md": "# client\n",
+    "src/runtime/README.md": "# runtime\n",
+    "src/runtime/uring/ring.cpp": "#include <liburing.h>\n#include <sys/eventfd.h>\nauto t = std::chrono::steady_clock::now();\n",
+    "src/hpack/README.md": "# hpack\n",
+    "src/hpack/huffman_table.cpp": "int x;\n" * 900,
+    "src/rpc/README.md": "# rpc\n",
+    "src/rpc/codec.cpp": "#include <google/protobuf/message.h>\n",
+    "tests/unit/base/status_test.cpp": "// sleeps on purpose: measures the sleep itself\nsleep_for(1ms);\n",
+}
+
+FAULTS = (
+    ("RoomsAreNamedInRoomsTxt", "src/attic/old.cpp", "int x;\n"),
+    ("RoomsAreNamedInRoomsTxt", "include/coracle/everything.hpp", "#pragma once\n"),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/base/up.cpp", '#include "coracle/client/channel.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/base/up.cpp", "#include <coracle/client/channel.hpp>\n"),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/client/listen.cpp", '#include "server/acceptor.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/rpc/call.cpp", '#  include "coracle/client.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/client/channel.cpp", '#include "coracle/client.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/runtime/accept.cpp", '#include "coracle/net/listener.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "src/rpc/call.cpp", '#include "call.hpp"\n'),
+    ("IncludesFollowTheDirectionsOfTheRooms", "include/coracle/rpc/call.hpp", '#pragma once\n#include "rpc/frame.hpp"\n'),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "src/base/read.cpp", "#include <unistd.h>\n"),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "src/runtime/epoll.cpp", "#include <liburing.h>\n"),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "src/hpack/late.cpp", "#include <thread>\n"),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "src/coro/wire.cpp", "#include <google/protobuf/message.h>\n"),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "include/coracle/runtime/ring.hpp", "#pragma once\n#include <sys/uio.h>\n"),
+    ("FilesStayWithinTheHardLimits", "src/rpc/call.cpp", "int x;\n" * 501),
+    ("FilesStayWithinTheHardLimits", "include/coracle/rpc/call.hpp", "#pragma once\n" + "int x;\n" * 300),
+    ("FilesStayWithinTheHardLimits", "src/rpc/call.cpp", "// long on purpose:\n" * 501),
+    ("EachRoomHasAShortReadme", "src/coro/task.cpp", "int x;\n"),
+    ("EachRoomHasAShortReadme", "src/rpc/README.md", "a line\n" * 61),
+    ("NamesSayWhatIsInside", "src/base/utils.hpp", "#pragma once\n"),
+    ("NamesSayWhatIsInside", "src/rpc/detail/call.hpp", "#pragma once\n"),
+    ("NamesSayWhatIsInside", "src/rpc/CallFrame.cpp", "int x;\n"),
+    ("HeadersHavePragmaOnce", "src/rpc/call.hpp", "int x;\n"),
+    ("NoPathOfOneMachineIsCommitted", "docs/start.md", "cd /ho" "me/me/coracle\n"),
+    ("NoPathOfOneMachineIsCommitted", "scripts/get", "curl https://registry.npm" "js.org/x\n"),
+    ("TimeAndChanceComeFromTheLoop", "src/rpc/call.cpp", "auto now = std::chrono::steady_clock::now();\n"),
+    ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "std::this_thread::sleep_for(1s);\n"),
+    ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "TEST(Drain, DISABLED_Ends) {}\n"),
+    ("LinksLeadSomewhere", "docs/start.md", "[the guide](guides/none.md)\n"),
+)
+
+
+def violations_in(files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return {rule: found for rule, found in check(Tree(root)) if found}
+
+
+def cases():
+    yield "AGoodTreePasses", violations_in(GOOD), {}
+    for rule, name, text in FAULTS:
+        found = violations_in(GOOD | {name: text})
+        yield f"{rule}Finds/{name}/{text.splitlines()[-1]}", rule in found, True
+    yield "EachRuleHasAFault", {rule for rule, _, _ in FAULTS}, set(RULES)
+
+
+def main():
+    failed = False
+    for name, found, expected in cases():
+        ok = found == expected
+        failed |= not ok
+        print(f"PASS {name}" if ok else f"FAIL {name}: expected {expected}, found {found}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
