@@ -1,4 +1,5 @@
 // backend: what a loop needs from the world: completions of I/O, time, randomness and a way to be woken.
+// The room is `runtime`; its inner namespace is coracle::io, since coracle::runtime is the class that users own.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace coracle::runtime {
+namespace coracle::io {
 
 // A descriptor of the backend's world: the kernel's on `uring` and `epoll`, a simulated one in `sim`.
 using handle = int;
@@ -141,4 +142,4 @@ class backend {
   [[nodiscard]] virtual const counters& counted() const noexcept = 0;
 };
 
-}  // namespace coracle::runtime
+}  // namespace coracle::io
