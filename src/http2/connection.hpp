@@ -1,0 +1,121 @@
+// connection: the HTTP/2 engine for one connection, either role, without I/O.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/clock.hpp"
+#include "coracle/base/output_buffer.hpp"
+#include "http2/error_code.hpp"
+#include "http2/event.hpp"
+#include "http2/limits.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace coracle::http2 {
+
+enum class role : std::uint8_t { client, server };
+
+// A pull parser (RFC 9113): bytes and the time go in by feed(), events come out of next(), frames
+// to send gather in output(). Nothing here calls back, waits or reads a clock.
+//
+//   engine.feed(bytes, now);
+//   for (event e; (e = engine.next()).what != event::kind::none;) handle(e);
+//   engine.produce();             // once a turn: queued DATA into the output, as windows allow
+//   send(engine.output());
+//
+// One thread. Any sending function may be called between two next(). Functions that take a
+// stream_ref are harmless on a stream that has closed meanwhile: they do nothing and say so.
+class connection {
+ public:
+  connection(role r, const limits& l, time_point now);  // puts our preface and SETTINGS into the output
+  ~connection();
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+
+  // --- receiving
+  // The next bytes from the peer; they must stay until next() has returned none.
+  void feed(bytes_view bytes, time_point now);
+  event next();
+  // The fields of the headers event just returned, in order. False at the end of the block; then
+  // headers_ok() tells whether it kept to RFC 9113 section 8. If not, the engine has reset the
+  // stream (or sent 400-free PROTOCOL_ERROR) and the next event is its reset: forget what was pulled. Fields
+  // not pulled are decoded and dropped by the next next().
+  bool next_field(field& out);
+  [[nodiscard]] bool headers_ok() const noexcept;
+  // Leaves a number (not 0) at the current field's table entry or literal, to be found in
+  // field::slot when the peer sends the same again.
+  void set_slot(std::uint32_t slot) noexcept;
+  // The peer closed its sending side: everything open ends as reset (or failed) events.
+  void feed_end(time_point now);
+
+  // Gives stream credit back for n bytes of data events that the user is done with; connection
+  // credit returns by itself on receipt (withhold_credit: not while told so, for a memory quota).
+  void consume(stream_ref s, std::size_t n);
+  void withhold_credit(bool on);
+
+  // --- streams
+  // Client: a new stream, or no_stream when the peer's limit is reached, it goes away, or ids are used up.
+  stream_ref open(void* user);
+  void set_user(stream_ref s, void* user) noexcept;
+  // Says that the user is done with s; closes it with RST_STREAM(CANCEL, or NO_ERROR on a server that
+  // has answered in full) if it is still open. The ref is dead afterwards. Each stream that the user was
+  // told of by a headers event, or got from open(), is released exactly once.
+  void release(stream_ref s);
+  [[nodiscard]] bool can_send(stream_ref s) const noexcept;  // open for sending: not half-closed (local), not closed
+  [[nodiscard]] stream_id id_of(stream_ref s) const noexcept;
+  [[nodiscard]] std::size_t open_streams() const noexcept;
+  [[nodiscard]] bool can_open() const noexcept;
+
+  // --- sending: headers
+  // begin, add each field, end. Frames go straight into the output, with indexing by `policy`;
+  // not for trailers behind queued data: those must be a stateless block.
+  enum class indexing : std::uint8_t { index, no_index, never_index };
+  bool begin_headers(stream_ref s);
+  void add_field(std::string_view name, std::string_view value, indexing policy = indexing::index);
+  void end_headers(bool end_stream);
+  // A block encoded beforehand by hpack's stateless functions (no reference to a dynamic table).
+  // Goes behind data that is still queued. False when the stream is closed for sending.
+  bool send_block(stream_ref s, bytes_view stateless_block, bool end_stream);
+
+  // --- sending: data
+  // The fast path: room for n bytes of DATA in the output, behind a frame header that commit_data
+  // writes; null when the windows, the frame size, the stream's queue or state do not allow it
+  // at once. Between the two calls nothing else may be sent. Small n only: frame-size bound.
+  std::uint8_t* reserve_data(stream_ref s, std::size_t n);
+  void commit_data(stream_ref s, std::size_t n, bool end_stream);
+  // The general path: takes the bytes over and sends them in turn with other streams, as windows allow.
+  bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
+  // Bytes of s queued and not yet in the output.
+  [[nodiscard]] std::size_t queued(stream_ref s) const noexcept;
+  // One writable event when queued(s) has sunk to `low_bytes` or less.
+  void want_writable(stream_ref s, std::size_t low_bytes);
+
+  // --- sending: the rest
+  // Aborts s: RST_STREAM goes out, queued data is dropped. No event follows for it.
+  void reset(stream_ref s, error_code code);
+  void ping(std::uint64_t opaque);
+  // Server: GOAWAY(2^31-1) and PING; the final GOAWAY when its ack comes (or drain_now()). Client: takes no new streams.
+  void drain();
+  void drain_now();
+  // GOAWAY with this code; nothing is accepted afterwards.
+  void fail(error_code code, std::string_view reason);
+  [[nodiscard]] bool draining() const noexcept;
+  [[nodiscard]] bool failed() const noexcept;
+
+  // --- output and time
+  // Moves queued DATA into the output, a frame per stream in turn, until `most_bytes` are pending there.
+  void produce(std::size_t most_bytes = 256u << 10);
+  [[nodiscard]] bool has_queued() const noexcept;  // that windows would let through
+  [[nodiscard]] base::output_buffer& output() noexcept;
+  // When on_timeout() wants to be called next; never if nothing is pending.
+  [[nodiscard]] time_point next_timeout() const noexcept;
+  void on_timeout(time_point now);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace coracle::http2

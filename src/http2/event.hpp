@@ -1,0 +1,58 @@
+// event: what the engine has to tell after a feed(), one at a time.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "http2/error_code.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace coracle::http2 {
+
+using stream_id = std::uint32_t;
+// A stream's place in its connection's slab; valid until release().
+using stream_ref = std::uint32_t;
+inline constexpr stream_ref no_stream = ~stream_ref{0};
+
+// Borrows the fed bytes (or the engine's own assembly buffer) until the next call of next().
+struct event {
+  enum class kind : std::uint8_t {
+    none,      // everything fed is used up
+    headers,   // a header block; pull its fields with next_field(). On a server's new stream user is null.
+               // `informational` for 1xx; a block after data or with end_stream behind a first one is trailers
+    data,      // a piece of a DATA frame, padding removed; may be empty with end_stream
+    reset,     // the stream ended abnormally: code, by, and whether the peer surely never processed it.
+               // The last event of its stream
+    writable,  // asked for by want_writable(): the stream's queue has drained
+    settings,  // the peer's first SETTINGS have arrived (and so has anything they change)
+    slots,     // client: open() may succeed again
+    goaway,    // the peer goes away: code, debug data in `data`; streams above its last id get reset events first
+    ping_ack,  // of a ping() by the user; opaque in `ping`
+    failed,    // connection error (code, reason): GOAWAY is in the output; send it and close. The last event;
+               // every open stream has had its reset event
+  };
+  kind what = kind::none;
+  bool end_stream = false;
+  bool trailers = false;
+  bool informational = false;
+  bool unprocessed = false;  // reset: GOAWAY's last id or REFUSED_STREAM says that it may be retried
+  initiator by = initiator::peer;
+  error_code code = error_code::no_error;
+  stream_ref stream = no_stream;
+  stream_id id = 0;
+  void* user = nullptr;
+  bytes_view data{};
+  std::uint64_t ping = 0;
+  std::string_view reason{};  // static text, for logs
+};
+
+// One header field of a headers event; views valid until the next next_field().
+struct field {
+  std::string_view name;
+  std::string_view value;
+  // What set_slot() left at this table entry or literal earlier, 0 at first (DESIGN decision 8).
+  std::uint32_t slot = 0;
+  bool never_index = false;
+};
+
+}  // namespace coracle::http2
