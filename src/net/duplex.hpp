@@ -1,0 +1,86 @@
+// duplex: a connection's two byte streams as the room `transport` sees them; callbacks, no coroutines.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/net/address.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace coracle::net {
+
+// What a duplex tells its user. Every call comes from the loop's queue or from a completion, never from
+// inside a call of the duplex (start, send, close, ...), and on the loop that the duplex lives on. The
+// duplex may be used from inside each of them, and destroyed from inside closed() only.
+class duplex_sink {
+ public:
+  // Bytes, at least one, borrowed for the call. None come while receiving is paused.
+  virtual void received(bytes_view bytes) noexcept = 0;
+  // No more bytes will come: 0 when the peer has ended its stream (half-close: sending still works), -errno
+  // when the connection broke (ECONNRESET and the like). At most once; not after close().
+  virtual void receive_ended(std::int64_t result) noexcept = 0;
+  // The end of one send(): the number of its bytes, all of them, or -errno. After an error nothing can be
+  // sent. Its bytes may be reused from here on. -ECANCELED when close() cut it short.
+  virtual void sent(std::int64_t result) noexcept = 0;
+  // The answer to close(), exactly once, and the last call.
+  virtual void closed() noexcept = 0;
+
+ protected:
+  ~duplex_sink() = default;
+};
+
+// Lives on one loop; all of it is for that loop's thread. A duplex that was never started may be destroyed at
+// any time (the connection is closed then); a started one only once closed() was called.
+class duplex {
+ public:
+  struct piece {
+    const void* data;
+    std::size_t size;
+  };
+
+  duplex(const duplex&) = delete;
+  duplex& operator=(const duplex&) = delete;
+  virtual ~duplex() = default;
+
+  // Begins to receive. Once. The sink stays alive until closed().
+  virtual void start(duplex_sink& sink) = 0;
+
+  // Backpressure: no received() and no receive_ended() between the two; what the peer sends meanwhile waits
+  // in the kernel (or in a bounded buffer) until the peer cannot send any more. Idempotent, and harmless at
+  // any time after start().
+  virtual void pause_receive() noexcept = 0;
+  virtual void resume_receive() noexcept = 0;
+
+  // Sends all bytes, or fails. One at a time: the next when sent() has come. The bytes (and the array of
+  // pieces) stay in place until then. False, and no sent(), after shutdown_send() or close(); sending while
+  // sending() is a defect of the caller.
+  virtual bool send(std::span<const piece> pieces) noexcept = 0;
+  bool send(bytes_view bytes) noexcept {
+    one_ = {bytes.data(), bytes.size()};
+    return send(std::span<const piece>(&one_, 1));
+  }
+  [[nodiscard]] virtual bool sending() const noexcept = 0;
+
+  // Ends the stream to the peer, behind what is being sent. The other direction goes on.
+  virtual void shutdown_send() noexcept = 0;
+
+  // Cuts short what is in flight, waits for its end (sent() comes for a send), gives the connection up, then
+  // calls closed(). No received() or receive_ended() follows. `abort` resets the connection, so that the peer
+  // learns that the end is no proper one. A proper end, with everything that was sent arriving, is: sent(),
+  // shutdown_send(), receive_ended(0), close(). Idempotent; a later abort does not change an earlier close.
+  virtual void close(bool abort = false) noexcept = 0;
+
+  // None ("address()") where there is no such thing; known from the start.
+  [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
+  [[nodiscard]] virtual const address& local_address() const noexcept = 0;
+
+ protected:
+  duplex() noexcept = default;
+
+ private:
+  piece one_{};
+};
+
+}  // namespace coracle::net

@@ -1,0 +1,24 @@
+// memory_duplex: two duplexes joined in memory, for the in-process transport.
+#pragma once
+
+#include "coracle/coro/executor.hpp"
+#include "net/duplex.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace coracle::net {
+
+struct memory_pair_options {
+  // What each direction holds before send() waits: one connection's worth of bulk, and small enough to stay
+  // in the cache.
+  std::size_t buffer_bytes = 64 * 1024;
+};
+
+// Each end lives on its own executor, which may be the same one (no lock is taken then). Either end may be
+// used, closed and destroyed without regard to the other. May be called from any thread.
+std::pair<std::unique_ptr<duplex>, std::unique_ptr<duplex>> make_memory_duplex_pair(
+    coro::executor& first, coro::executor& second, const memory_pair_options& options = {});
+
+}  // namespace coracle::net

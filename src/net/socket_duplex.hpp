@@ -1,0 +1,24 @@
+// socket_duplex: the duplex over a connected socket of the loop's backend.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
+#include "net/duplex.hpp"
+#include "runtime/backend.hpp"
+
+#include <memory>
+
+namespace coracle {
+class loop;
+}
+
+namespace coracle::net {
+
+// Owns `connected` from here on. On `on`'s thread.
+std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected);
+
+// Connects from the current loop, under the awaiter's stop token and deadline, as stream::connect() does.
+task<result<std::unique_ptr<duplex>>> connect_duplex(address to);
+
+}  // namespace coracle::net
