@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Runs the fuzzers of the preset fuzz.
+
+    fuzz.py smoke             each for a second on its corpus; the canary must find its planted bug
+    fuzz.py NAME [SECONDS]    one for long (600 s unless told); what it learns goes to build/fuzz/learned/NAME
+    fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME
+"""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BIN = ROOT / "build/fuzz/bin"
+LEARNED = ROOT / "build/fuzz/learned"
+CORPUS = ROOT / "tests/fuzz/corpus"
+CANARY = "canary"
+
+
+def names():
+    return sorted(path.name.removesuffix("_fuzz.cpp") for path in ROOT.glob("tests/fuzz/*_fuzz.cpp"))
+
+
+def command(name, *options):
+    learned, found = LEARNED / name, ROOT / "build/fuzz/found"
+    learned.mkdir(parents=True, exist_ok=True)
+    found.mkdir(parents=True, exist_ok=True)
+    corpus = [str(CORPUS / name)] if (CORPUS / name).is_dir() else []
+    return [str(BIN / f"{name}_fuzz"), *options, f"-artifact_prefix={found}/{name}-", "-rss_limit_mb=2048",
+            "-timeout=10", str(learned), *corpus]
+
+
+def smoke_one(name):
+    """Why the smoke run of a fuzzer is no success; None when it is."""
+    seconds = 30 if name == CANARY else 1  # the canary stops as soon as it finds its bug
+    try:
+        run = subprocess.run(command(name, f"-max_total_time={seconds}", "-print_final_stats=1"),
+                             capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120)
+    except FileNotFoundError:
+        return "it was not built"
+    except subprocess.TimeoutExpired:
+        return "it hangs"
+    if name == CANARY:
+        return None if "deadly signal" in run.stderr else "the rig does not find a bug that is there"
+    if run.returncode != 0:
+        lines = [line for line in run.stderr.splitlines() if "ERROR" in line or "runtime error" in line or "Test unit" in line]
+        return "; ".join(lines)[:300] or f"exit code {run.returncode}"
+    return None if "stat::number_of_executed_units" in run.stderr else "it executed nothing"
+
+
+def smoke():
+    failed = False
+    for name in names():
+        fault = smoke_one(name)
+        failed |= fault is not None
+        print(f"FAIL {name}: {fault}" if fault else f"PASS {name}", flush=True)
+    return 1 if failed else 0
+
+
+def main(arguments):
+    if arguments == ["smoke"]:
+        return smoke()
+    keep = arguments[:1] == ["keep"]
+    name, *rest = arguments[1:] if keep else arguments or [""]
+    if name not in names():
+        print(__doc__ + "\nfuzzers: " + " ".join(names()), file=sys.stderr)
+        return 2
+    if keep:
+        (CORPUS / name).mkdir(parents=True, exist_ok=True)
+        return subprocess.run([str(BIN / f"{name}_fuzz"), "-merge=1", str(CORPUS / name), str(LEARNED / name)]).returncode
+    return subprocess.run(command(name, f"-max_total_time={rest[0] if rest else 600}")).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

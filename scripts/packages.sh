@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what is missing of the named groups of scripts/packages.txt: scripts/packages.sh build test
+# Bash alone, because on a new machine nothing else is there yet.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+release=$(. /etc/os-release && echo "${ID:-unknown}${VERSION_ID:-}")
+
+wanted() {  # the packages of the groups, for this release
+  local group line name
+  while read -r line; do
+    line=${line%%#*}
+    name=${line%%:*}
+    for group in "$@"; do
+      if [[ $name == "$group" || "debian${name#*@}" == "$release" && ${name%@*} == "$group" ]]; then
+        echo ${line#*:}
+      fi
+    done
+  done <packages.txt | tr ' ' '\n' | sort -u
+}
+
+missing() {
+  local package
+  for package in "$@"; do
+    # A tool put in place by other means is as good as its package.
+    case $package in golang-go) command -v go ;; nodejs) command -v node ;; npm) command -v npm ;; *) false ;; esac \
+      >/dev/null && continue
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+  done
+}
+
+mapfile -t packages < <(wanted "$@")
+if ! command -v dpkg-query >/dev/null; then
+  echo "dev: no dpkg here, so what is installed cannot be told; needed, by Debian's names: ${packages[*]}" >&2
+  exit 0
+fi
+mapfile -t lacking < <(missing "${packages[@]}")
+[[ ${#lacking[@]} == 0 ]] && exit 0
+
+as_root=()
+if [[ $(id -u) != 0 ]]; then
+  if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+    echo "dev: these packages are missing, and installing them needs root: ${lacking[*]}" >&2
+    echo "dev: mend: apt-get install ${lacking[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "dev: installing ${lacking[*]}" >&2
+install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
+if ! { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${lacking[@]}"; } </dev/null >&2; then
+  echo "dev: apt-get could not install: ${lacking[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Other people's gRPC programs, which the interop tests talk to: installed into build/peers, pinned.
+
+Alone it installs what can be installed here and names the rest.
+"""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PEERS = ROOT / "build/peers"
+BIN = PEERS / "bin"
+PYTHON = PEERS / "venv/bin/python"
+
+GO_AT_LEAST = (1, 21)    # the first Go that fetches a newer toolchain when a module asks for one
+NODE_AT_LEAST = 20
+GO_PROGRAMS = {          # name in build/peers/bin: module
+    "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
+    "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
+    "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
+    "h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible",
+}
+PYTHON_PACKAGES = ["grpcio==1.85.1", "grpcio-tools==1.85.1", "grpcio-reflection==1.85.1", "grpcio-health-checking==1.85.1"]
+INSTALL_TIMEOUT_S = 15 * 60
+
+
+class Missing(Exception):
+    """Why a peer is not here."""
+
+
+def run(command, env=None):
+    try:
+        done = subprocess.run([str(word) for word in command], env={**os.environ, **(env or {})}, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=INSTALL_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{command[0]} took longer than {INSTALL_TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        lines = done.stdout.strip().splitlines()
+        raise Missing(f"{' '.join(map(str, command[:3]))}: {lines[-1] if lines else done.returncode}")
+    return done.stdout
+
+
+def fresh(stamp, content):
+    """Whether what the stamp stands for was installed with this content already."""
+    return stamp.exists() and stamp.read_text() == content
+
+
+def find_go():
+    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if not go:
+        raise Missing("no Go here; 1.26, or any from 1.21 that may fetch it, would do")
+    found = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
+    if not found or (int(found[1]), int(found[2])) < GO_AT_LEAST:
+        raise Missing(f"{go} is older than 1.21, which could fetch the Go that the peers need")
+    return go
+
+
+def install_go_program(name, module):
+    program, stamp = BIN / name, PEERS / f"stamps/{name}"
+    if program.exists() and fresh(stamp, module):
+        return
+    scratch = PEERS / f"go/{name}"
+    env = {"GOBIN": str(scratch), "GOTOOLCHAIN": "auto"}
+    if not os.environ.get("HOME"):
+        env |= {"GOPATH": str(PEERS / "go/path"), "GOCACHE": str(PEERS / "go/cache")}
+    run([find_go(), "install", module], env)
+    BIN.mkdir(parents=True, exist_ok=True)
+    shutil.move(next(scratch.iterdir()), program)
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(module)
+
+
+def install_python():
+    stamp = PEERS / "stamps/python"
+    content = hashlib.sha256(" ".join(PYTHON_PACKAGES).encode()).hexdigest()
+    if PYTHON.exists() and fresh(stamp, content):
+        return
+    shutil.rmtree(PEERS / "venv", ignore_errors=True)
+    run([sys.executable, "-m", "venv", PEERS / "venv"])
+    run([PYTHON, "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES])
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(content)
+
+
+def find_node():
+    node = shutil.which("node")
+    version = re.search(r"v(\d+)", run([node, "--version"])) if node else None
+    if not version or int(version[1]) < NODE_AT_LEAST:
+        raise Missing(f"no Node of version {NODE_AT_LEAST} or newer here")
+
+
+def install():
+    """Installs every peer that can be had here; returns why the others cannot, by name."""
+    PEERS.mkdir(parents=True, exist_ok=True)
+    wanted = {name: (lambda name=name, module=module: install_go_program(name, module))
+              for name, module in GO_PROGRAMS.items()}
+    wanted |= {"python": install_python, "node": find_node}
+    missing = {}
+    for name, get in wanted.items():
+        try:
+            get()
+        except Missing as reason:
+            missing[name] = str(reason)
+    return missing
+
+
+if __name__ == "__main__":
+    lacking = install()
+    for peer in [*GO_PROGRAMS, "python", "node"]:
+        print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

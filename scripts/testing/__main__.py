@@ -1,0 +1,28 @@
+"""./dev test [quick|whole] [word...]: runs the suites of a tier, or those whose names contain one of the words."""
+
+import os
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+
+import plan  # noqa: E402
+from report import Report  # noqa: E402
+
+
+def main(arguments):
+    os.chdir(plan.ROOT)
+    tier = "whole"
+    if arguments and arguments[0] in plan.TIERS:
+        tier = arguments.pop(0)
+    report = Report()
+    for name, suite in plan.TIERS[tier]():
+        if arguments and not any(word in name for word in arguments):
+            continue
+        report.add(suite())
+    return 0 if report.finish() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

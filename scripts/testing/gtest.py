@@ -1,0 +1,78 @@
+"""Runs a GoogleTest program, in shards, and counts its cases; a crash or a hang names the test that it was in."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+from outcome import Outcome
+from process import Run, log_of
+
+
+def without_aslr():
+    """GCC 12's AddressSanitizer cannot live with the address randomisation of newer kernels."""
+    if shutil.which("setarch") and subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode == 0:
+        return ["setarch", "-R"]
+    return []
+
+
+def run_gtest(suite, program, timeout_s, env, shards=1, prefix=()):
+    if not pathlib.Path(program).exists():
+        return Outcome(suite, failed=[("build", f"{program} was not built")])
+    outcome = Outcome(suite)
+    runs = []
+    for shard in range(shards):
+        log = log_of(f"{suite}.{shard}" if shards > 1 else suite)
+        report = log.with_suffix(".json")
+        report.unlink(missing_ok=True)
+        shard_env = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)} if shards > 1 else {}
+        command = [*prefix, program, f"--gtest_output=json:{report}", "--gtest_color=no"]
+        runs.append((Run(command, log, timeout_s, {**env, **shard_env}), report))
+    for one, report in runs:
+        one.wait()
+        add(outcome, one, report)
+        outcome.seconds = max(outcome.seconds, one.seconds)
+    outcome.log = runs[0][0].log
+    return outcome
+
+
+def add(outcome, one, report):
+    """A whole report is believed; without one the printed lines are counted, and the end is a failure."""
+    try:
+        suites = json.loads(report.read_text())["testsuites"]
+    except (OSError, ValueError):
+        add_from_log(outcome, one)
+        return
+    before = len(outcome.failed)
+    for suite in suites:
+        for case in suite["testsuite"]:
+            name = f'{suite["name"]}.{case["name"]}'
+            if case.get("failures"):
+                outcome.failed.append((name, first_line(case["failures"][0]["failure"])))
+            elif case["result"] == "SKIPPED":
+                outcome.left_out.append((name, skip_reason(one.text, name)))
+            elif case["status"] == "RUN":
+                outcome.passed += 1
+    if one.code != 0 and len(outcome.failed) == before:
+        outcome.failed.append(("the program's end", one.ended))
+
+
+def add_from_log(outcome, one):
+    begun = re.findall(r"^\[ RUN      \] (\S+)", one.text, re.M)
+    passed = re.findall(r"^\[       OK \] (\S+)", one.text, re.M)
+    broken = re.findall(r"^\[  FAILED  \] (\S+?),? (?:\(|where)", one.text, re.M)
+    outcome.passed += len(passed)
+    outcome.failed += [(name, "see the log") for name in dict.fromkeys(broken)]
+    outcome.failed.append((begun[-1] if begun else "start", one.ended))
+
+
+def first_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:2])[:240]
+
+
+def skip_reason(text, name):
+    found = re.search(rf"^\[ RUN      \] {re.escape(name)}\n(.*?)^\[  SKIPPED \]", text, re.M | re.S)
+    lines = [line for line in found[1].splitlines() if line and not line.endswith("Skipped")] if found else []
+    return lines[0] if lines else "skipped by the test"

@@ -1,0 +1,130 @@
+"""The test matrix: which suites run on which build, in which order.
+
+    quick   g++ release: unit and end to end once, structure, compile-fail, golden
+    whole   that on both backends, then the sanitizers of both compilers, fuzzers, format, and other people's programs
+"""
+
+import ctypes
+import os
+import shutil
+
+import peers
+from builds import build
+from cases import run_cases
+from gtest import run_gtest, without_aslr
+from outcome import Outcome
+from process import BUILD, ROOT
+
+CI = bool(os.environ.get("CI"))
+UNIT_TIMEOUT_S = 300
+E2E_TIMEOUT_S = 300
+SCRIPT_TIMEOUT_S = 300
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "ASAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
+    "TSAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
+}
+
+
+def python(script, *arguments):
+    return ["python3", "-B", ROOT / script, *arguments]
+
+
+def io_uring_refusal():
+    """None where io_uring works; else the error's name. Tried rather than guessed from the kernel's version."""
+    parameters = ctypes.create_string_buffer(120)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = libc.syscall(425, 4, parameters)  # io_uring_setup: the same number everywhere but on alpha
+    if descriptor < 0:
+        return os.strerror(ctypes.get_errno())
+    os.close(descriptor)
+    return None
+
+
+def script_env():
+    return {
+        "CORACLE_SOURCE_DIR": str(ROOT),
+        "CORACLE_BUILD_DIR": str(BUILD / "release"),
+        "CORACLE_BIN": str(BUILD / "release/bin"),
+        "CORACLE_PEERS": str(peers.BIN),
+        "CORACLE_PYTHON": str(peers.PYTHON),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def unit(preset, prefix=()):
+    program = BUILD / preset / "bin/unit_tests"
+    return run_gtest(f"unit ({preset})", program, UNIT_TIMEOUT_S, SANITIZERS, os.cpu_count() or 1, prefix)
+
+
+def e2e(preset, backend):
+    suite = f"e2e ({preset}, {backend})"
+    if backend == "io_uring" and (refusal := io_uring_refusal()):
+        return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
+    return run_gtest(suite, BUILD / preset / "bin/e2e_tests", E2E_TIMEOUT_S, {**SANITIZERS, "CORACLE_BACKEND": backend})
+
+
+def scripts_in(folder, skips_fail=False):
+    """Runs each executable script of a folder of tests."""
+    outcome = Outcome(folder)
+    for path in sorted((ROOT / "tests" / folder).glob("*.*")):
+        if path.suffix in (".sh", ".py") and os.access(path, os.X_OK):
+            run_cases(folder, [path], SCRIPT_TIMEOUT_S, script_env(), skips_fail, outcome)
+    return outcome
+
+
+def structure():
+    outcome = Outcome("structure")
+    for script in ("tests/structure/check.py", "tests/structure/self_test.py", "scripts/samples.py",
+                   "scripts/testing/self_test.py"):
+        run_cases("structure", python(script), SCRIPT_TIMEOUT_S, {}, outcome=outcome)
+    return outcome
+
+
+def interop():
+    missing = peers.install()
+    outcome = scripts_in("interop", skips_fail=CI)
+    (outcome.failed if CI else outcome.left_out).extend((f"peer {name}", reason) for name, reason in missing.items())
+    return outcome
+
+
+def cases(suite, script, *arguments):
+    return lambda: run_cases(suite, python(script, *arguments), SCRIPT_TIMEOUT_S, script_env())
+
+
+def quick():
+    yield "structure", structure
+    yield "build (release)", lambda: build("release")
+    yield "unit (release)", lambda: unit("release")
+    yield "e2e (release, auto)", lambda: e2e("release", "auto")
+    yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
+    yield "golden", lambda: scripts_in("golden")
+
+
+def whole():
+    yield "structure", structure
+    yield "format", cases("format", "scripts/format.py", "--check")
+    yield "build (release)", lambda: build("release")
+    yield "unit (release)", lambda: unit("release")
+    for backend in ("io_uring", "epoll"):
+        yield f"e2e (release, {backend})", lambda backend=backend: e2e("release", backend)
+    yield "headers", cases("headers", "scripts/headers.py")
+    yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
+    yield "golden", lambda: scripts_in("golden")
+    yield "consume", lambda: scripts_in("consume")
+    yield "interop", interop
+    yield "build (asan)", lambda: build("asan", ["unit_tests", "e2e_tests"])
+    yield "unit (asan)", lambda: unit("asan")
+    for backend in ("io_uring", "epoll"):
+        yield f"e2e (asan, {backend})", lambda backend=backend: e2e("asan", backend)
+    yield "build (tsan)", lambda: build("tsan", ["unit_tests"])
+    yield "unit (tsan)", lambda: unit("tsan")
+    yield "build (gcc-asan)", lambda: build("gcc-asan", ["unit_tests"])
+    yield "unit (gcc-asan)", lambda: unit("gcc-asan", without_aslr())
+    yield "build (fuzz)", lambda: build("fuzz")
+    yield "fuzz", cases("fuzz", "scripts/fuzz.py", "smoke")
+
+
+TIERS = {"quick": quick, "whole": whole}

@@ -1,0 +1,60 @@
+"""Prints how the run went; its last line is `N passed, N failed`."""
+
+import os
+
+
+class Report:
+    def __init__(self):
+        self.outcomes = []
+
+    def add(self, outcome):
+        """Takes a suite's outcome and says it at once, so that a long run can be followed."""
+        if not outcome.suite.startswith("build") and not outcome.ran and not outcome.left_out:
+            outcome.failed.append((outcome.suite, "ran no test"))
+        self.outcomes.append(outcome)
+        print(self._line(outcome), flush=True)
+        for case, reason in outcome.failed:
+            print(f"    FAILED {case}: {reason}")
+        if outcome.failed and outcome.log:
+            self._show_log(outcome.log)
+        return not outcome.failed
+
+    def _show_log(self, log):
+        if not os.environ.get("CI"):
+            print(f"    log: {os.path.relpath(log)}")
+            return
+        with open(log, errors="replace") as text:
+            for line in text.read().splitlines()[-60:]:
+                print(f"    | {line}")
+
+    def _line(self, outcome):
+        if outcome.suite.startswith("build") and not outcome.failed:
+            counts = "done"
+        else:
+            counts = f"{outcome.passed} passed, {len(outcome.failed)} failed"
+            if outcome.left_out:
+                counts += f", {len(outcome.left_out)} left out"
+        return f"  {outcome.suite:<28} {counts:<44} {outcome.seconds:7.1f} s"
+
+    def finish(self):
+        """Prints the summary; true when all passed."""
+        passed = sum(outcome.passed for outcome in self.outcomes)
+        failed = sum(len(outcome.failed) for outcome in self.outcomes)
+        left_out = [(o.suite, case, reason) for o in self.outcomes for case, reason in o.left_out]
+        print("\nSummary")
+        for outcome in self.outcomes:
+            print(self._line(outcome))
+        if left_out:
+            print("\nLeft out")
+            for suite, case, reason in left_out:
+                print(f"  {suite}: {case}: {reason}")
+        if failed:
+            print("\nFailed")
+            for outcome in self.outcomes:
+                for case, reason in outcome.failed:
+                    print(f"  {outcome.suite}: {case}: {reason}")
+        if passed + failed == 0:
+            failed = 1
+            print("\nNo test ran")
+        print(f"\n{passed} passed, {failed} failed", flush=True)
+        return failed == 0

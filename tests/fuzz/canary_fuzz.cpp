@@ -1,0 +1,12 @@
+// The canary: a planted bug that the fuzzers' rig must find within seconds. Were it not found, the silence of
+// the other fuzzers would mean nothing.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (size >= 4 && text[0] == 'b' && text[1] == 'i' && text[2] == 'r' && text[3] == 'd') std::abort();
+  return 0;
+}
