@@ -1,0 +1,40 @@
+#include "protocol/grpc/status_mapping.hpp"
+
+namespace coracle::protocol::grpc {
+
+status_code from_http_status(int http_status) noexcept {
+  switch (http_status) {
+    case 400:
+    case 431: return status_code::internal;
+    case 401: return status_code::unauthenticated;
+    case 403: return status_code::permission_denied;
+    case 404: return status_code::unimplemented;
+    case 429:
+    case 502:
+    case 503:
+    case 504: return status_code::unavailable;
+    default: return status_code::unknown;
+  }
+}
+
+status_code from_reset_code(std::uint32_t code) noexcept {
+  switch (code) {
+    case 0x7: return status_code::unavailable;         // REFUSED_STREAM
+    case 0x8: return status_code::cancelled;           // CANCEL
+    case 0xb: return status_code::resource_exhausted;  // ENHANCE_YOUR_CALM
+    case 0xc: return status_code::permission_denied;   // INADEQUATE_SECURITY
+    default: return status_code::internal;
+  }
+}
+
+status_code parse_status_code(std::string_view text) noexcept {
+  if (text.empty() || text.size() > 2) return status_code::unknown;
+  int n = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9') return status_code::unknown;
+    n = n * 10 + (c - '0');
+  }
+  return n <= 16 ? static_cast<status_code>(n) : status_code::unknown;
+}
+
+}  // namespace coracle::protocol::grpc
