@@ -1,7 +1,10 @@
 # How everything is compiled: coracle_usage reaches the library's users, coracle_build stays with us.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+# A static library's symbols stay out of the interface of the shared library that it may end in.
+if(NOT BUILD_SHARED_LIBS)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+endif()
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 if(PROJECT_IS_TOP_LEVEL)
