@@ -12,5 +12,6 @@ if(sources)
     coracle::coracle coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
+  add_dependencies(test_programs e2e_tests)
   add_test(NAME e2e COMMAND e2e_tests)
 endif()

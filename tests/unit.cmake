@@ -22,5 +22,6 @@ if(sources)
   list(TRANSFORM linked PREPEND coracle_)
   target_link_libraries(unit_tests PRIVATE
     ${linked} coracle_usage coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  add_dependencies(test_programs unit_tests)
   add_test(NAME unit COMMAND unit_tests)
 endif()

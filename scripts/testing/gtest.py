@@ -19,7 +19,7 @@ def without_aslr():
 
 def run_gtest(suite, program, timeout_s, env, shards=1, prefix=()):
     if not pathlib.Path(program).exists():
-        return Outcome(suite, failed=[("build", f"{program} was not built")])
+        return Outcome(suite, failed=[(pathlib.Path(program).name, "was not built")])
     outcome = Outcome(suite)
     runs = []
     for shard in range(shards):

@@ -115,13 +115,13 @@ def whole():
     yield "golden", lambda: scripts_in("golden")
     yield "consume", lambda: scripts_in("consume")
     yield "interop", interop
-    yield "build (asan)", lambda: build("asan", ["unit_tests", "e2e_tests"])
+    yield "build (asan)", lambda: build("asan", ["test_programs"])
     yield "unit (asan)", lambda: unit("asan")
     for backend in ("io_uring", "epoll"):
         yield f"e2e (asan, {backend})", lambda backend=backend: e2e("asan", backend)
-    yield "build (tsan)", lambda: build("tsan", ["unit_tests"])
+    yield "build (tsan)", lambda: build("tsan", ["test_programs"])
     yield "unit (tsan)", lambda: unit("tsan")
-    yield "build (gcc-asan)", lambda: build("gcc-asan", ["unit_tests"])
+    yield "build (gcc-asan)", lambda: build("gcc-asan", ["test_programs"])
     yield "unit (gcc-asan)", lambda: unit("gcc-asan", without_aslr())
     yield "build (fuzz)", lambda: build("fuzz")
     yield "fuzz", cases("fuzz", "scripts/fuzz.py", "smoke")
