@@ -125,11 +125,26 @@ class backend {
   // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
   virtual void close(handle h, bool abort = false) noexcept = 0;
 
+  // Files of UNIX sockets. The first removes one that nobody listens behind: 0 when the path is free
+  // now, -EADDRINUSE when somebody does listen, -EEXIST when it is no socket. Defaults: the kernel's.
+  virtual std::int64_t remove_stale_path(const raw_address& at) noexcept;
+  virtual void remove_path(const raw_address& at) noexcept;
+
+  // A handle that can be polled for reading when one of `set` (bits 1 << process_signal) has come since it
+  // was opened; taking them clears it. The process's own disposition is back once the last was closed.
+  // Defaults: the kernel's.
+  virtual std::int64_t open_signals(std::uint32_t set) noexcept;
+  virtual std::uint32_t take_signals(handle h) noexcept;
+  virtual void close_signals(handle h) noexcept;
+
   // Submits what is queued, waits until something completes, wake() is called or `until` has come
   // (time_point::min(): does not wait), and delivers completions. At most one waiting system call.
   virtual void turn(time_point until) noexcept = 0;
   // Ends a turn() that waits, or the next one. Any thread.
   virtual void wake() noexcept = 0;
+  // The thread that called turn() so far lets go; the next turn() may come on another one. What is in
+  // flight stays so: a backend that is bound to its thread takes it up again by itself.
+  virtual void leave() noexcept {}
   // Readable when turn() would have something to do, for a foreign event loop; arm it with the
   // loop's next deadline before handing it out. -1 where there is none (sim).
   [[nodiscard]] virtual int pollable(time_point next_deadline) noexcept = 0;

@@ -46,9 +46,11 @@ class executor {
   // The executor that this thread is driving at the moment, or null on a plain thread.
   [[nodiscard]] static executor* current() noexcept { return current_; }
   [[nodiscard]] bool is_current() const noexcept { return current_ == this; }
+  // Tells kinds of executors apart without RTTI: the address of something that the kind owns, or null.
+  [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
  protected:
-  executor() noexcept = default;
+  explicit executor(const void* kind = nullptr) noexcept : kind_(kind) {}
   ~executor() = default;
 
   // Makes an executor the thread's current one for a scope; they nest.
@@ -69,6 +71,7 @@ class executor {
 
  private:
   static inline constinit thread_local executor* current_ = nullptr;
+  const void* kind_;
   frame_pool frames_;
 };
 

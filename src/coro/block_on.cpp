@@ -1,0 +1,40 @@
+#include "coracle/coro/block_on.hpp"
+
+#include "coracle/base/assert.hpp"
+
+namespace coracle::coro {
+
+void refuse_to_block_an_executor() noexcept {
+  CORACLE_ASSERT(!executor::current(),
+                 "a thread that drives a loop must not block on a task: co_await it, or block on a plain thread");
+}
+
+void blocking_signal::set() noexcept {
+  // Notified under the lock: the waiter cannot return and destroy the signal before this is done with it.
+  const std::lock_guard lock(mutex_);
+  set_ = true;
+  changed_.notify_all();
+}
+
+void blocking_signal::wait() noexcept {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return set_; });
+}
+
+bool blocking_signal::is_set() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return set_;
+}
+
+posted_task::posted_task(task<> t) noexcept : frame_(t.release()) {
+  run = [](work& w) noexcept { static_cast<posted_task&>(w).frame_.resume(); };
+  frame_.promise().set_completion(*this);
+}
+
+std::coroutine_handle<> posted_task::finished(promise_base&, std::coroutine_handle<> frame) noexcept {
+  frame.destroy();
+  ended.set();
+  return std::noop_coroutine();
+}
+
+}  // namespace coracle::coro

@@ -1,0 +1,44 @@
+// blocking_pool: the threads behind offload().
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "coracle/runtime/offload.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace coracle::io {
+
+// Threads are started one by one, when a job comes and none is idle, up to the limit, and stay.
+// The queue needs no bound of its own: its links lie in the coroutines that wait.
+class blocking_pool {
+ public:
+  explicit blocking_pool(std::size_t threads_max) noexcept : threads_max_(threads_max > 0 ? threads_max : 1) {}
+  blocking_pool(const blocking_pool&) = delete;
+  blocking_pool& operator=(const blocking_pool&) = delete;
+  ~blocking_pool() { join(); }
+
+  // Any thread. The job's home loop gets it back by post() when it was done.
+  void push(coro::blocking_job& j) noexcept;
+  // Takes a job back that has not begun; false when it has.
+  bool take_back(coro::blocking_job& j) noexcept;
+  // Ends the threads; no job may be queued or come any more.
+  void join() noexcept;
+  [[nodiscard]] std::size_t threads() noexcept;
+
+ private:
+  void serve() noexcept;
+  const std::size_t threads_max_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  base::intrusive_list<coro::blocking_job::queue_place> queue_;
+  std::size_t queued_ = 0;
+  std::size_t idle_ = 0;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace coracle::io

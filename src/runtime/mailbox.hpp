@@ -1,0 +1,46 @@
+// mailbox: works from other threads on their way to a loop.
+#pragma once
+
+#include "coracle/base/intrusive_queue.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <atomic>
+
+namespace coracle::io {
+
+// Intrusive, lock-free, any number of producers, one consumer. Works of one producer come out in
+// the order in which they went in. Memory order comes from read-modify-writes alone, which TSan
+// understands; standalone fences it does not.
+class mailbox {
+ public:
+  // Any thread. The consumer may run and destroy `w` before this returns.
+  void push(coro::work& w) noexcept {
+    coro::work* top = top_.load(std::memory_order_relaxed);
+    do {
+      w.next = top;
+    } while (!top_.compare_exchange_weak(top, &w, std::memory_order_acq_rel, std::memory_order_relaxed));
+  }
+  // The consumer: moves everything to the end of `to`. Since it takes all at once, ABA cannot arise.
+  void take_all(base::intrusive_queue<coro::work>& to) noexcept {
+    if (empty()) return;
+    coro::work* newest = top_.exchange(nullptr, std::memory_order_acq_rel);
+    coro::work* oldest = nullptr;
+    while (newest) {
+      coro::work* next = newest->next;
+      newest->next = oldest;
+      oldest = newest;
+      newest = next;
+    }
+    while (oldest) {
+      coro::work* next = oldest->next;
+      to.push(*oldest);
+      oldest = next;
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return top_.load(std::memory_order_acquire) == nullptr; }
+
+ private:
+  std::atomic<coro::work*> top_{nullptr};
+};
+
+}  // namespace coracle::io

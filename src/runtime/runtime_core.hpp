@@ -1,0 +1,84 @@
+// runtime_core: what stands behind a runtime: its loops, its threads and the count of its roots.
+#pragma once
+
+#include "runtime/blocking_pool.hpp"
+#include "runtime/driven_loop.hpp"
+#include "runtime/driver.hpp"
+
+#include "coracle/runtime/runtime.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace coracle::io {
+
+// Owned by a runtime. The members that the runtime passes on have its thread rules.
+class runtime_core {
+ public:
+  // `by` drives the loops if given; else threads do.
+  runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads, driver* by);
+  runtime_core(const runtime_core&) = delete;
+  runtime_core& operator=(const runtime_core&) = delete;
+  ~runtime_core();
+  // Makes the loops, once the runtime that they belong to exists.
+  void belong_to(runtime& owner);
+
+  [[nodiscard]] std::size_t size() const noexcept { return loops_.size(); }
+  [[nodiscard]] driven_loop& loop_at(std::size_t i) noexcept { return *loops_[i]; }
+  [[nodiscard]] driven_loop& next() noexcept;
+  [[nodiscard]] logger& log() const noexcept { return log_; }
+  [[nodiscard]] driver* driven_by() const noexcept { return driver_; }
+  [[nodiscard]] blocking_pool& pool() noexcept { return pool_; }
+
+  // `ended`, when given, is set as the last act of the root: nothing of the core is touched after it.
+  void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
+  void wait(coro::blocking_signal& ended);
+  void run();
+  void start();
+  void stop() noexcept;
+  void shut_down() noexcept;
+
+  void hold() noexcept { state_.fetch_add(one_guard, std::memory_order_relaxed); }
+  void release() noexcept;
+  [[nodiscard]] bool stopping() const noexcept { return state_.load(std::memory_order_acquire) & stop_bit; }
+  [[nodiscard]] bool finished() const noexcept { return finished(state_.load(std::memory_order_acquire)); }
+  void announce_if_finished() noexcept;
+
+ private:
+  class root;
+  // One word, so that "nothing left" is one observation: roots, guards and whether stop() was called.
+  static constexpr std::uint64_t one_root = 1;
+  static constexpr std::uint64_t one_guard = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t stop_bit = std::uint64_t{1} << 63;
+  static constexpr bool finished(std::uint64_t state) noexcept {
+    return (state & (one_guard - 1)) == 0 && (state < one_guard || (state & stop_bit));
+  }
+  void root_failed(std::exception_ptr error) noexcept;
+  void root_ended() noexcept;
+  void start_from(std::size_t first);
+  void drive_here(driven_loop& l) noexcept;
+  static bool drain(driven_loop& l) noexcept;
+  void thread_main(driven_loop& l) noexcept;
+
+  logger& log_;
+  driver* driver_;
+  std::vector<std::unique_ptr<backend>> backends_;
+  std::vector<std::unique_ptr<driven_loop>> loops_;
+  std::atomic<std::uint64_t> state_{0};
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> leaving_{false};
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::vector<bool> driven_;
+  std::vector<std::thread> threads_;
+  std::exception_ptr error_;
+  blocking_pool pool_;
+};
+
+}  // namespace coracle::io
