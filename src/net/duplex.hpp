@@ -3,6 +3,7 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/net/address.hpp"
+#include "runtime/backend.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,10 +36,7 @@ class duplex_sink {
 // any time (the connection is closed then); a started one only once closed() was called.
 class duplex {
  public:
-  struct piece {
-    const void* data;
-    std::size_t size;
-  };
+  using piece = io::operation::piece;  // data, size
 
   duplex(const duplex&) = delete;
   duplex& operator=(const duplex&) = delete;
@@ -72,7 +70,7 @@ class duplex {
   // shutdown_send(), receive_ended(0), close(). Idempotent; a later abort does not change an earlier close.
   virtual void close(bool abort = false) noexcept = 0;
 
-  // None ("address()") where there is no such thing; known from the start.
+  // None ("address()") in memory. Ask before close(): an open socket is asked on the first call.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
 

@@ -1,0 +1,36 @@
+#include "net/connect.hpp"
+
+#include "net/io_error.hpp"
+#include "net/io_wait.hpp"
+#include "net/raw_address.hpp"
+
+namespace coracle::net {
+
+loop& current_loop() noexcept {
+  loop* on = loop::current();
+  CORACLE_ASSERT(on, "this needs a loop of a runtime: call it from a task that runs on one");
+  return *on;
+}
+
+task<result<io::handle>> connect_socket(loop& on, address to) {
+  if (to.kind() == address::family::none)
+    co_return status::invalid_argument("there is no address to connect to");
+  const std::int64_t opened = on.io().open_stream(raw_family(to));
+  if (opened < 0) co_return connect_error(opened, to);
+  const auto handle = static_cast<io::handle>(opened);
+
+  const io::raw_address raw = to_raw(to);
+  io_wait connecting(on, io::operation::kind::connect, handle);
+  connecting.address = &raw;
+  const std::int64_t outcome = co_await connecting;
+  if (outcome >= 0) co_return handle;
+
+  on.io().close(handle);
+  if (!connecting.ended_early().ok()) {
+    const status& early = connecting.ended_early();
+    co_return status(early.code(), "connecting to " + to.to_string() + ": " + std::string(early.message()));
+  }
+  co_return connect_error(outcome, to);
+}
+
+}  // namespace coracle::net

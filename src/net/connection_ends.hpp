@@ -1,0 +1,27 @@
+// connection_ends: the two addresses of a connection, asked for when somebody wants to know.
+#pragma once
+
+#include "coracle/net/address.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+
+#include <optional>
+
+namespace coracle::net {
+
+// A server with many short connections never looks at most of them, and each costs a system call.
+class connection_ends {
+ public:
+  connection_ends(loop& on, io::handle socket) noexcept : on_(on), socket_(socket) {}
+  // While the socket is open, or after it was asked for while it was. References stay valid.
+  [[nodiscard]] const address& local() const;
+  [[nodiscard]] const address& peer() const;
+
+ private:
+  loop& on_;
+  const io::handle socket_;
+  mutable std::optional<address> local_;
+  mutable std::optional<address> peer_;
+};
+
+}  // namespace coracle::net

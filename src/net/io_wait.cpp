@@ -1,0 +1,52 @@
+#include "net/io_wait.hpp"
+
+#include <cerrno>
+
+namespace coracle::net {
+
+io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept
+    : coro::stop_callback([](coro::stop_callback& c) noexcept {
+        auto& self = static_cast<io_wait&>(c);
+        // timeout() stops its task at the deadline that it also set: that is no cancellation.
+        self.interrupt(self.home_.now() >= self.deadline_ ? expired() : stopped());
+      }),
+      home_(home) {
+  what = operation_kind;
+  on = handle;
+  complete = [](io::operation& o, std::int64_t result) noexcept { static_cast<io_wait&>(o).ended(result); };
+  fire = [](coro::timer& t) noexcept { static_cast<io_wait&>(t).interrupt(expired()); };
+}
+
+status io_wait::stopped() { return status::cancelled("the task was asked to stop"); }
+status io_wait::expired() { return status::deadline_exceeded("the deadline has passed"); }
+
+bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
+  CORACLE_ASSERT(home_.is_current(), "a stream or listener was used on another loop than its own");
+  deadline_ = e.deadline;
+  const bool late = deadline_ <= home_.now();
+  if (late || !e.stop.subscribe(*this)) {
+    early_ = late ? expired() : stopped();
+    result_ = -ECANCELED;
+    return false;
+  }
+  waiter_ = h;
+  if (deadline_ != never) home_.arm(*this, deadline_);
+  home_.io().submit(*this);
+  return true;
+}
+
+void io_wait::interrupt(status why) noexcept {
+  if (!waiter_ || !early_.ok()) return;
+  early_ = std::move(why);
+  home_.io().cancel(*this);
+}
+
+void io_wait::ended(std::int64_t result) noexcept {
+  coro::stop_callback::unlink();
+  if (holder) home_.disarm(*this);
+  result_ = result;
+  if (result != -ECANCELED) early_ = status();  // it had happened already
+  std::exchange(waiter_, {}).resume();
+}
+
+}  // namespace coracle::net

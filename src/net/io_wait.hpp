@@ -1,0 +1,52 @@
+// io_wait: a coroutine waits for one operation of its loop's backend.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+
+#include <coroutine>
+#include <cstdint>
+
+namespace coracle::net {
+
+// Fill in the operation's public part, then co_await it once: the result is the operation's. A stop or a
+// passed deadline of the awaiter's environment cancels it, and it is still awaited to its end, so that
+// whatever it points to is the kernel's no longer when the await ends. What happened all the same counts: a
+// result >= 0 is given even after a stop. Lives in the awaiting frame.
+class io_wait : public io::operation, coro::stop_callback, coro::timer {
+ public:
+  io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept;
+  io_wait(const io_wait&) = delete;
+  io_wait& operator=(const io_wait&) = delete;
+
+  // Ends it early from elsewhere on the loop; ended_early() is `why` then. Nothing when it has ended or not
+  // begun.
+  void interrupt(status why) noexcept;
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(h, coro::environment_of(h));
+  }
+  [[nodiscard]] std::int64_t await_resume() const noexcept { return result_; }
+
+  // CANCELLED or DEADLINE_EXCEEDED when that is why the result is -ECANCELED; else ok.
+  [[nodiscard]] const status& ended_early() const noexcept { return early_; }
+
+ private:
+  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  void ended(std::int64_t result) noexcept;
+  static status stopped();
+  static status expired();
+
+  loop& home_;
+  std::coroutine_handle<> waiter_;
+  std::int64_t result_ = 0;
+  time_point deadline_ = never;
+  status early_;
+};
+
+}  // namespace coracle::net

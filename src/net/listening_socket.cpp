@@ -1,0 +1,48 @@
+#include "net/listening_socket.hpp"
+
+#include "net/io_error.hpp"
+#include "net/raw_address.hpp"
+
+#include <cerrno>
+
+namespace coracle::net {
+
+namespace {
+
+// A UNIX socket's file outlives a program that crashed. Only when nobody listens behind it, it may go.
+std::int64_t bind_and_listen(loop& on, const address& at, const io::listen_options& options) {
+  const io::raw_address raw = to_raw(at);
+  const std::int64_t opened = on.io().open_listener(raw, options);
+  if (opened != -EADDRINUSE || at.kind() != address::family::path) return opened;
+  const std::int64_t removed = on.io().remove_stale_path(raw);
+  return removed < 0 ? removed : on.io().open_listener(raw, options);
+}
+
+}  // namespace
+
+result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const address& at,
+                                                                 const listen_options& options) {
+  if (at.kind() == address::family::none) return status::invalid_argument("there is no address to listen on");
+  io::listen_options how;
+  how.backlog = options.backlog();
+  how.reuse_port = options.reuse_port();
+  how.only_ipv6 = options.only_ipv6();
+  const std::int64_t opened = bind_and_listen(on, at, how);
+  if (opened < 0) return listen_error(opened, at);
+
+  const auto handle = static_cast<io::handle>(opened);
+  address bound = at;
+  io::raw_address raw;
+  if (at.is_ip() && on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
+  return std::make_unique<listening_socket>(on, handle, std::move(bound));
+}
+
+listening_socket::~listening_socket() {
+  CORACLE_ASSERT(!accepting,
+                 "a listener was destroyed while a task waits in accept(): co_await close() first");
+  // The name first: whoever finds it gone makes a new one, whoever found it before still gets an answer.
+  if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
+  on.io().close(socket);
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,245 @@
+#include "net/memory_duplex.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/base/output_buffer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+
+namespace coracle::net {
+
+namespace {
+
+// One call of received() passes on this much, so that a pause takes hold soon.
+constexpr std::size_t most_per_call = 16 * 1024;
+
+class memory_end;
+
+// What both ends see. With two executors every access holds the mutex; with one there is nobody to exclude.
+struct memory_link {
+  // The bytes that one end has sent and the other has not taken.
+  struct lane {
+    base::output_buffer held;
+    bool ended = false;    // no more will come: shut down or closed
+    bool aborted = false;  // and the end was no proper one
+    bool waiting = false;  // the sender waits for room
+  };
+  struct side {
+    memory_end* end = nullptr;
+    coro::executor* home = nullptr;
+    bool posted = false;  // end's work is in home's queue
+    bool awake = false;   // started and not closed: may be posted by the peer
+    bool gone = false;    // closed: takes no bytes any more
+  };
+  // Indexed by the end that sends and the end itself.
+  lane lanes[2];
+  side sides[2];
+  std::size_t capacity = 0;
+  bool crosses = false;
+  std::mutex mutex;
+
+  [[nodiscard]] std::unique_lock<std::mutex> hold() {
+    return crosses ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+  }
+  // Under hold(). An end that is gone is never posted again: it may be destroyed.
+  void wake(std::size_t index) noexcept;
+};
+
+class memory_end final : public duplex, coro::work {
+ public:
+  memory_end(std::shared_ptr<memory_link> link, std::size_t index) noexcept
+      : link_(std::move(link)), index_(index) {
+    run = [](coro::work& w) noexcept { static_cast<memory_end&>(w).turn(); };
+  }
+  ~memory_end() override {
+    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    if (!sink_) give_up(false);
+  }
+
+  void start(duplex_sink& sink) override {
+    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    sink_ = &sink;
+    const auto held = link_->hold();
+    self().awake = true;
+    link_->wake(index_);
+  }
+
+  void pause_receive() noexcept override { paused_ = true; }
+  void resume_receive() noexcept override {
+    if (!std::exchange(paused_, false) || closing_) return;
+    const auto held = link_->hold();
+    link_->wake(index_);
+  }
+
+  using duplex::send;
+  bool send(std::span<const piece> pieces) noexcept override {
+    CORACLE_ASSERT(sink_ && !sending_,
+                   "a duplex sends after start(), and one send at a time: wait for sent()");
+    if (closing_ || shut_down_) return false;
+    sending_ = true;
+    left_ = pieces;
+    offset_ = 0;
+    total_ = 0;
+    const auto held = link_->hold();
+    fill();
+    if (outcome_) link_->wake(index_);
+    return true;
+  }
+  [[nodiscard]] bool sending() const noexcept override { return sending_; }
+
+  void shutdown_send() noexcept override {
+    if (closing_ || std::exchange(shut_down_, true)) return;
+    const auto held = link_->hold();
+    if (!sending_ || outcome_) end_lane();
+  }
+
+  void close(bool abort) noexcept override {
+    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
+    if (std::exchange(closing_, true)) return;
+    give_up(abort);
+  }
+
+  [[nodiscard]] const address& peer_address() const noexcept override { return none_; }
+  [[nodiscard]] const address& local_address() const noexcept override { return none_; }
+
+ private:
+  friend struct memory_link;
+  memory_link::side& self() noexcept { return link_->sides[index_]; }
+  memory_link::side& peer() noexcept { return link_->sides[1 - index_]; }
+  memory_link::lane& out() noexcept { return link_->lanes[index_]; }
+  memory_link::lane& in() noexcept { return link_->lanes[1 - index_]; }
+
+  // These three under hold().
+  void end_lane() noexcept {
+    out().ended = true;
+    link_->wake(1 - index_);
+  }
+  void settle(std::int64_t outcome) noexcept {
+    outcome_ = outcome;
+    out().waiting = false;
+    if (shut_down_) end_lane();
+  }
+  // Moves what fits into the lane; settles the send when all of it did, or when nobody will read it.
+  void fill() noexcept {
+    if (peer().gone) return settle(in().aborted ? -ECONNRESET : -EPIPE);
+    const std::size_t room_before = link_->capacity - out().held.size();
+    std::size_t room = room_before;
+    while (!left_.empty() && room > 0) {
+      const piece& p = left_.front();
+      const std::size_t n = std::min(room, p.size - offset_);
+      out().held.append({static_cast<const std::uint8_t*>(p.data) + offset_, n});
+      offset_ += n;
+      total_ += n;
+      room -= n;
+      if (offset_ == p.size) {
+        left_ = left_.subspan(1);
+        offset_ = 0;
+      }
+    }
+    if (room != room_before) link_->wake(1 - index_);
+    if (left_.empty()) settle(static_cast<std::int64_t>(total_));
+    else out().waiting = true;
+  }
+
+  void give_up(bool abort) noexcept {
+    const auto held = link_->hold();
+    link_->wake(index_);  // the last one: for closed()
+    self().awake = false;
+    self().gone = true;
+    out().aborted = abort;
+    end_lane();
+  }
+
+  // What is to be told to the sink, in the executor's queue.
+  void turn() noexcept {
+    {
+      const auto held = link_->hold();
+      self().posted = false;
+      if (!closing_) {
+        if (sending_ && !outcome_) fill();
+        refill();
+      }
+    }
+    if (closing_ && sending_ && !outcome_) outcome_ = -ECANCELED;
+    const bool closing = closing_;
+    if (outcome_) {
+      const std::int64_t outcome = *std::exchange(outcome_, {});
+      sending_ = false;
+      sink_->sent(outcome);
+    }
+    if (closing) {
+      finished_ = true;
+      return sink_->closed();  // may destroy *this
+    }
+    deliver();
+  }
+
+  // Under hold().
+  void refill() noexcept {
+    if (paused_ || !taken_.empty() || in().held.empty()) return;
+    taken_.swap(in().held);
+    if (in().waiting) link_->wake(1 - index_);
+  }
+
+  void deliver() noexcept {
+    while (!taken_.empty() && !paused_ && !closing_) {
+      const bytes_view part = taken_.pending().first(std::min(taken_.size(), most_per_call));
+      sink_->received(part);
+      taken_.consume(part.size());
+    }
+    if (paused_ || closing_ || end_told_) return;
+    std::int64_t end = 0;
+    {
+      const auto held = link_->hold();
+      if (!in().held.empty()) return link_->wake(index_);  // another turn: others want one, too
+      if (!in().ended) return;
+      end = in().aborted ? -ECONNRESET : 0;
+    }
+    end_told_ = true;
+    sink_->receive_ended(end);
+  }
+
+  const std::shared_ptr<memory_link> link_;
+  const std::size_t index_;
+  duplex_sink* sink_ = nullptr;
+  base::output_buffer taken_;  // out of the lane, on its way to the sink
+  std::span<const piece> left_;
+  std::size_t offset_ = 0;  // into left_'s first
+  std::size_t total_ = 0;
+  std::optional<std::int64_t> outcome_;  // of the send; told in the next turn
+  bool sending_ = false;
+  bool paused_ = false;
+  bool shut_down_ = false;
+  bool end_told_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+  const address none_;
+};
+
+void memory_link::wake(std::size_t index) noexcept {
+  side& s = sides[index];
+  if (!s.awake || s.posted) return;
+  s.posted = true;
+  s.home->post(*s.end);
+}
+
+}  // namespace
+
+std::pair<std::unique_ptr<duplex>, std::unique_ptr<duplex>> make_memory_duplex_pair(
+    coro::executor& first, coro::executor& second, const memory_pair_options& options) {
+  CORACLE_ASSERT(options.buffer_bytes > 0, "a memory duplex needs a buffer of at least one byte");
+  auto link = std::make_shared<memory_link>();
+  link->capacity = options.buffer_bytes;
+  link->crosses = &first != &second;
+  auto a = std::make_unique<memory_end>(link, 0);
+  auto b = std::make_unique<memory_end>(link, 1);
+  link->sides[0].end = a.get();
+  link->sides[0].home = &first;
+  link->sides[1].end = b.get();
+  link->sides[1].home = &second;
+  return {std::move(a), std::move(b)};
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,102 @@
+#include "net/raw_address.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace coracle::net {
+
+namespace {
+
+template <class Sockaddr>
+io::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noexcept {
+  io::raw_address raw;
+  static_assert(sizeof(Sockaddr) <= sizeof raw.bytes);
+  std::memcpy(raw.bytes, &s, size);
+  raw.size = static_cast<std::uint32_t>(size);
+  return raw;
+}
+
+template <class Sockaddr>
+Sockaddr unwrap(const io::raw_address& raw) noexcept {
+  Sockaddr s{};
+  std::memcpy(&s, raw.bytes, std::min<std::size_t>(raw.size, sizeof s));
+  return s;
+}
+
+io::raw_address unix_raw(const address& a) noexcept {
+  sockaddr_un s{};
+  s.sun_family = AF_UNIX;
+  const bool abstract = a.kind() == address::family::abstract;
+  std::memcpy(s.sun_path + (abstract ? 1 : 0), a.name().data(), a.name().size());
+  // An abstract name is all of its bytes up to the size; a path ends with a zero. Both take one byte more.
+  return wrap(s, offsetof(sockaddr_un, sun_path) + a.name().size() + 1);
+}
+
+address unix_address(const io::raw_address& raw) {
+  const auto s = unwrap<sockaddr_un>(raw);
+  if (raw.size <= offsetof(sockaddr_un, sun_path)) return {};
+  const std::string_view held(s.sun_path, raw.size - offsetof(sockaddr_un, sun_path));
+  if (held.front() == '\0') return address::abstract(held.substr(1)).value_or(address());
+  return address::path(held.substr(0, held.find('\0'))).value_or(address());
+}
+
+}  // namespace
+
+int raw_family(const address& a) noexcept {
+  switch (a.kind()) {
+    case address::family::ipv4: return AF_INET;
+    case address::family::ipv6: return AF_INET6;
+    case address::family::path:
+    case address::family::abstract: return AF_UNIX;
+    case address::family::none: break;
+  }
+  return AF_UNSPEC;
+}
+
+io::raw_address to_raw(const address& a) noexcept {
+  switch (a.kind()) {
+    case address::family::ipv4: {
+      sockaddr_in s{};
+      s.sin_family = AF_INET;
+      s.sin_port = htons(a.port());
+      std::memcpy(&s.sin_addr, a.ip_bytes().data(), sizeof s.sin_addr);
+      return wrap(s);
+    }
+    case address::family::ipv6: {
+      sockaddr_in6 s{};
+      s.sin6_family = AF_INET6;
+      s.sin6_port = htons(a.port());
+      s.sin6_scope_id = a.scope();
+      std::memcpy(&s.sin6_addr, a.ip_bytes().data(), sizeof s.sin6_addr);
+      return wrap(s);
+    }
+    case address::family::path:
+    case address::family::abstract: return unix_raw(a);
+    case address::family::none: break;
+  }
+  return {};
+}
+
+address from_raw(const io::raw_address& raw) {
+  if (raw.size < sizeof(sa_family_t)) return {};
+  const auto family = unwrap<sa_family_t>(raw);
+  if (family == AF_INET && raw.size >= sizeof(sockaddr_in)) {
+    const auto s = unwrap<sockaddr_in>(raw);
+    std::array<std::uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &s.sin_addr, bytes.size());
+    return address::ipv4(bytes, ntohs(s.sin_port));
+  }
+  if (family == AF_INET6 && raw.size >= sizeof(sockaddr_in6)) {
+    const auto s = unwrap<sockaddr_in6>(raw);
+    std::array<std::uint8_t, 16> bytes{};
+    std::memcpy(bytes.data(), &s.sin6_addr, bytes.size());
+    return address::ipv6(bytes, ntohs(s.sin6_port), s.sin6_scope_id);
+  }
+  return family == AF_UNIX ? unix_address(raw) : address();
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,132 @@
+#include "net/socket_duplex.hpp"
+
+#include "coracle/runtime/loop.hpp"
+#include "net/connect.hpp"
+#include "net/connection_ends.hpp"
+
+namespace coracle::net {
+
+namespace {
+
+// Three things may be in flight: the receive source, one send, and the work that calls closed().
+class socket_duplex final : public duplex, io::receive_source, coro::work {
+ public:
+  socket_duplex(loop& home, io::handle socket) noexcept
+      : home_(home), socket_(socket), ends_(home, socket), send_(*this) {
+    run = [](coro::work& w) noexcept { static_cast<socket_duplex&>(w).finish(); };
+  }
+  ~socket_duplex() override {
+    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    if (!sink_) home_.io().close(socket_);
+  }
+
+  void start(duplex_sink& sink) override {
+    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    sink_ = &sink;
+    receiving_ = true;
+    home_.io().start_receive(socket_, *this);
+  }
+
+  void pause_receive() noexcept override {
+    if (!std::exchange(paused_, true) && receiving_ && !closing_) home_.io().pause_receive(*this);
+  }
+  void resume_receive() noexcept override {
+    if (std::exchange(paused_, false) && receiving_ && !closing_) home_.io().resume_receive(*this);
+  }
+
+  using duplex::send;
+  bool send(std::span<const piece> pieces) noexcept override {
+    CORACLE_ASSERT(sink_ && !sending_,
+                   "a duplex sends after start(), and one send at a time: wait for sent()");
+    if (closing_ || shut_down_) return false;
+    sending_ = true;
+    send_.pieces = pieces.data();
+    send_.piece_count = pieces.size();
+    home_.io().submit(send_);
+    return true;
+  }
+  [[nodiscard]] bool sending() const noexcept override { return sending_; }
+
+  void shutdown_send() noexcept override {
+    if (closing_ || std::exchange(shut_down_, true)) return;
+    if (!sending_) home_.io().shutdown_send(socket_);
+  }
+
+  void close(bool abort) noexcept override {
+    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
+    if (std::exchange(closing_, true)) return;
+    abort_ = abort;
+    if (receiving_) home_.io().stop_receive(*this);
+    if (sending_) home_.io().cancel(send_);
+    finish_when_idle();
+  }
+
+  [[nodiscard]] const address& peer_address() const noexcept override { return ends_.peer(); }
+  [[nodiscard]] const address& local_address() const noexcept override { return ends_.local(); }
+
+ private:
+  struct send_operation : io::operation {
+    explicit send_operation(socket_duplex& d) noexcept : owner(d) {
+      what = kind::send;
+      on = d.socket_;
+      complete = [](io::operation& o, std::int64_t result) noexcept {
+        static_cast<send_operation&>(o).owner.send_ended(result);
+      };
+    }
+    socket_duplex& owner;
+  };
+
+  void received(bytes_view bytes) noexcept override {
+    if (!closing_) sink_->received(bytes);
+  }
+  void ended(std::int64_t result) noexcept override {
+    receiving_ = false;
+    if (!closing_) sink_->receive_ended(result);
+    else finish_when_idle();
+  }
+  void send_ended(std::int64_t result) noexcept {
+    sending_ = false;
+    if (shut_down_ && !closing_) home_.io().shutdown_send(socket_);
+    const bool was_closing = closing_;
+    sink_->sent(result);
+    if (was_closing) finish_when_idle();
+  }
+  // By a work: nothing reaches the sink from inside close(), and no completion finds this destroyed.
+  void finish_when_idle() noexcept {
+    if (!receiving_ && !sending_ && !std::exchange(finishing_, true)) home_.post(*this);
+  }
+  void finish() noexcept {
+    home_.io().close(socket_, abort_);
+    finished_ = true;
+    sink_->closed();  // may destroy *this
+  }
+
+  loop& home_;
+  const io::handle socket_;
+  connection_ends ends_;
+  send_operation send_;
+  duplex_sink* sink_ = nullptr;
+  bool receiving_ = false;
+  bool sending_ = false;
+  bool paused_ = false;
+  bool shut_down_ = false;
+  bool closing_ = false;
+  bool finishing_ = false;
+  bool finished_ = false;
+  bool abort_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected) {
+  return std::make_unique<socket_duplex>(on, connected);
+}
+
+task<result<std::unique_ptr<duplex>>> connect_duplex(address to) {
+  loop& on = current_loop();
+  const result<io::handle> connected = co_await connect_socket(on, std::move(to));
+  if (!connected) co_return connected.status();
+  co_return make_socket_duplex(on, *connected);
+}
+
+}  // namespace coracle::net
