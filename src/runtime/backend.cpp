@@ -1,0 +1,17 @@
+#include "runtime/backend.hpp"
+
+#include "runtime/kernel/process_signals.hpp"
+#include "runtime/kernel/socket_path.hpp"
+
+namespace coracle::io {
+
+std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
+  return kernel::remove_stale_path(at);
+}
+void backend::remove_path(const raw_address& at) noexcept { kernel::remove_path(at); }
+
+std::int64_t backend::open_signals(std::uint32_t set) noexcept { return kernel::open_signals(set); }
+std::uint32_t backend::take_signals(handle h) noexcept { return kernel::take_signals(h); }
+void backend::close_signals(handle h) noexcept { kernel::close_signals(h); }
+
+}  // namespace coracle::io

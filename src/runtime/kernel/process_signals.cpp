@@ -1,0 +1,117 @@
+#include "runtime/kernel/process_signals.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/runtime/process_signal.hpp"
+
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <mutex>
+
+namespace coracle::io::kernel {
+
+namespace {
+
+// In the order of process_signal.
+constexpr std::array<int, process_signals> numbers{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+struct watcher {
+  std::atomic<int> event{-1};
+  std::atomic<std::uint32_t> set{0};
+  std::atomic<std::uint32_t> come{0};
+};
+
+// Dispositions belong to the process, and a handler can reach static storage only: the one place of the
+// library that needs it. Eight: one a server, and a few for the program around it.
+constinit std::array<watcher, 8> watchers;
+constinit std::atomic<int> handlers_running{0};
+constinit std::mutex changing;
+struct saved {
+  int users = 0;
+  struct sigaction before{};
+};
+constinit std::array<saved, process_signals> dispositions{};
+
+std::uint32_t bit_of(int number) noexcept {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] == number) return 1u << i;
+  return 0;
+}
+
+// Lock-free atomics and write() only: both are safe in a signal handler.
+void handle_signal(int number) {
+  const int error = errno;
+  handlers_running.fetch_add(1);
+  const std::uint32_t bit = bit_of(number);
+  for (watcher& w : watchers) {
+    const int event = w.event.load();
+    if (event < 0 || !(w.set.load() & bit)) continue;
+    w.come.fetch_or(bit);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
+  }
+  handlers_running.fetch_sub(1);
+  errno = error;
+}
+
+void install(std::uint32_t set) noexcept {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!(set & (1u << i)) || dispositions[i].users++ > 0) continue;
+    struct sigaction ours{};
+    ours.sa_handler = handle_signal;
+    ours.sa_flags = SA_RESTART;
+    ::sigemptyset(&ours.sa_mask);
+    ::sigaction(numbers[i], &ours, &dispositions[i].before);
+  }
+}
+
+void restore(std::uint32_t set) noexcept {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if ((set & (1u << i)) && --dispositions[i].users == 0)
+      ::sigaction(numbers[i], &dispositions[i].before, nullptr);
+}
+
+watcher& watcher_of(handle h) noexcept {
+  for (watcher& w : watchers)
+    if (w.event.load() == h) return w;
+  CORACLE_ASSERT(false, "this handle watches no signals");
+}
+
+}  // namespace
+
+std::int64_t open_signals(std::uint32_t set) noexcept {
+  const std::lock_guard held(changing);
+  for (watcher& w : watchers) {
+    if (w.event.load() >= 0) continue;
+    const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event < 0) return -errno;
+    w.come.store(0);
+    w.set.store(set);
+    w.event.store(event);
+    install(set);
+    return event;
+  }
+  return -EMFILE;
+}
+
+std::uint32_t take_signals(handle h) noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(h, &count, sizeof count);
+  return watcher_of(h).come.exchange(0);
+}
+
+void close_signals(handle h) noexcept {
+  const std::lock_guard held(changing);
+  watcher& w = watcher_of(h);
+  restore(w.set.load());
+  w.event.store(-1);
+  // A handler on another thread may have read the descriptor before: it must not write to its successor.
+  while (handlers_running.load() != 0) ::sched_yield();
+  ::close(h);
+}
+
+}  // namespace coracle::io::kernel

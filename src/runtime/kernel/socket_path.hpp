@@ -1,0 +1,12 @@
+// The files that UNIX sockets leave behind.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+namespace coracle::io::kernel {
+
+// As backend::remove_stale_path() and remove_path().
+std::int64_t remove_stale_path(const raw_address& at) noexcept;
+void remove_path(const raw_address& at) noexcept;
+
+}  // namespace coracle::io::kernel
