@@ -47,8 +47,11 @@ if [[ $(id -u) != 0 ]]; then
   as_root=(sudo)
 fi
 echo "dev: installing ${lacking[*]}" >&2
-install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
-if ! { "${install[@]}" update && "${install[@]}" install -y --no-install-recommends "${lacking[@]}"; } </dev/null >&2; then
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${lacking[@]}"; } </dev/null &>"$log"; then
+  tail -20 "$log" >&2
   echo "dev: apt-get could not install: ${lacking[*]}" >&2
   exit 1
 fi

@@ -17,7 +17,8 @@ PEERS = ROOT / "build/peers"
 BIN = PEERS / "bin"
 PYTHON = PEERS / "venv/bin/python"
 
-GO_AT_LEAST = (1, 21)    # the first Go that fetches a newer toolchain when a module asks for one
+GO_WANTED = (1, 26)      # what the newest of the modules below asks for
+GO_AT_LEAST = (1, 21)    # the first Go that can fetch another
 NODE_AT_LEAST = 20
 GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
@@ -42,7 +43,7 @@ def run(command, env=None):
         raise Missing(f"{command[0]} took longer than {INSTALL_TIMEOUT_S} s") from None
     if done.returncode != 0:
         lines = done.stdout.strip().splitlines()
-        raise Missing(f"{' '.join(map(str, command[:3]))}: {lines[-1] if lines else done.returncode}")
+        raise Missing(f"{' '.join(map(str, command[:3]))}: {lines[-1][:200] if lines else done.returncode}")
     return done.stdout
 
 
@@ -52,13 +53,19 @@ def fresh(stamp, content):
 
 
 def find_go():
+    """The go command, and the environment in which it is new enough."""
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if not go:
         raise Missing("no Go here; 1.26, or any from 1.21 that may fetch it, would do")
     found = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
-    if not found or (int(found[1]), int(found[2])) < GO_AT_LEAST:
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < GO_AT_LEAST:
         raise Missing(f"{go} is older than 1.21, which could fetch the Go that the peers need")
-    return go
+    # Said outright: for a module without go.mod (h2spec) an older Go would not think of fetching a newer one.
+    env = {"GOTOOLCHAIN": "auto" if version >= GO_WANTED else f"go{GO_WANTED[0]}.{GO_WANTED[1]}.0+auto"}
+    if not os.environ.get("HOME"):
+        env |= {"GOPATH": str(PEERS / "go/path"), "GOCACHE": str(PEERS / "go/cache")}
+    return go, env
 
 
 def install_go_program(name, module):
@@ -66,10 +73,8 @@ def install_go_program(name, module):
     if program.exists() and fresh(stamp, module):
         return
     scratch = PEERS / f"go/{name}"
-    env = {"GOBIN": str(scratch), "GOTOOLCHAIN": "auto"}
-    if not os.environ.get("HOME"):
-        env |= {"GOPATH": str(PEERS / "go/path"), "GOCACHE": str(PEERS / "go/cache")}
-    run([find_go(), "install", module], env)
+    go, env = find_go()
+    run([go, "install", module], env | {"GOBIN": str(scratch)})
     BIN.mkdir(parents=True, exist_ok=True)
     shutil.move(next(scratch.iterdir()), program)
     stamp.parent.mkdir(parents=True, exist_ok=True)
