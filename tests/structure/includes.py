@@ -87,7 +87,9 @@ def world(tree):
             continue
         public = name.startswith("include/")
         inside = re.sub(r"^(include/coracle|src)/", "", name)
-        for number, _, path in includes_of(tree, name):
+        for number, angled, path in includes_of(tree, name):
+            if not angled and path.split("/")[0] in rooms:
+                continue  # ours: "net/stream.hpp" is no <net/if.h>
             for pattern, what, where in ALLOWED:
                 if not pattern.fullmatch(path):
                     continue

@@ -9,12 +9,13 @@ from check import RULES, check
 from tree import Tree
 
 GOOD = {
-    "cmake/rooms.txt": "base:\ncoro: base\nhpack*: base\nruntime: base coro\nnet: base coro runtime\nrpc: base\nclient: base rpc\nserver: base rpc\n",
+    "cmake/rooms.txt": "base:\ncoro: base\nhpack*: base\nruntime: base coro\nnet: base coro runtime\nrpc: base net\nclient: base rpc\nserver: base rpc\n",
     "include/coracle/base/status.hpp": "#pragma once\n#include <string>\n",
     "include/coracle/client/channel.hpp": '#pragma once\n#include "coracle/base/status.hpp"\n',
     "include/coracle/net/listener.hpp": "#pragma once\n",
     "include/coracle/runtime.hpp": '#pragma once\n#include "coracle/net/listener.hpp"\n',
     "src/net/README.md": "# net\n",
+    "src/net/resolver.cpp": '#include "net/resolver.hpp"\n#include <net/if.h>\n',
     "include/coracle/client.hpp": '#pragma once\n#include "coracle/client/channel.hpp"\n',
     "src/base/status.cpp": '#include "coracle/base/status.hpp"\n',
     "src/base/README.md": "# base\nSee [the status](../../include/coracle/base/status.hpp).\n",
@@ -24,6 +25,7 @@ GOOD = {
     "src/hpack/README.md": "# hpack\n",
     "src/hpack/huffman_table.cpp": "int x;\n" * 900,
     "src/rpc/README.md": "# rpc\n",
+    "src/rpc/peer.cpp": '#include "net/resolver.hpp"\n',
     "src/rpc/codec.cpp": "#include <google/protobuf/message.h>\n",
     "tests/unit/base/status_test.cpp": "// sleeps on purpose: measures the sleep itself\nsleep_for(1ms);\n",
 }
@@ -40,6 +42,7 @@ FAULTS = (
     ("IncludesFollowTheDirectionsOfTheRooms", "src/rpc/call.cpp", '#include "call.hpp"\n'),
     ("IncludesFollowTheDirectionsOfTheRooms", "include/coracle/rpc/call.hpp", '#pragma once\n#include "rpc/frame.hpp"\n'),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/base/read.cpp", "#include <unistd.h>\n"),
+    ("TheWorldIsIncludedOnlyWhereItBelongs", "src/rpc/peer.cpp", "#include <net/if.h>\n"),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/runtime/epoll.cpp", "#include <liburing.h>\n"),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/hpack/late.cpp", "#include <thread>\n"),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/coro/wire.cpp", "#include <google/protobuf/message.h>\n"),
