@@ -26,7 +26,8 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
     "h2spec": "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible",
 }
-PYTHON_PACKAGES = ["grpcio==1.85.1", "grpcio-tools==1.85.1", "grpcio-reflection==1.85.1", "grpcio-health-checking==1.85.1"]
+PYTHON_PACKAGES = ["grpcio==1.85.1", "grpcio-tools==1.85.1", "grpcio-reflection==1.85.1", "grpcio-health-checking==1.85.1",
+                   "hpack==4.1.0"]
 INSTALL_TIMEOUT_S = 15 * 60
 
 

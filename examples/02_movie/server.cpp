@@ -1,0 +1,109 @@
+// movie_server: the movie service over a SQLite store.
+#include "../command_line.hpp"
+#include "movie.coracle.hpp"
+#include "movie_store.hpp"
+
+#include <coracle/coro/sleep.hpp>
+#include <coracle/server.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace {
+
+const auto needs_title = coracle::status::invalid_argument("a movie needs a title");
+
+// Shows metadata: whatever the client calls x-echo-... comes back, text before the reply and binary after it.
+void echo(coracle::server_context& context) {
+  for (const auto& field : context.metadata()) {
+    if (!field.name.starts_with("x-echo-")) continue;
+    auto& back = field.name.ends_with("-bin") ? context.trailing_metadata() : context.initial_metadata();
+    back.add(field.name, field.value);
+  }
+}
+
+// [service]
+class movies final : public movie::rpc::MovieService::service {
+ public:
+  explicit movies(movie_store& store) : store_(store) {}
+
+  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                 const movie::Movie& movie) override {
+    echo(context);
+    if (movie.title().empty()) co_return needs_title;
+    const std::vector<movie::Movie> one(1, movie);
+    const auto ids = co_await store_.insert(one);  // suspends, blocks no thread
+    movie::AddMovieResponse response;
+    response.set_movie_id(ids.front());
+    co_return response;
+  }
+
+  coracle::rpc<movie::AddMultipleMoviesResponse> AddMultipleMovies(
+      coracle::server_context&, coracle::reader<movie::Movie> requests) override {
+    std::vector<movie::Movie> all;
+    std::size_t all_bytes = 0;
+    while (auto movie = co_await requests.next()) {
+      if (movie->title().empty()) co_return needs_title;
+      all_bytes += movie->ByteSizeLong();
+      if (all_bytes > upload_bytes_max)
+        co_return coracle::status::resource_exhausted("an upload holds at most 64 MiB");
+      all.push_back(*std::move(movie));
+    }
+    // Reached only after a clean end of the client's stream: a cut upload unwinds from next() and leaves nothing.
+    const auto ids = co_await store_.insert(all);
+    movie::AddMultipleMoviesResponse response;
+    for (const auto id : ids) response.add_movie_ids(id);
+    co_return response;
+  }
+
+  coracle::stream<movie::Movie> ListMovies(coracle::server_context&,
+                                           const movie::ListMoviesRequest& request) override {
+    const std::chrono::milliseconds pause(request.pause_ms());
+    std::int64_t last = 0;
+    while (true) {
+      const auto page = co_await store_.page(last, page_size);
+      if (page.empty()) co_return coracle::status();
+      for (const auto& movie : page) {
+        if (pause.count() > 0) co_await coracle::sleep_for(pause);  // ends early when the call does
+        co_yield movie;  // suspends while the client reads no further
+      }
+      last = page.back().id();
+    }
+  }
+
+  coracle::stream<movie::Movie> WatchTogether(coracle::server_context&,
+                                              coracle::reader<movie::Movie> requests) override {
+    while (const auto wish = co_await requests.next()) {
+      const auto movie = co_await store_.watch(wish->id());
+      if (!movie) co_return coracle::status::not_found("no movie has the id " + std::to_string(wish->id()));
+      co_yield *movie;
+    }
+    co_return coracle::status();
+  }
+
+ private:
+  // What one call may make the server hold: enough for some thousand movies with small posters.
+  static constexpr std::size_t upload_bytes_max = 64u << 20;
+  static constexpr int page_size = 16;
+  movie_store& store_;
+};
+// [/service]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("movie_server", [&] {
+    const examples::command_line line(argc, argv, {"port", "db"}, 0);
+    const auto port = line.port("port");
+    movie_store store(line.option("db").value_or(":memory:"));
+    movies service(store);
+    coracle::server server;
+    server.add(service);
+    server.listen("127.0.0.1:" + std::to_string(port), coracle::insecure());
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+    return server.run();  // until SIGINT or SIGTERM; calls in flight are finished
+  });
+}

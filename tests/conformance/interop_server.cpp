@@ -1,0 +1,163 @@
+// interop_server: grpc.testing.TestService as gRPC's interop description has it, for other people's interop clients.
+#include "grpc/testing/test.coracle.hpp"
+
+#include "../../examples/command_line.hpp"
+
+#include <coracle/coro/sleep.hpp>
+#include <coracle/server.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+namespace pb = grpc::testing;
+
+constexpr const char* initial_key = "x-grpc-test-echo-initial";
+constexpr const char* trailing_key = "x-grpc-test-echo-trailing-bin";
+
+// The largest payload that a client may ask for: what a request can name is not what it costs to send.
+constexpr std::int32_t payload_bytes_max = 64 << 20;
+
+void echo_metadata(coracle::server_context& context) {
+  if (const auto value = context.metadata().find(initial_key))
+    context.initial_metadata().add(initial_key, *value);
+  if (const auto value = context.metadata().find(trailing_key))
+    context.trailing_metadata().add(trailing_key, *value);
+}
+
+coracle::status status_of(const pb::EchoStatus& wanted) {
+  if (wanted.code() < 0 || wanted.code() > 16)
+    return coracle::status::invalid_argument("there is no such status code");
+  return {static_cast<coracle::status_code>(wanted.code()), wanted.message()};
+}
+
+// Ok, or why no payload of this kind can be made.
+coracle::status check_payload(pb::PayloadType type, std::int32_t size) {
+  if (type != pb::COMPRESSABLE) return coracle::status::invalid_argument("there is no such payload type");
+  if (size < 0 || size > payload_bytes_max)
+    return coracle::status::invalid_argument("a payload has 0 to 64 MiB");
+  return {};
+}
+
+void fill(pb::Payload& payload, std::int32_t size) {
+  payload.set_type(pb::COMPRESSABLE);
+  payload.mutable_body()->assign(static_cast<std::size_t>(size), '\0');
+}
+
+// Nothing is compressed here: a client that expects the server to have seen compression is told so.
+template <class Request>
+bool expects_compression(const Request& request) {
+  return request.has_expect_compressed() && request.expect_compressed().value();
+}
+const auto not_compressed = coracle::status::invalid_argument("the request was not compressed");
+
+coracle::rpc<pb::SimpleResponse> reply_to(const pb::SimpleRequest& request) {
+  if (expects_compression(request)) return not_compressed;
+  if (request.has_response_status() && request.response_status().code() != 0)
+    return status_of(request.response_status());
+  if (auto why = check_payload(request.response_type(), request.response_size()); !why.ok()) return why;
+  pb::SimpleResponse response;
+  fill(*response.mutable_payload(), request.response_size());
+  return response;
+}
+
+class test_service final : public pb::rpc::TestService::service {
+  coracle::rpc<pb::Empty> EmptyCall(coracle::server_context& context, const pb::Empty&) override {
+    echo_metadata(context);
+    return pb::Empty();
+  }
+
+  coracle::rpc<pb::SimpleResponse> UnaryCall(coracle::server_context& context,
+                                             const pb::SimpleRequest& request) override {
+    echo_metadata(context);
+    return reply_to(request);
+  }
+
+  coracle::rpc<pb::SimpleResponse> CacheableUnaryCall(coracle::server_context& context,
+                                                      const pb::SimpleRequest& request) override {
+    echo_metadata(context);
+    context.initial_metadata().add("cache-control", "max-age=60, public");
+    return reply_to(request);
+  }
+
+  coracle::stream<pb::StreamingOutputCallResponse> StreamingOutputCall(
+      coracle::server_context& context, const pb::StreamingOutputCallRequest& request) override {
+    echo_metadata(context);
+    pb::StreamingOutputCallResponse response;
+    for (const auto& wanted : request.response_parameters()) {
+      if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
+      if (wanted.interval_us() > 0)
+        co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
+      fill(*response.mutable_payload(), wanted.size());
+      co_yield response;
+    }
+    if (request.has_response_status()) co_return status_of(request.response_status());
+    co_return coracle::status();
+  }
+
+  coracle::rpc<pb::StreamingInputCallResponse> StreamingInputCall(
+      coracle::server_context&, coracle::reader<pb::StreamingInputCallRequest> requests) override {
+    pb::StreamingInputCallResponse response;
+    while (const auto request = co_await requests.next()) {
+      if (expects_compression(*request)) co_return not_compressed;
+      const auto size = static_cast<std::int32_t>(request->payload().body().size());
+      response.set_aggregated_payload_size(response.aggregated_payload_size() + size);
+    }
+    co_return response;
+  }
+
+  coracle::stream<pb::StreamingOutputCallResponse> FullDuplexCall(
+      coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override {
+    echo_metadata(context);
+    pb::StreamingOutputCallResponse response;
+    while (const auto request = co_await requests.next()) {
+      if (request->has_response_status() && request->response_status().code() != 0)
+        co_return status_of(request->response_status());
+      for (const auto& wanted : request->response_parameters()) {
+        if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+        if (wanted.interval_us() > 0)
+          co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
+        fill(*response.mutable_payload(), wanted.size());
+        co_yield response;
+      }
+    }
+    co_return coracle::status();
+  }
+
+  coracle::stream<pb::StreamingOutputCallResponse> HalfDuplexCall(
+      coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override {
+    echo_metadata(context);
+    std::vector<std::int32_t> sizes;
+    while (const auto request = co_await requests.next()) {
+      for (const auto& wanted : request->response_parameters()) {
+        if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+        sizes.push_back(wanted.size());
+      }
+    }
+    pb::StreamingOutputCallResponse response;
+    for (const auto size : sizes) {
+      fill(*response.mutable_payload(), size);
+      co_yield response;
+    }
+    co_return coracle::status();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("interop_server", [&] {
+    const examples::command_line line(argc, argv, {"port", "use_tls"}, 0);
+    if (line.option("use_tls").value_or("false") != "false")
+      throw examples::usage_error("--use_tls is not supported yet; leave it out");
+    const auto port = line.port("port");
+    test_service service;
+    coracle::server server;
+    server.add(service);
+    server.listen("127.0.0.1:" + std::to_string(port), coracle::insecure());
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+    return server.run();
+  });
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What a wrong command line or a place that is taken gets: one clear line, and an exit code that is not 0."""
+
+import pathlib
+import socket
+import tempfile
+
+from stage import Cases, Server, equal, expect, own, run
+
+SERVERS = ("movie_server", "interop_server", "greeter_server", "relay_server")
+CLIENTS = ("movie_client", "interop_client", "greeter_client", "relay_client")
+
+
+def refused(words, *says, env=None):
+    """The program ends with a line that contains each of the texts."""
+    done = run(own(words[0]), *words[1:], limit_s=15, env=env)
+    text = done.stderr.strip()
+    expect(done.returncode > 0, f"the exit code is {done.returncode}: {done.stdout} {text}")
+    expect(text and "\n" not in text, f"not one line, but {text!r}")
+    equal(done.stdout, "", "what it prints besides")
+    for part in says:
+        expect(part.lower() in text.lower(), f"{text!r} does not say {part!r}")
+
+
+def an_unknown_option(program):
+    refused([program, "--colour=red"], "--colour")
+
+
+def a_word_too_many(program):
+    refused([program, "--port=0", "surplus"], "surplus")
+
+
+def a_port_that_is_none(program):
+    for port in ("seven", "65536", "-1", ""):
+        refused([program, f"--port={port}"], "port", port)
+
+
+def a_port_that_is_taken(program):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused([program, f"--port={port}"], str(port), "in use")
+
+
+def a_backend_that_is_none(program):
+    refused([program, "--port=0"], "CORACLE_BACKEND", "quantum", "epoll", env={"CORACLE_BACKEND": "quantum"})
+
+
+def a_database_that_cannot_be_opened():
+    with tempfile.TemporaryDirectory() as folder:
+        refused(["movie_server", "--port=0", "--db", f"{folder}/none/movies.db"], "none/movies.db")
+        path = pathlib.Path(folder, "text.db")
+        path.write_text("this is no database " * 100)
+        refused(["movie_server", "--port=0", "--db", path], "text.db")
+
+
+def an_address_that_is_missing(program):
+    refused([program], "address" if program != "interop_client" else "--server_port")
+
+
+def an_address_that_is_none(program):
+    refused([program, "127.0.0.1:port"], "127.0.0.1:port")
+
+
+def a_test_case_that_is_none():
+    refused(["interop_client", "--server_host=127.0.0.1", "--server_port=1", "--test_case=telepathy"], "telepathy", "empty_unary")
+
+
+def what_is_not_there_yet():
+    with Server(own("interop_server"), "--port=0") as server:
+        refused(["interop_client", "--server_host=127.0.0.1", f"--server_port={server.port}", "--use_tls=true", "--test_case=empty_unary"],
+                "use_tls")
+    refused(["interop_server", "--port=0", "--use_tls=true"], "use_tls")
+
+
+if __name__ == "__main__":
+    cases = Cases()
+    for name in SERVERS:
+        for case in (an_unknown_option, a_word_too_many, a_port_that_is_none, a_port_that_is_taken, a_backend_that_is_none):
+            cases.each(f"CommandLine.{name}", [case], name)
+    for name in CLIENTS:
+        cases.each(f"CommandLine.{name}", [an_unknown_option, an_address_that_is_missing], name)
+        if name != "interop_client":
+            cases.each(f"CommandLine.{name}", [an_address_that_is_none], name)
+    cases.each("CommandLine.movie_server", [a_database_that_cannot_be_opened])
+    cases.each("CommandLine.interop", [a_test_case_that_is_none, what_is_not_there_yet])
+    cases.end()

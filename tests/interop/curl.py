@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""curl over HTTP/2 by prior knowledge: a page to read, and gRPC with a body made by hand."""
+
+import pathlib
+import shutil
+import tempfile
+
+from stage import Cases, Missing, Server, equal, expect, own, run
+
+GRPC = ("-H", "content-type: application/grpc", "-H", "te: trailers")
+
+
+def field(number, value):
+    """A protobuf field of bytes that are shorter than 128."""
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def message(payload):
+    """A message as it goes over the wire: not compressed, its length, itself."""
+    return b"\0" + len(payload).to_bytes(4, "big") + payload
+
+
+class Reply:
+    """Status, header and trailer fields by name, and the body."""
+
+    def __init__(self, server, path, *flags, body=None):
+        if not shutil.which("curl"):
+            raise Missing("curl is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            head, content, data = (pathlib.Path(folder, name) for name in ("head", "content", "data"))
+            data.write_bytes(body or b"")
+            sent = ("--data-binary", f"@{data}") if body is not None else ()
+            done = run("curl", "-sS", "--max-time", "20", "--http2-prior-knowledge", "-D", head, "-o", content, *flags, *sent,
+                       f"http://{server.address}{path}")
+            equal(done.returncode, 0, f"curl's exit code ({done.stderr.strip()})")
+            lines = head.read_text().splitlines()
+            self.body = content.read_bytes() if content.exists() else b""
+        self.status = lines[0].split()[1]
+        self.fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+
+
+def reads_the_page(server):
+    reply = Reply(server, "/")
+    equal(reply.status, "200", "the status")
+    expect(reply.fields.get("content-type", "").startswith("text/"), f"the fields are {reply.fields}")
+    expect(len(reply.body) > 0, "the page is empty")
+
+
+def does_not_find_another_page(server):
+    equal(Reply(server, "/nowhere").status, "404", "the status")
+
+
+def calls_with_a_body_made_by_hand(server):
+    reply = Reply(server, "/movie.MovieService/AddMovie", *GRPC, body=message(field(1 + 1, b"Nosferatu")))
+    equal(reply.status, "200", "the status")
+    equal(reply.fields.get("grpc-status"), "0", f"grpc-status in {reply.fields}")
+    expect(reply.fields["content-type"].startswith("application/grpc"), f"the fields are {reply.fields}")
+    expect(reply.body[:1] == b"\0" and int.from_bytes(reply.body[1:5], "big") == len(reply.body) - 5, f"the body is {reply.body!r}")
+    equal(reply.body[5:6], b"\x08", "the reply's first field")  # movie_id, a varint
+
+
+def sees_an_error_in_the_trailers(server):
+    reply = Reply(server, "/movie.MovieService/AddMovie", *GRPC, body=message(b""))
+    equal((reply.status, reply.fields.get("grpc-status")), ("200", "3"), "the statuses")
+    equal(reply.body, b"", "the body")
+
+
+def a_timeout_in_the_header_is_kept(server):
+    Reply(server, "/movie.MovieService/AddMovie", *GRPC, body=message(field(2, b"Faust")))
+    reply = Reply(server, "/movie.MovieService/ListMovies", *GRPC, "-H", "grpc-timeout: 200m", body=message(b"\x08\xe0\xd4\x03"))
+    equal(reply.fields.get("grpc-status"), "4", f"grpc-status in {reply.fields}")
+
+
+if __name__ == "__main__":
+    cases = Cases()
+
+    def against_the_movie_server():
+        with Server(own("movie_server"), "--port=0") as server:
+            every = [reads_the_page, does_not_find_another_page, calls_with_a_body_made_by_hand, sees_an_error_in_the_trailers,
+                     a_timeout_in_the_header_is_kept]
+            cases.each("Curl", every, server)
+            server.expect_alive()
+
+    cases.run("Curl.TheServerServes", against_the_movie_server)
+    cases.end()

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""grpcio's client against our movie server."""
+
+import queue
+import time
+
+import stage
+from stage import Cases, Server, equal, expect, own
+
+stage.with_packages("grpc", "grpc_tools")
+
+import grpc  # noqa: E402
+
+import movie_stubs  # noqa: E402
+
+movie_pb2, movie_pb2_grpc = movie_stubs.load()
+
+LIMIT_S = 20
+POSTER_BYTES = 3 << 20
+TOO_LARGE_BYTES = 5 << 20  # the limit of a server is 4 MiB unless it is set
+
+
+def failure(call, code):
+    """Calls and returns the error that must come, of that code."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        equal(error.code(), code, f"the status ({error.details()})")
+        return error
+    raise stage.Wrong(f"the call succeeded, not {code}")
+
+
+def movie(title, **more):
+    return movie_pb2.Movie(title=title, **more)
+
+
+class Client:
+    def __init__(self, server):
+        self.channel = grpc.insecure_channel(server.address, options=[("grpc.max_receive_message_length", -1),
+                                                                      ("grpc.max_send_message_length", -1)])
+        self.stub = movie_pb2_grpc.MovieServiceStub(self.channel)
+
+    def add(self, title, **more):
+        return self.stub.AddMovie(movie(title, **more), timeout=LIMIT_S).movie_id
+
+    def listed(self):
+        return {one.id: one for one in self.stub.ListMovies(movie_pb2.ListMoviesRequest(), timeout=LIMIT_S)}
+
+
+def unary_adds_a_movie(client):
+    number = client.add("Stalker", year=1979, director="Andrei Tarkovsky")
+    kept = client.listed()[number]
+    equal((kept.title, kept.year, kept.director), ("Stalker", 1979, "Andrei Tarkovsky"), "the movie on the shelf")
+
+
+def client_streaming_adds_them_all(client):
+    titles = [f"part {number}" for number in range(200)]
+    reply = client.stub.AddMultipleMovies((movie(title) for title in titles), timeout=LIMIT_S)
+    kept = client.listed()
+    equal([kept[number].title for number in reply.movie_ids], titles, "what was kept")
+
+
+def client_streaming_of_nothing_adds_nothing(client):
+    equal(list(client.stub.AddMultipleMovies(iter([]), timeout=LIMIT_S).movie_ids), [], "the ids")
+
+
+def server_streaming_lists_in_order(client):
+    client.add("Dune")
+    numbers = [one.id for one in client.stub.ListMovies(movie_pb2.ListMoviesRequest(), timeout=LIMIT_S)]
+    expect(numbers, "no movie came")
+    equal(numbers, sorted(numbers), "the order of the ids")
+
+
+def bidi_answers_each_request_before_the_next(client):
+    number = client.add("Playtime")
+    wishes = queue.Queue()
+    call = client.stub.WatchTogether(iter(wishes.get, None), timeout=LIMIT_S)
+    for views in range(1, 6):
+        wishes.put(movie_pb2.Movie(id=number))
+        equal(next(call).views, views, "the count of views")
+    wishes.put(None)
+    equal(list(call), [], "what came after the last request")
+    equal(call.code(), grpc.StatusCode.OK, "the status")
+
+
+def an_error_carries_its_code_and_text(client):
+    error = failure(lambda: client.add(""), grpc.StatusCode.INVALID_ARGUMENT)
+    expect("title" in error.details(), f"the text is {error.details()!r}")
+
+
+def an_error_ends_a_stream_after_its_messages(client):
+    number = client.add("Ran")
+    call = client.stub.WatchTogether(iter([movie_pb2.Movie(id=number), movie_pb2.Movie(id=1 << 40)]), timeout=LIMIT_S)
+    equal(next(call).id, number, "the first answer")
+    failure(lambda: next(call), grpc.StatusCode.NOT_FOUND)
+
+
+def a_deadline_expires(client):
+    client.add("Solaris")
+    began = time.monotonic()
+    failure(lambda: list(client.stub.ListMovies(movie_pb2.ListMoviesRequest(pause_ms=60_000), timeout=0.3)),
+            grpc.StatusCode.DEADLINE_EXCEEDED)
+    took = time.monotonic() - began
+    expect(0.2 < took < 10, f"a deadline of 0.3 s took {took:.1f} s")
+
+
+def a_cancelled_call_ends(client):
+    client.add("Mirror")
+    call = client.stub.ListMovies(movie_pb2.ListMoviesRequest(pause_ms=60_000), timeout=LIMIT_S)
+    call.cancel()
+    failure(lambda: next(call), grpc.StatusCode.CANCELLED)
+
+
+def metadata_passes_both_ways(client):
+    binary = bytes(range(256))
+    sent = (("x-echo-word", "a b, c"), ("x-echo-word", "second"), ("x-echo-blob-bin", binary), ("x-echo-empty-bin", b""))
+    reply, call = client.stub.AddMovie.with_call(movie("Brazil"), metadata=sent, timeout=LIMIT_S)
+    expect(reply.movie_id, "no id came")
+    early, late = call.initial_metadata(), call.trailing_metadata()
+    equal([entry.value for entry in early if entry.key == "x-echo-word"], ["a b, c", "second"], "the text metadata")
+    equal([entry.value for entry in late if entry.key == "x-echo-blob-bin"], [binary], "the binary metadata")
+    equal([entry.value for entry in late if entry.key == "x-echo-empty-bin"], [b""], "the empty binary metadata")
+
+
+def an_unknown_method_is_unimplemented(client):
+    for path in ("/movie.MovieService/Rewind", "/movie.Nobody/AddMovie"):
+        failure(lambda path=path: client.channel.unary_unary(path)(b"", timeout=LIMIT_S), grpc.StatusCode.UNIMPLEMENTED)
+
+
+def large_messages_pass_both_ways(client):
+    poster = bytes(number % 251 for number in range(POSTER_BYTES))
+    number = client.add("Koyaanisqatsi", poster=poster)
+    call = client.stub.WatchTogether(iter([movie_pb2.Movie(id=number)]), timeout=LIMIT_S)
+    expect(next(call).poster == poster, "the poster that came back is another")
+
+
+def a_message_over_the_limit_is_refused(client):
+    failure(lambda: client.add("Heaven's Gate", poster=bytes(TOO_LARGE_BYTES)), grpc.StatusCode.RESOURCE_EXHAUSTED)
+    expect(client.add("after it"), "the connection is of no use after it")
+
+
+def a_malformed_message_is_internal(client):
+    call = client.channel.unary_unary("/movie.MovieService/AddMovie")
+    failure(lambda: call(b"\x0a\xff", timeout=LIMIT_S), grpc.StatusCode.INTERNAL)
+
+
+def many_calls_share_a_connection(client):
+    calls = [client.stub.AddMovie.future(movie(f"take {number}"), timeout=LIMIT_S) for number in range(300)]
+    equal(len({call.result().movie_id for call in calls}), 300, "the number of different ids")
+
+
+CASES = [
+    unary_adds_a_movie,
+    client_streaming_adds_them_all,
+    client_streaming_of_nothing_adds_nothing,
+    server_streaming_lists_in_order,
+    bidi_answers_each_request_before_the_next,
+    an_error_carries_its_code_and_text,
+    an_error_ends_a_stream_after_its_messages,
+    a_deadline_expires,
+    a_cancelled_call_ends,
+    metadata_passes_both_ways,
+    an_unknown_method_is_unimplemented,
+    many_calls_share_a_connection,
+    a_malformed_message_is_internal,
+    a_message_over_the_limit_is_refused,
+    large_messages_pass_both_ways,  # last: a list of the shelf is heavy from here on
+]
+
+
+def against(backend, cases):
+    with Server(own("movie_server"), "--port=0", env={"CORACLE_BACKEND": backend}) as server:
+        client = Client(server)
+        cases.each(f"GrpcioClient.{backend}", CASES, client)
+        client.channel.close()
+        cases.run(f"GrpcioClient.{backend}.TheServerEndsWell", lambda: equal(server.stop(), 0, "the exit code"))
+
+
+if __name__ == "__main__":
+    all_cases = Cases()
+    for name in stage.backends():
+        all_cases.run(f"GrpcioClient.{name}.TheServerServes", against, name, all_cases)
+    all_cases.end()

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Our movie client against grpcio's server, and against our own."""
+
+import sys
+
+import stage
+from stage import Cases, Server, equal, expect, own, run
+
+stage.with_packages("grpc", "grpc_tools")
+
+GRPCIO = (sys.executable, "-B", stage.ROOT / "tests/interop/grpcio_movie_server.py")
+OURS = (stage.BIN / "movie_server", "--port=0")
+
+
+def passes(server_command, backend):
+    with Server(*server_command, env={"CORACLE_BACKEND": backend}) as server:
+        client = run(own("movie_client"), server.address, env={"CORACLE_BACKEND": backend})
+        equal(client.returncode, 0, f"the exit code ({client.stdout[-300:]} {client.stderr[-300:]})")
+        for step in ("unary", "client streaming", "server streaming", "bidirectional", "deadline"):
+            expect(step in client.stdout, f"the client does not show its step {step!r}: {client.stdout}")
+
+
+def notices_a_server_that_is_not_there():
+    with Server(*GRPCIO) as server:
+        address = server.address
+    client = run(own("movie_client"), address)
+    expect(client.returncode not in (0, None) and client.returncode > 0, f"the exit code is {client.returncode}")
+    expect("UNAVAILABLE" in client.stdout + client.stderr, f"it says {client.stdout!r} {client.stderr!r}")
+
+
+if __name__ == "__main__":
+    cases = Cases()
+    for backend in stage.backends():
+        cases.run(f"MovieClient.{backend}.PassesAgainstGrpcio", passes, GRPCIO, backend)
+        cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServer", passes, OURS, backend)
+    cases.run("MovieClient.NoticesAServerThatIsNotThere", notices_a_server_that_is_not_there)
+    cases.end()

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""grpcurl, told of the service by its .proto, against our movie server."""
+
+import json
+
+from stage import MOVIE_PROTO, Cases, Server, equal, expect, own, peer, run
+
+
+class Grpcurl:
+    def __init__(self, server):
+        self.server = server
+
+    def __call__(self, method, *requests, flags=()):
+        """The completed process; its requests go in as JSON."""
+        data = "\n".join(json.dumps(request) for request in requests)
+        return run(peer("grpcurl"), "-plaintext", "-max-time", "20", "-import-path", MOVIE_PROTO.parent, "-proto", MOVIE_PROTO.name,
+                   *flags, "-d", "@", self.server.address, f"movie.MovieService/{method}", data=data)
+
+    def replies(self, method, *requests):
+        done = self(method, *requests)
+        equal(done.returncode, 0, f"grpcurl's exit code ({done.stderr.strip()})")
+        decoder, text, found = json.JSONDecoder(), done.stdout.strip(), []
+        while text:
+            one, end = decoder.raw_decode(text)
+            found.append(one)
+            text = text[end:].lstrip()
+        return found
+
+
+def adds_a_movie(grpcurl):
+    replies = grpcurl.replies("AddMovie", {"title": "Alphaville", "year": 1965})
+    expect(int(replies[0]["movieId"]) > 0, f"the reply is {replies}")
+
+
+def adds_several(grpcurl):
+    replies = grpcurl.replies("AddMultipleMovies", *({"title": f"part {number}"} for number in range(5)))
+    equal(len(replies[0]["movieIds"]), 5, "the number of ids")
+
+
+def lists_them(grpcurl):
+    grpcurl.replies("AddMovie", {"title": "La Jetée"})
+    titles = [reply["title"] for reply in grpcurl.replies("ListMovies", {})]
+    expect("La Jetée" in titles, f"the titles are {titles}")
+
+
+def watches_together(grpcurl):
+    number = grpcurl.replies("AddMovie", {"title": "Vertigo"})[0]["movieId"]
+    replies = grpcurl.replies("WatchTogether", {"id": number}, {"id": number})
+    equal([reply["views"] for reply in replies], [1, 2], "the counts of views")
+
+
+def shows_an_error(grpcurl):
+    done = grpcurl("AddMovie", {"year": 2000})
+    expect(done.returncode == 64 + 3 and "InvalidArgument" in done.stderr, f"exit code {done.returncode}: {done.stderr}")
+
+
+def shows_metadata(grpcurl):
+    done = grpcurl("AddMovie", {"title": "Metropolis"}, flags=("-v", "-H", "x-echo-word: moloch", "-H", "x-echo-blob-bin: AAEC/w"))
+    expect("x-echo-word: moloch" in done.stdout, f"no text metadata in {done.stdout}")
+    expect("x-echo-blob-bin: AAEC/w" in done.stdout, f"no binary metadata in {done.stdout}")
+
+
+if __name__ == "__main__":
+    cases = Cases()
+
+    def against_the_movie_server():
+        peer("grpcurl")
+        with Server(own("movie_server"), "--port=0") as server:
+            every = [adds_a_movie, adds_several, lists_them, watches_together, shows_an_error, shows_metadata]
+            cases.each("Grpcurl", every, Grpcurl(server))
+            server.expect_alive()
+
+    cases.run("Grpcurl.TheServerServes", against_the_movie_server)
+    cases.end()
