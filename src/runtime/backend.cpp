@@ -12,6 +12,9 @@ void backend::remove_path(const raw_address& at) noexcept { kernel::remove_path(
 
 std::int64_t backend::open_signals(std::uint32_t set) noexcept { return kernel::open_signals(set); }
 std::uint32_t backend::take_signals(handle h) noexcept { return kernel::take_signals(h); }
-void backend::close_signals(handle h) noexcept { kernel::close_signals(h); }
+void backend::close_signals(handle h) noexcept {
+  kernel::forget_signals(h);
+  close(h);  // ours, which also forgets what it knew of the descriptor
+}
 
 }  // namespace coracle::io

@@ -38,6 +38,8 @@ class runtime_core {
 
   // `ended`, when given, is set as the last act of the root: nothing of the core is touched after it.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
+  // A root that run() does not wait for, but the runtime's end does: see resident.hpp.
+  void spawn_resident(driven_loop& on, task<> t);
   void wait(coro::blocking_signal& ended);
   void run();
   void start();
@@ -61,8 +63,11 @@ class runtime_core {
   }
   void root_failed(std::exception_ptr error) noexcept;
   void root_ended() noexcept;
+  void resident_ended() noexcept;
+  void announce() noexcept;
+  [[nodiscard]] bool empty() const noexcept { return finished() && residents_.load(std::memory_order_acquire) == 0; }
   void start_from(std::size_t first);
-  void drive_here(driven_loop& l) noexcept;
+  void drive_here(driven_loop& l, bool (runtime_core::*until)() const noexcept) noexcept;
   static bool drain(driven_loop& l) noexcept;
   void thread_main(driven_loop& l) noexcept;
 
@@ -71,6 +76,7 @@ class runtime_core {
   std::vector<std::unique_ptr<backend>> backends_;
   std::vector<std::unique_ptr<driven_loop>> loops_;
   std::atomic<std::uint64_t> state_{0};
+  std::atomic<std::size_t> residents_{0};
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> leaving_{false};
   std::mutex mutex_;  // of what follows

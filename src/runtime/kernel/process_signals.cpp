@@ -104,14 +104,13 @@ std::uint32_t take_signals(handle h) noexcept {
   return watcher_of(h).come.exchange(0);
 }
 
-void close_signals(handle h) noexcept {
+void forget_signals(handle h) noexcept {
   const std::lock_guard held(changing);
   watcher& w = watcher_of(h);
   restore(w.set.load());
   w.event.store(-1);
   // A handler on another thread may have read the descriptor before: it must not write to its successor.
   while (handlers_running.load() != 0) ::sched_yield();
-  ::close(h);
 }
 
 }  // namespace coracle::io::kernel

@@ -5,11 +5,11 @@
 
 namespace coracle::io::kernel {
 
-// As the backend's functions of these names. A handler and an eventfd rather than signalfd: that one needs
+// As the backend's functions of these names; forget_signals() leaves it to the caller to close the handle. A handler and an eventfd rather than signalfd: that one needs
 // the signal blocked in every thread, also in those that run already. Threads' signal masks stay as they
 // are. From any thread.
 std::int64_t open_signals(std::uint32_t set) noexcept;
 std::uint32_t take_signals(handle h) noexcept;
-void close_signals(handle h) noexcept;
+void forget_signals(handle h) noexcept;
 
 }  // namespace coracle::io::kernel

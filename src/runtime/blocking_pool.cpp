@@ -1,0 +1,65 @@
+#include "runtime/blocking_pool.hpp"
+
+#include "runtime/thread_start.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/runtime/loop.hpp"
+
+#include <system_error>
+
+namespace coracle::io {
+
+void blocking_pool::push(coro::blocking_job& j) noexcept {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(j.place_);
+  ++queued_;
+  if (queued_ > idle_ && threads_.size() < threads_max_) {
+    try {
+      threads_.push_back(start_thread("coracle/offload", [this] { serve(); }));
+    } catch (const std::system_error&) {
+      CORACLE_ASSERT(!threads_.empty(), "offload() cannot start a single thread");
+    }
+  }
+  changed_.notify_one();
+}
+
+bool blocking_pool::take_back(coro::blocking_job& j) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!j.place_.linked()) return false;
+  j.place_.unlink();
+  --queued_;
+  return true;
+}
+
+void blocking_pool::serve() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    --idle_;
+    if (queue_.empty()) return;
+    coro::blocking_job& j = queue_.pop_front()->job;
+    --queued_;
+    lock.unlock();
+    j.call_(j);
+    j.home_->post(j);
+    lock.lock();
+  }
+}
+
+void blocking_pool::join() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+}
+
+std::size_t blocking_pool::threads() noexcept {
+  const std::lock_guard lock(mutex_);
+  return threads_.size();
+}
+
+}  // namespace coracle::io

@@ -1,0 +1,63 @@
+#include "runtime/choose_backend.hpp"
+
+#include "runtime/epoll/epoll_backend.hpp"
+#include "runtime/uring/uring_backend.hpp"
+
+#include "coracle/base/result.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace coracle::io {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw status_error(status(status_code::failed_precondition, why)); }
+
+std::unique_ptr<backend> on_epoll(logger& log) {
+  std::string why;
+  auto made = make_epoll_backend(log, why);
+  if (!made) refuse("epoll does not work here: " + why);
+  return made;
+}
+
+}  // namespace
+
+backend_choice backend_choice_of(const char* environment_value) {
+  const std::string_view text = environment_value ? environment_value : "";
+  if (text.empty() || text == "auto") return backend_choice::automatic;
+  if (text == "io_uring") return backend_choice::io_uring;
+  if (text == "epoll") return backend_choice::epoll;
+  refuse("CORACLE_BACKEND is \"" + std::string(text) + "\"; it may be auto, io_uring or epoll");
+}
+
+std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& options) {
+  backend_choice choice = options.backend();
+  const char* reason = "as the program asked";
+  if (choice == backend_choice::automatic) {
+    choice = backend_choice_of(std::getenv("CORACLE_BACKEND"));
+    reason = choice == backend_choice::automatic ? "it works here" : "as CORACLE_BACKEND asked";
+  }
+  const std::size_t loops = options.loops() ? options.loops() : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::unique_ptr<backend>> made;
+  std::string why_not;
+  for (std::size_t i = 0; i < loops; ++i) {
+    std::unique_ptr<backend> one;
+    if (choice != backend_choice::epoll && why_not.empty()) {
+      one = make_uring_backend(options.log(), why_not);
+      if (!one && choice == backend_choice::io_uring) refuse("io_uring does not work here: " + why_not);
+    }
+    made.push_back(one ? std::move(one) : on_epoll(options.log()));
+  }
+  if (options.log().wants(log_level::info)) {
+    std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
+    text.append(made[0]->name()).append(": ").append(why_not.empty() ? reason : "io_uring does not work here: " + why_not);
+    if (made[0]->name() != made.back()->name()) text += " for all loops, the later ones use epoll";
+    options.log().write(log_level::info, text);
+  }
+  return made;
+}
+
+}  // namespace coracle::io

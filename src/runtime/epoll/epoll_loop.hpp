@@ -1,0 +1,81 @@
+// epoll_loop: the backend over epoll.
+#pragma once
+
+#include "runtime/epoll/watch.hpp"
+#include "runtime/kernel/kernel_backend.hpp"
+#include "runtime/kernel/operation_list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace coracle::io {
+
+// Completion-shaped over readiness: a turn attempts what is pending; what the kernel cannot do yet
+// is parked in its descriptor's watch until an edge makes it pending again. An attempt always comes
+// before a wait, so that an edge that came while nothing waited is never missed, and a descriptor that
+// never has to wait is never registered.
+class epoll_loop final : public kernel_backend {
+ public:
+  static constexpr std::uint64_t own_event = ~std::uint64_t{0};  // the eventfd's and the timer's event data
+
+  epoll_loop(logger& log, handle poll, handle event);
+  ~epoll_loop() override;
+  [[nodiscard]] std::string_view name() const noexcept override { return "epoll"; }
+
+  void submit(operation& op) noexcept override;
+  void cancel(operation& op) noexcept override;
+  void start_accept(handle listener, accept_source& source) noexcept override;
+  void stop_accept(accept_source& source) noexcept override;
+  void start_receive(handle connection, receive_source& source) noexcept override;
+  void pause_receive(receive_source& source) noexcept override;
+  void resume_receive(receive_source& source) noexcept override;
+  void stop_receive(receive_source& source) noexcept override;
+  void close(handle h, bool abort) noexcept override;
+  void turn(time_point until) noexcept override;
+  [[nodiscard]] int pollable(time_point next_deadline) noexcept override;
+
+ private:
+  static constexpr std::size_t buffer_bytes = 64 * 1024;
+
+  watch& watch_of(handle h);
+  int watch_for_edges(handle h, watch& w) noexcept;
+  void wait(time_point until) noexcept;
+  void take_event(std::uint64_t of, std::uint32_t what) noexcept;
+
+  // Attempts.
+  void run_pending() noexcept;
+  void attempt(operation& op) noexcept;
+  void park(operation& op) noexcept;
+  void move(operation& op, operation_list& to) noexcept;
+  void finish(operation& op, std::int64_t result) noexcept;
+  std::int64_t accept_one(handle listener) noexcept;
+  std::int64_t try_send(operation& op) noexcept;
+  std::int64_t try_receive(operation& op) noexcept;
+  std::int64_t try_connect(operation& op) noexcept;
+  std::int64_t try_poll(operation& op) noexcept;
+
+  // Sources.
+  void start(source_state& s) noexcept;
+  void stop(source_state& s) noexcept;
+  void serve(source_state& s) noexcept;
+  void serve_receive(source_state& s) noexcept;
+  void serve_accept(source_state& s) noexcept;
+  void park(source_state& s) noexcept;
+  void end(source_state& s, std::int64_t result) noexcept;
+  void wake_rested() noexcept;
+
+  handle poll_;
+  handle timer_ = no_handle;
+  bool precise_ = true;     // epoll_pwait2 works
+  bool delivered_ = false;  // this turn has called back
+  int turns_without_poll_ = 0;
+  std::vector<std::unique_ptr<watch>> watches_;  // by descriptor
+  operation_list pending_;
+  base::intrusive_list<source_state> work_;
+  std::vector<source_state*> resting_;
+  std::unique_ptr<std::uint8_t[]> buffer_;
+};
+
+}  // namespace coracle::io

@@ -1,0 +1,149 @@
+// Single operations over epoll: attempted, and parked until the descriptor is ready.
+#include "runtime/epoll/epoll_loop.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace coracle::io {
+
+namespace {
+
+bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
+
+bool is_writer(const operation& op) noexcept {
+  return op.what == operation::kind::connect || op.what == operation::kind::send ||
+         op.what == operation::kind::poll_out;
+}
+
+}  // namespace
+
+void epoll_loop::move(operation& op, operation_list& to) noexcept {
+  auto* from = reinterpret_cast<operation_list*>(op.scratch[scratch::list]);
+  if (from) from->remove(op);
+  to.push(op);
+  op.scratch[scratch::list] = reinterpret_cast<std::uint64_t>(&to);
+}
+
+void epoll_loop::submit(operation& op) noexcept {
+  ++counted_.submissions;
+  began();
+  op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
+  if (op.what == operation::kind::send) send_progress::begin(op);
+  move(op, pending_);
+}
+
+void epoll_loop::cancel(operation& op) noexcept {
+  op.scratch[scratch::flags] |= scratch::cancelled;
+  move(op, pending_);
+}
+
+void epoll_loop::finish(operation& op, std::int64_t result) noexcept {
+  delivered_ = true;
+  complete(op, result);
+}
+
+void epoll_loop::park(operation& op) noexcept {
+  watch& w = watch_of(op.on);
+  const int error = watch_for_edges(op.on, w);
+  if (error < 0) return finish(op, error);
+  op.scratch[scratch::list] = 0;
+  move(op, is_writer(op) ? w.writers : w.readers);
+}
+
+void epoll_loop::run_pending() noexcept {
+  // What the callbacks submit waits for the next turn.
+  for (std::size_t left = pending_.size(); left > 0; --left) {
+    operation* op = pending_.pop();
+    if (!op) break;
+    op->scratch[scratch::list] = 0;
+    attempt(*op);
+  }
+  base::intrusive_list<source_state> now;
+  now.take(work_);
+  while (source_state* s = now.pop_front()) serve(*s);
+}
+
+void epoll_loop::attempt(operation& op) noexcept {
+  if (op.scratch[scratch::flags] & scratch::cancelled) return finish(op, -ECANCELED);
+  std::int64_t result = 0;
+  switch (op.what) {
+    case operation::kind::send: result = try_send(op); break;
+    case operation::kind::receive: result = try_receive(op); break;
+    case operation::kind::connect: result = try_connect(op); break;
+    case operation::kind::accept: result = accept_one(op.on); break;
+    case operation::kind::poll_in:
+    case operation::kind::poll_out: result = try_poll(op); break;
+  }
+  if (result == -EAGAIN) park(op);
+  else finish(op, result);
+}
+
+std::int64_t epoll_loop::accept_one(handle listener) noexcept {
+  for (;;) {
+    ++counted_.system_calls;
+    const int h = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (h >= 0) return h;
+    if (errno != EINTR) return would_block(errno) ? -EAGAIN : -errno;
+  }
+}
+
+std::int64_t epoll_loop::try_send(operation& op) noexcept {
+  send_progress& progress = send_progress::of(op);
+  for (;;) {
+    const msghdr& rest = progress.rest(op);
+    ++counted_.system_calls;
+    ssize_t n = ::sendmsg(op.on, &rest, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == ENOTSOCK) n = ::writev(op.on, rest.msg_iov, static_cast<int>(rest.msg_iovlen));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
+    if (progress.advance(op, n)) return progress.sent();
+  }
+}
+
+std::int64_t epoll_loop::try_receive(operation& op) noexcept {
+  for (;;) {
+    ++counted_.system_calls;
+    ssize_t n = ::recv(op.on, op.into.data(), op.into.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == ENOTSOCK) n = ::read(op.on, op.into.data(), op.into.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
+    return n;
+  }
+}
+
+std::int64_t epoll_loop::try_connect(operation& op) noexcept {
+  if (!(op.scratch[scratch::flags] & scratch::waiting)) {
+    sockaddr_storage to{};
+    std::memcpy(&to, op.address->bytes, std::min<std::size_t>(op.address->size, sizeof to));
+    ++counted_.system_calls;
+    if (::connect(op.on, reinterpret_cast<const sockaddr*>(&to), op.address->size) == 0) return 0;
+    if (errno == EAGAIN) return -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+    if (errno != EINPROGRESS && errno != EINTR) return -errno;
+    op.scratch[scratch::flags] |= scratch::waiting;
+    return -EAGAIN;
+  }
+  pollfd p{op.on, POLLOUT, 0};
+  ++counted_.system_calls;
+  if (::poll(&p, 1, 0) <= 0) return -EAGAIN;
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
+  return -error;
+}
+
+std::int64_t epoll_loop::try_poll(operation& op) noexcept {
+  pollfd p{op.on, static_cast<short>(op.what == operation::kind::poll_in ? POLLIN : POLLOUT), 0};
+  ++counted_.system_calls;
+  const int n = ::poll(&p, 1, 0);  // does not wait, so that no signal can interrupt it
+  if (n < 0) return -errno;
+  if (n == 0) return -EAGAIN;
+  return p.revents & POLLNVAL ? -EBADF : 0;
+}
+
+}  // namespace coracle::io

@@ -1,0 +1,37 @@
+// watch: what the epoll backend knows of one descriptor.
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/kernel/operation_list.hpp"
+
+#include "coracle/base/intrusive_list.hpp"
+
+#include <cstdint>
+
+namespace coracle::io {
+
+// A multishot source: in the backend's work list (an attempt or its end is due), resting after
+// exhaustion, or parked, when its watch alone points to it.
+struct source_state : base::list_hook {
+  handle on = no_handle;
+  receive_source* receiver = nullptr;  // one of the two
+  accept_source* acceptor = nullptr;
+  bool paused = false;
+  bool ready = false;  // paused while there may be something to read
+  bool stopping = false;
+  bool resting = false;  // edges do not end a rest
+  time_point rests_until{};
+};
+
+// Registered with epoll (edge-triggered, both directions) when something first has to wait, until close.
+struct watch {
+  operation_list readers;
+  operation_list writers;
+  source_state* source = nullptr;
+  std::uint32_t generation = 0;  // counts the descriptors that had this number: tells late events apart
+  bool registered = false;
+  bool peer_is_done = false;  // half-closed or broken: a short read does not mean "drained"
+  [[nodiscard]] bool idle() const noexcept { return readers.empty() && writers.empty() && !source; }
+};
+
+}  // namespace coracle::io

@@ -1,0 +1,192 @@
+#include "runtime/kernel/kernel_backend.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace coracle::io {
+
+namespace {
+
+sockaddr_storage unwrap(const raw_address& a) noexcept {
+  sockaddr_storage s{};
+  std::memcpy(&s, a.bytes, std::min<std::size_t>(a.size, sizeof s));
+  return s;
+}
+
+template <class Query>
+std::int64_t address_by(Query query, handle h, raw_address& out) noexcept {
+  sockaddr_storage s{};
+  socklen_t size = sizeof s;
+  if (query(h, reinterpret_cast<sockaddr*>(&s), &size) < 0) return -errno;
+  out.size = std::min<std::uint32_t>(size, sizeof out.bytes);
+  std::memset(out.bytes, 0, sizeof out.bytes);
+  std::memcpy(out.bytes, &s, out.size);
+  return 0;
+}
+
+void set_option(int s, int level, int name, int value) noexcept { ::setsockopt(s, level, name, &value, sizeof value); }
+
+bool is_inet(int family) noexcept { return family == AF_INET || family == AF_INET6; }
+
+std::int64_t read_ns(clockid_t clock) noexcept {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
+
+std::string describe_error(int error) {
+  const char* name = ::strerrorname_np(error);
+  return std::string(name ? name : "error") + " (" + std::strerror(error) + ")";
+}
+
+kernel_backend::kernel_backend(logger& log, handle event) noexcept : log_(log), event_(event) {
+  if (::getrandom(&random_state_, sizeof random_state_, GRND_NONBLOCK) != sizeof random_state_)
+    random_state_ = static_cast<std::uint64_t>(read_ns(CLOCK_MONOTONIC));
+}
+
+kernel_backend::~kernel_backend() {
+  if (in_flight_ > 0) {
+    log_.write(log_level::error, "a loop ends with " + std::to_string(in_flight_) + " operations in flight");
+#ifndef NDEBUG
+    CORACLE_ASSERT(in_flight_ == 0, "whoever started an operation or a source waits for its end before the loop ends");
+#endif
+  }
+  ::close(event_);
+}
+
+std::int64_t kernel_backend::open_stream(int family) noexcept {
+  ++counted_.system_calls;
+  const int s = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (s < 0) return -errno;
+  if (is_inet(family)) set_option(s, IPPROTO_TCP, TCP_NODELAY, 1);
+  return s;
+}
+
+std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_options& options) noexcept {
+  const sockaddr_storage address = unwrap(at);
+  const std::int64_t opened = open_stream(address.ss_family);  // connections inherit TCP_NODELAY from it
+  if (opened < 0) return opened;
+  const int s = static_cast<int>(opened);
+  if (is_inet(address.ss_family)) set_option(s, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (options.reuse_port) set_option(s, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (address.ss_family == AF_INET6) set_option(s, IPPROTO_IPV6, IPV6_V6ONLY, options.only_ipv6 ? 1 : 0);
+  if (::bind(s, reinterpret_cast<const sockaddr*>(&address), at.size) < 0 || ::listen(s, options.backlog) < 0) {
+    const int error = errno;
+    ::close(s);
+    return -error;
+  }
+  return s;
+}
+
+std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept { return address_by(::getsockname, h, out); }
+std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept { return address_by(::getpeername, h, out); }
+
+void kernel_backend::shutdown_send(handle h) noexcept {
+  ++counted_.system_calls;
+  ::shutdown(h, SHUT_WR);
+}
+
+void kernel_backend::close_socket(handle h, bool abort) noexcept {
+  ++counted_.system_calls;
+  if (abort) {
+    const linger reset{1, 0};
+    ::setsockopt(h, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  }
+  ::close(h);  // not repeated on EINTR: Linux has closed it by then
+}
+
+void kernel_backend::wake() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(event_, &one, sizeof one);
+}
+
+time_point kernel_backend::now() noexcept { return time_point(duration(read_ns(CLOCK_MONOTONIC))); }
+std::int64_t kernel_backend::wall_ns() noexcept { return read_ns(CLOCK_REALTIME); }
+
+std::uint64_t kernel_backend::random() noexcept {  // splitmix64
+  std::uint64_t z = random_state_ += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+bool kernel_backend::is_exhaustion(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+// accept(2): errors of the new connection come out of accept() itself.
+bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
+  switch (error) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ETIMEDOUT:
+    case EPERM:
+    case EINTR: return true;
+    default: return false;
+  }
+}
+
+void kernel_backend::exhausted(int error) noexcept {
+  if (said_exhausted_) return;
+  said_exhausted_ = true;
+  log_.write(log_level::warning, "cannot accept connections, trying again every 50 ms: " + describe_error(error));
+}
+
+send_progress& send_progress::begin(operation& op) noexcept {
+  return *::new (static_cast<void*>(op.scratch)) send_progress{};
+}
+
+send_progress& send_progress::of(operation& op) noexcept {
+  return *std::launder(reinterpret_cast<send_progress*>(op.scratch));
+}
+
+msghdr& send_progress::rest(operation& op) noexcept {
+  static_assert(sizeof(operation::piece) == sizeof(iovec) && offsetof(operation::piece, size) == offsetof(iovec, iov_len));
+  if (of_piece_ > 0) {  // the rest of this one alone: the others follow in a message of their own
+    const operation::piece& p = op.pieces[piece_];
+    split_ = {const_cast<char*>(static_cast<const char*>(p.data)) + of_piece_, p.size - of_piece_};
+    message_.msg_iov = &split_;
+    message_.msg_iovlen = 1;
+  } else {
+    constexpr std::size_t pieces_max = 1024;  // IOV_MAX
+    message_.msg_iov = reinterpret_cast<iovec*>(const_cast<operation::piece*>(op.pieces)) + piece_;
+    message_.msg_iovlen = std::min(op.piece_count - piece_, pieces_max);
+  }
+  return message_;
+}
+
+bool send_progress::advance(operation& op, std::int64_t n) noexcept {
+  sent_ += n;
+  auto left = static_cast<std::size_t>(n);
+  while (piece_ < op.piece_count) {
+    const std::size_t open = op.pieces[piece_].size - of_piece_;
+    if (left < open) {
+      of_piece_ += left;
+      return false;
+    }
+    left -= open;
+    of_piece_ = 0;
+    ++piece_;
+  }
+  return true;
+}
+
+}  // namespace coracle::io

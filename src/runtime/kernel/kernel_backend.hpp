@@ -1,0 +1,93 @@
+// kernel_backend: what io_uring and epoll have in common: sockets, clocks, waking and the ledger.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+#include "coracle/base/log.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <sys/socket.h>
+
+namespace coracle::io {
+
+class kernel_backend : public backend {
+ public:
+  kernel_backend(const kernel_backend&) = delete;
+  kernel_backend& operator=(const kernel_backend&) = delete;
+  ~kernel_backend() override;
+
+  std::int64_t open_stream(int family) noexcept final;
+  std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept final;
+  std::int64_t local_address(handle h, raw_address& out) noexcept final;
+  std::int64_t peer_address(handle h, raw_address& out) noexcept final;
+  void shutdown_send(handle h) noexcept final;
+  void wake() noexcept final;
+  [[nodiscard]] time_point now() noexcept final;
+  [[nodiscard]] std::int64_t wall_ns() noexcept final;
+  [[nodiscard]] std::uint64_t random() noexcept final;
+  [[nodiscard]] const counters& counted() const noexcept final { return counted_; }
+
+ protected:
+  // Takes the eventfd, which wake() writes to.
+  kernel_backend(logger& log, handle event) noexcept;
+  void close_socket(handle h, bool abort) noexcept;
+
+  // Accepting. Exhaustion is logged when it begins, not each time a listener tries again.
+  static bool is_exhaustion(int error) noexcept;
+  static bool is_fault_of_one_connection(int error) noexcept;
+  void exhausted(int error) noexcept;
+  void not_exhausted() noexcept { said_exhausted_ = false; }
+
+  // The ledger: operations and sources between their start and their last callback.
+  void began() noexcept { ++in_flight_; }
+  void ended() noexcept { --in_flight_; }
+  void complete(operation& op, std::int64_t result) noexcept {
+    ended();
+    ++counted_.completions;
+    op.complete(op, result);
+  }
+
+  logger& log_;
+  counters counted_;
+  const handle event_;
+
+ private:
+  std::size_t in_flight_ = 0;
+  std::uint64_t random_state_;
+  bool said_exhausted_ = false;
+};
+
+// "EPERM (Operation not permitted)" and so on.
+std::string describe_error(int error);
+
+// Words of operation::scratch: send_progress lies in those before.
+namespace scratch {
+inline constexpr std::size_t flags = 12;
+inline constexpr std::size_t list = 13;
+inline constexpr std::uint64_t cancelled = 1;  // flags
+inline constexpr std::uint64_t waiting = 2;    // the operation itself cannot be waited for now: its poll is
+}  // namespace scratch
+
+// How far a send has come; in operation::scratch, since the kernel wants the iovecs kept.
+class send_progress {
+ public:
+  static send_progress& begin(operation& op) noexcept;
+  static send_progress& of(operation& op) noexcept;
+  [[nodiscard]] std::int64_t sent() const noexcept { return sent_; }
+  // The message with what is left; borrowed until the operation completes.
+  msghdr& rest(operation& op) noexcept;
+  // Adds n sent bytes; true when nothing is left.
+  bool advance(operation& op, std::int64_t n) noexcept;
+
+ private:
+  msghdr message_;
+  iovec split_;  // what is left of a piece that was sent in part
+  std::int64_t sent_;
+  std::size_t piece_;
+  std::size_t of_piece_;  // bytes of it that are sent, 0 for none
+};
+static_assert(sizeof(send_progress) <= scratch::flags * sizeof(std::uint64_t));
+
+}  // namespace coracle::io

@@ -1,0 +1,50 @@
+#include "coracle/runtime/offload.hpp"
+
+#include "runtime/blocking_pool.hpp"
+#include "runtime/runtime_core.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/runtime/loop.hpp"
+
+namespace coracle::coro {
+
+blocking_job::blocking_job(void (*call)(blocking_job&) noexcept) noexcept
+    : stop_callback([](stop_callback& c) noexcept {
+        auto& self = static_cast<blocking_job&>(c);
+        coracle::io::runtime_core& core = self.home_->owner().core();
+        if (core.driven_by()) {
+          self.stopped_ = true;
+          self.home_->arm(self, time_point::min());
+        } else if (core.pool().take_back(self)) {
+          self.stopped_ = true;
+          self.home_->post(self);
+        }
+      }),
+      call_(call) {
+  run = [](work& w) noexcept {
+    auto& self = static_cast<blocking_job&>(w);
+    self.stop_callback::unlink();
+    self.waiter_.resume();
+  };
+  fire = [](timer& t) noexcept {  // under a driver, in its time
+    auto& self = static_cast<blocking_job&>(t);
+    if (!self.stopped_) self.call_(self);
+    self.run(self);
+  };
+}
+
+bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) noexcept {
+  home_ = loop::current();
+  CORACLE_ASSERT(home_, "offload() needs a runtime: await it in a task that runs on a loop");
+  waiter_ = waiter;
+  if (!e.stop.subscribe(*this)) {
+    stopped_ = true;
+    return false;
+  }
+  coracle::io::runtime_core& core = home_->owner().core();
+  if (coracle::io::driver* d = core.driven_by()) home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
+  else core.pool().push(*this);
+  return true;
+}
+
+}  // namespace coracle::coro

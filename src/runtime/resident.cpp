@@ -1,0 +1,84 @@
+#include "runtime/resident.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "runtime/runtime_core.hpp"
+
+#include <utility>
+
+namespace coracle::io {
+
+// Suspends the resident's life until left(); a stop of the runtime meanwhile makes it leave.
+class resident::stay : coro::stop_callback {
+ public:
+  explicit stay(resident& who) noexcept
+      : coro::stop_callback([](coro::stop_callback& c) noexcept { static_cast<stay&>(c).who_.leave_once(); }), who_(who) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    who_.life_ = h;
+    if (!coro::environment_of(h).stop.subscribe(*this)) who_.leave_once();
+    return true;
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  resident& who_;
+};
+
+resident::resident() noexcept
+    : ask_(*this,
+           [](coro::work& w) noexcept {
+             resident& self = static_cast<step&>(w).owner;
+             self.ask_ran_ = true;
+             if (self.left_) return self.home_->post(self.end_);
+             self.leave_once();
+           }),
+      end_(*this, [](coro::work& w) noexcept { static_cast<step&>(w).owner.life_.resume(); }) {}
+
+task<> resident::live(std::unique_ptr<resident> who) {
+  const std::shared_ptr<residence> door = who->door_;
+  if (!who->left_) {  // nobody can have asked it through the queue yet
+    stay until_left(*who);
+    co_await until_left;
+  }
+  {
+    const std::lock_guard lock(door->mutex_);
+    door->who_ = nullptr;
+  }
+  who.reset();
+  door->gone.set();
+}
+
+std::shared_ptr<residence> resident::settle(loop& on, std::unique_ptr<resident> who) {
+  const std::shared_ptr<residence> door = who->door_;
+  door->who_ = who.get();
+  who->home_ = &on;
+  on.owner().core().spawn_resident(static_cast<driven_loop&>(on), live(std::move(who)));
+  return door;
+}
+
+void resident::leave_once() noexcept {
+  if (!std::exchange(leaving_, true)) leave();
+}
+
+void resident::left() noexcept {
+  CORACLE_ASSERT(leaving_ && !left_, "a resident leaves once, and only when told to");
+  left_ = true;
+  if (life_) end_if_unasked();  // else its life has not begun yet, and will see it
+}
+
+// A request in the queue must not outlive this: then the end waits for it.
+void resident::end_if_unasked() noexcept {
+  const std::lock_guard lock(door_->mutex_);
+  if (asked_ && !ask_ran_) return;
+  asked_ = ask_ran_ = true;
+  home_->post(end_);
+}
+
+void residence::ask_to_leave() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!who_ || std::exchange(who_->asked_, true)) return;
+  who_->home_->post(who_->ask_);
+}
+
+}  // namespace coracle::io

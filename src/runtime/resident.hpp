@@ -1,0 +1,72 @@
+// resident: an object that lives on a loop in the background, such as a channel's connections there.
+#pragma once
+
+#include "coracle/coro/block_on.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/runtime/loop.hpp"
+
+#include <coroutine>
+#include <memory>
+#include <mutex>
+
+namespace coracle::io {
+
+class resident;
+
+// How other threads reach a resident, which may be gone already.
+class residence {
+ public:
+  // Has leave() called on the resident's loop, once. Any thread, any number of times; nothing happens
+  // when it is gone.
+  void ask_to_leave() noexcept;
+  // Set when the resident is gone, for runtime_core::wait().
+  coro::blocking_signal gone;
+
+ private:
+  friend class resident;
+  std::mutex mutex_;
+  resident* who_ = nullptr;
+};
+
+// Owned by the runtime from settle() on: it holds up the runtime's destructor, not its run(). Told
+// to leave when the runtime stops or somebody asks; says left() when it has done so.
+class resident {
+ public:
+  resident(const resident&) = delete;
+  resident& operator=(const resident&) = delete;
+  virtual ~resident() = default;
+
+  // On the loop's thread, or before anybody drives the loop.
+  static std::shared_ptr<residence> settle(loop& on, std::unique_ptr<resident> who);
+
+ protected:
+  resident() noexcept;
+  // Begins to end what it does; on its loop, once.
+  virtual void leave() noexcept = 0;
+  // The last call: destroys this, later, from the loop's queue.
+  void left() noexcept;
+
+ private:
+  friend class residence;
+  class stay;
+  struct step : coro::work {
+    step(resident& r, void (*f)(coro::work&) noexcept) noexcept : owner(r) { run = f; }
+    resident& owner;
+  };
+  static task<> live(std::unique_ptr<resident> who);
+  void leave_once() noexcept;
+  void end_if_unasked() noexcept;
+
+  std::shared_ptr<residence> door_ = std::make_shared<residence>();
+  loop* home_ = nullptr;
+  std::coroutine_handle<> life_;
+  step ask_;              // posted by residence::ask_to_leave()
+  step end_;              // resumes life_
+  bool asked_ = false;    // under the door's mutex: ask_ was posted, or must not be any more
+  bool ask_ran_ = false;
+  bool leaving_ = false;
+  bool left_ = false;
+};
+
+}  // namespace coracle::io

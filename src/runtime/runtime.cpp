@@ -1,0 +1,64 @@
+#include "coracle/runtime/runtime.hpp"
+
+#include "runtime/choose_backend.hpp"
+#include "runtime/runtime_core.hpp"
+
+#include <utility>
+
+namespace coracle {
+
+runtime::runtime() : runtime(runtime_options()) {}
+
+runtime::runtime(const runtime_options& options)
+    : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),
+                                                          options.blocking_threads(), nullptr)) {}
+
+runtime::runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept : core_(std::move(core)) {
+  core_->belong_to(*this);
+}
+
+runtime::~runtime() { core_->shut_down(); }
+
+std::size_t runtime::size() const noexcept { return core_->size(); }
+loop& runtime::at(std::size_t i) noexcept {
+  CORACLE_ASSERT(i < core_->size(), "a runtime has no such loop");
+  return core_->loop_at(i);
+}
+loop& runtime::next() noexcept { return core_->next(); }
+logger& runtime::log() const noexcept { return core_->log(); }
+std::string_view runtime::backend_name() const noexcept { return core_->loop_at(0).backend_name(); }
+
+void runtime::spawn_on(loop& where, task<> t) {
+  CORACLE_ASSERT(&where.owner() == this, "the loop belongs to another runtime");
+  core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t));
+}
+
+void runtime::spawn_and_wait(loop& where, task<> t) {
+  coro::refuse_to_block_an_executor();
+  CORACLE_ASSERT(&where.owner() == this, "the loop belongs to another runtime");
+  coro::blocking_signal ended;
+  core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t), &ended);
+  core_->wait(ended);
+}
+
+void runtime::run() { core_->run(); }
+void runtime::start() {
+  coro::refuse_to_block_an_executor();
+  core_->start();
+}
+void runtime::stop() noexcept { core_->stop(); }
+bool runtime::stopping() const noexcept { return core_->stopping(); }
+
+runtime::work_guard::work_guard(runtime& of) noexcept : of_(&of) { of.core().hold(); }
+void runtime::work_guard::release() noexcept {
+  if (runtime* of = std::exchange(of_, nullptr)) of->core().release();
+}
+
+namespace io {
+
+std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log, driver& by) {
+  return std::make_unique<runtime>(std::make_unique<runtime_core>(std::move(backends), log, 1, &by));
+}
+
+}  // namespace io
+}  // namespace coracle

@@ -1,0 +1,150 @@
+#include "runtime/uring/ring.hpp"
+
+#include "runtime/kernel/kernel_backend.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <algorithm>
+#include <bitset>
+#include <cerrno>
+#include <new>
+#include <sys/mman.h>
+
+namespace coracle::io {
+
+namespace {
+
+constexpr std::uint16_t buffer_group = 0;
+constexpr std::size_t page_bytes = 4096;
+
+struct size {
+  unsigned submissions;
+  unsigned completions;
+};
+// Ring memory may count against RLIMIT_MEMLOCK: at 64 KiB the first one fits once.
+constexpr size sizes[] = {{256, 2048}, {64, 512}, {16, 128}};
+
+unsigned id_of(const completion& c) noexcept { return c.flags >> IORING_CQE_BUFFER_SHIFT; }
+
+std::string explain(const char* call, int error) {
+  std::string text = std::string(call) + ": " + describe_error(error);
+  if (error == EPERM) text += ", kept off by seccomp or by the sysctl kernel.io_uring_disabled";
+  if (error == ENOMEM) text += ", RLIMIT_MEMLOCK may be too small";
+  return text;
+}
+
+// Seccomp may allow the one call and not the other. Without a ring, EBADF is the good answer.
+int probe_enter(const uring_faults& faults) noexcept {
+  if (faults.enter_error) return faults.enter_error;
+  const int outcome = io_uring_enter(~0u, 0, 0, 0, nullptr);
+  return outcome == -EBADF ? 0 : -outcome;
+}
+
+}  // namespace
+
+receive_buffers::receive_buffers() {
+  void* p = ::mmap(nullptr, page_bytes + count * size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  static_assert(count * sizeof(io_uring_buf) <= page_bytes);
+  ring_ = static_cast<io_uring_buf_ring*>(p);
+  bytes_ = static_cast<std::uint8_t*>(p) + page_bytes;
+}
+
+receive_buffers::~receive_buffers() { ::munmap(static_cast<void*>(ring_), page_bytes + count * size_bytes); }
+
+void receive_buffers::add(unsigned id, int offset) noexcept {
+  io_uring_buf_ring_add(ring_, bytes_ + id * size_bytes, size_bytes, static_cast<unsigned short>(id),
+                        io_uring_buf_ring_mask(count), offset);
+}
+
+int receive_buffers::provide(io_uring& with, const std::vector<completion>& kept) noexcept {
+  io_uring_buf_reg where{};
+  where.ring_addr = reinterpret_cast<std::uintptr_t>(ring_);
+  where.ring_entries = count;
+  where.bgid = buffer_group;
+  io_uring_buf_ring_init(ring_);
+  if (const int error = io_uring_register_buf_ring(&with, &where, 0); error < 0) return error;
+  std::bitset<count> held;
+  for (const completion& c : kept)
+    if (c.flags & IORING_CQE_F_BUFFER) held.set(id_of(c));
+  int given = 0;
+  for (unsigned id = 0; id < count; ++id)
+    if (!held.test(id)) add(id, given++);
+  io_uring_buf_ring_advance(ring_, given);
+  return 0;
+}
+
+bytes_view receive_buffers::filled(const completion& c) const noexcept {
+  return {bytes_ + id_of(c) * size_bytes, static_cast<std::size_t>(std::max(c.result, 0))};
+}
+
+void receive_buffers::give_back(const completion& c) noexcept {
+  add(id_of(c), 0);
+  io_uring_buf_ring_advance(ring_, 1);
+}
+
+std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
+  if (const int error = probe_enter(faults)) {
+    why = explain("io_uring_enter", error);
+    return nullptr;
+  }
+  constexpr unsigned base = IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
+  constexpr unsigned deferred = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+  std::unique_ptr<ring> made(new ring);
+  int error = 0;
+  int failing = faults.setups_failing ? faults.setups_failing : 1'000'000;
+  for (unsigned flags : {base | deferred, base}) {
+    for (const size& s : sizes) {
+      io_uring_params p{};
+      p.flags = flags;
+      p.cq_entries = s.completions;
+      error = 0;
+      if (faults.setup_error && failing-- > 0) error = -faults.setup_error;
+      if (faults.no_deferred_work && (flags & deferred)) error = -EINVAL;
+      if (!error) error = io_uring_queue_init_params(faults.submission_entries ? faults.submission_entries : s.submissions,
+                                                     &made->raw_, &p);
+      if (error == 0 && !(p.features & IORING_FEAT_EXT_ARG)) {  // a wait with a timeout of its own, 5.11
+        why = "the kernel's io_uring is older than Linux 5.11";
+        return nullptr;
+      }
+      if (error == 0) return made;
+      made->raw_ = {};
+      if (error != -ENOMEM) break;
+    }
+    if (error != -EINVAL && error != -ENOMEM) break;
+  }
+  why = explain("io_uring_setup", -error);
+  made.reset();
+  return nullptr;
+}
+
+ring::~ring() {
+  if (raw_.sq.sqes) io_uring_queue_exit(&raw_);
+}
+
+void ring::enable() noexcept {
+  const int error = io_uring_enable_rings(&raw_);
+  CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
+  io_uring_register_ring_fd(&raw_);  // spares a reference count each turn; where it fails, nothing is lost
+}
+
+void ring::let_go() noexcept { io_uring_unregister_ring_fd(&raw_); }
+
+int ring::submit_and_wait(duration at_most) noexcept {
+  const auto ns = std::max<std::int64_t>(at_most.count(), 0);
+  __kernel_timespec t{};
+  t.tv_sec = ns / 1'000'000'000;
+  t.tv_nsec = ns % 1'000'000'000;
+  io_uring_cqe* first = nullptr;
+  return io_uring_submit_and_wait_timeout(&raw_, &first, 1, &t, nullptr);
+}
+
+completion ring::take() noexcept {
+  const unsigned head = *raw_.cq.khead;
+  const io_uring_cqe& c = raw_.cq.cqes[head & raw_.cq.ring_mask];
+  const completion taken{c.user_data, c.res, c.flags};
+  io_uring_cq_advance(&raw_, 1);
+  return taken;
+}
+
+}  // namespace coracle::io

@@ -1,0 +1,79 @@
+// ring: one io_uring instance and its provided buffers.
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/uring/uring_backend.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <liburing.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::io {
+
+// What the kernel said about one request, taken out of its ring.
+struct completion {
+  std::uint64_t user_data;
+  std::int32_t result;
+  std::uint32_t flags;
+};
+
+// Memory for what multishot receives bring: 128 x 16 KiB, which measured cheaper than more of them,
+// since they stay in the cache. Outlives the ring that it is registered with.
+class receive_buffers {
+ public:
+  static constexpr std::size_t count = 128;
+  static constexpr std::size_t size_bytes = 16 * 1024;
+  receive_buffers();
+  receive_buffers(const receive_buffers&) = delete;
+  receive_buffers& operator=(const receive_buffers&) = delete;
+  ~receive_buffers();
+
+  // Registers with `with` all buffers but those that `kept` completions still hold. 0 or -errno.
+  int provide(io_uring& with, const std::vector<completion>& kept) noexcept;
+  [[nodiscard]] bytes_view filled(const completion& c) const noexcept;
+  void give_back(const completion& c) noexcept;
+
+ private:
+  void add(unsigned id, int offset) noexcept;
+  std::uint8_t* bytes_ = nullptr;
+  io_uring_buf_ring* ring_ = nullptr;
+};
+
+class ring {
+ public:
+  // Tries smaller rings on ENOMEM, and to do without deferred work on EINVAL; null with the reason
+  // in `why` when nothing works. Any thread: the ring belongs to the thread that calls enable().
+  static std::unique_ptr<ring> make(const uring_faults& faults, std::string& why);
+  ring(const ring&) = delete;
+  ring& operator=(const ring&) = delete;
+  ~ring();
+
+  void enable() noexcept;
+  // Takes the ring's registration with this thread back, so that the thread may go.
+  void let_go() noexcept;
+  [[nodiscard]] io_uring& raw() noexcept { return raw_; }
+
+  // A cleared entry, or null when the queue is full: submit() makes room.
+  io_uring_sqe* entry() noexcept { return io_uring_get_sqe(&raw_); }
+  [[nodiscard]] unsigned queued() const noexcept { return io_uring_sq_ready(&raw_); }
+  // One system call each; >= 0 or -errno.
+  int submit() noexcept { return io_uring_submit(&raw_); }
+  int submit_and_look() noexcept { return io_uring_submit_and_get_events(&raw_); }
+  int submit_and_wait(duration at_most) noexcept;
+  // The kernel has completions that only a system call brings out.
+  [[nodiscard]] bool must_look() const noexcept {
+    return __atomic_load_n(raw_.sq.kflags, __ATOMIC_RELAXED) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+  }
+  [[nodiscard]] bool has_completion() const noexcept { return io_uring_cq_ready(&raw_) > 0; }
+  // Takes one; only while has_completion().
+  completion take() noexcept;
+
+ private:
+  ring() noexcept = default;
+  io_uring raw_{};
+};
+
+}  // namespace coracle::io

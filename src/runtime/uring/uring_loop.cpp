@@ -1,0 +1,205 @@
+#include "runtime/uring/uring_loop.hpp"
+
+#include "runtime/uring/user_data.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+namespace coracle::io {
+
+std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const uring_faults& faults) {
+  std::unique_ptr<ring> made = ring::make(faults, why);
+  if (!made) return nullptr;
+  const int event = ::eventfd(0, EFD_CLOEXEC);  // blocking: a read of a non-blocking one would not be waited for
+  if (event < 0) {
+    why = "eventfd: " + describe_error(errno);
+    return nullptr;
+  }
+  return std::make_unique<uring_loop>(log, event, std::move(made), faults);
+}
+
+uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, const uring_faults& faults)
+    : kernel_backend(log, event), ring_(std::move(on)), faults_(faults) {
+  const int provided = faults.no_buffer_ring ? -EINVAL : buffers_.provide(ring_->raw(), {});
+  multishot_receive_ = provided == 0;
+  if (provided < 0) log_.write(log_level::info, "io_uring without provided buffers: " + describe_error(-provided));
+}
+
+uring_loop::~uring_loop() {
+  ring_.reset();  // before the buffers that the kernel may still write into
+  if (timer_ >= 0) ::close(timer_);
+  if (poll_ >= 0) ::close(poll_);
+}
+
+// A free entry. A full queue is submitted; when that cannot be, since completions fill the other
+// queue, these are kept aside first.
+io_uring_sqe& uring_loop::entry(std::uint64_t user_data) noexcept {
+  io_uring_sqe* e = ring_->entry();
+  while (!e) {
+    if (!attached_ || left_) attach();
+    ++counted_.system_calls;
+    const int outcome = ring_->submit();
+    CORACLE_ASSERT(outcome >= 0 || outcome == -EBUSY || outcome == -EAGAIN || outcome == -EINTR,
+                   "io_uring does not take what is submitted: is this the thread that drives the loop?");
+    if (outcome < 0) keep_completions();
+    e = ring_->entry();
+  }
+  ++requests_;
+  e->user_data = user_data;
+  return *e;
+}
+
+void uring_loop::request_cancel(std::uint64_t user_data) noexcept {
+  io_uring_sqe& e = entry(tag_of(tag::ignored));
+  io_uring_prep_cancel64(&e, user_data, 0);
+  e.user_data = tag_of(tag::ignored);
+}
+
+void uring_loop::keep_completions() noexcept {
+  while (ring_->has_completion()) {
+    kept_.push_back(ring_->take());
+    if (!(kept_.back().flags & IORING_CQE_F_MORE)) --requests_;
+    kept_.back().flags |= completion_was_counted;
+  }
+}
+
+void uring_loop::listen_for_wakes() noexcept {
+  io_uring_sqe& e = entry(tag_of(tag::wake));
+  io_uring_prep_read(&e, event_, &woken_, sizeof woken_, 0);
+  e.user_data = tag_of(tag::wake);
+}
+
+void uring_loop::attach() noexcept {
+  const bool first = !attached_;
+  attached_ = true;
+  if (left_ && ::gettid() != thread_) move_to_this_thread();
+  left_ = false;
+  thread_ = ::gettid();
+  ring_->enable();
+  if (first) listen_for_wakes();
+}
+
+// Nothing is in the old ring: leave() saw to that.
+void uring_loop::move_to_this_thread() noexcept {
+  ring_.reset();
+  if (poll_ >= 0) ::close(std::exchange(poll_, no_handle));
+  std::string why;
+  for (int attempts = 0; !ring_ && attempts < 100; ++attempts) {
+    ring_ = ring::make({}, why);
+    // The kernel gives a closed ring's share of RLIMIT_MEMLOCK back a moment later.
+    if (!ring_) ::usleep(10'000);
+  }
+  if (!ring_) log_.write(log_level::error, why);
+  CORACLE_ASSERT(ring_, "the kernel refuses a new ring for the thread that drives the loop now");
+  if (multishot_receive_)
+    multishot_receive_ = buffers_.provide(ring_->raw(), std::vector<completion>(kept_.begin(), kept_.end())) == 0;
+}
+
+void uring_loop::leave() noexcept {
+  if (!attached_ || left_) return;
+  while (requests_ > 0) {
+    io_uring_sqe& e = entry(tag_of(tag::ignored));
+    io_uring_prep_cancel64(&e, 0, IORING_ASYNC_CANCEL_ANY);
+    e.user_data = tag_of(tag::ignored);
+    ++counted_.system_calls;
+    // Again after a while: a request that just moves on escapes one cancel.
+    ring_->submit_and_wait(std::chrono::milliseconds(10));
+    keep_completions();
+  }
+  ring_->let_go();
+  left_ = true;
+}
+
+time_point uring_loop::earliest_rest(time_point until) const noexcept {
+  for (const acceptor_state* s : resting_) until = std::min(until, s->rests_until);
+  return until;
+}
+
+void uring_loop::turn(time_point until) noexcept {
+  ++counted_.turns;
+  if (!attached_ || left_) attach();
+  delivered_ = false;
+  if (!kept_.empty()) deliver();
+  serve_due();
+  const bool more = delivered_ || !due_receivers_.empty() || !due_acceptors_.empty();
+  enter(more || until == time_point::min() ? time_point::min() : earliest_rest(until));
+  deliver();
+}
+
+void uring_loop::enter(time_point until) noexcept {
+  int outcome = 0;
+  if (until == time_point::min()) {
+    if (ring_->queued() == 0 && !ring_->must_look()) return;
+    ++counted_.system_calls;
+    outcome = ring_->submit_and_look();
+  } else {
+    if (ring_->queued() == 0 && ring_->has_completion()) return;
+    constexpr duration day = std::chrono::hours(24);
+    ++counted_.system_calls;
+    outcome = ring_->submit_and_wait(until == never ? day : std::min(day, until - now()));
+  }
+  CORACLE_ASSERT(outcome != -EEXIST && outcome != -EBADFD && outcome != -EBADF,
+                 "a loop is driven by one thread at a time, which calls leave() before another goes on");
+}
+
+void uring_loop::deliver() noexcept {
+  // What the callbacks bring about comes in the next turn; only the first ones are bounded by nothing
+  // but the ring, so that a full ring is emptied.
+  for (std::size_t n = kept_.size(); n > 0 && !kept_.empty(); --n) {
+    const completion c = kept_.front();
+    kept_.pop_front();
+    dispatch(c);
+  }
+  for (unsigned n = io_uring_cq_ready(&ring_->raw()); n > 0 && ring_->has_completion(); --n) dispatch(ring_->take());
+}
+
+void uring_loop::dispatch(const completion& c) noexcept {
+  if (!(c.flags & (IORING_CQE_F_MORE | completion_was_counted))) --requests_;
+  switch (tag_in(c.user_data)) {
+    case tag::operation: return completed(*pointer_in<operation>(c.user_data), c.result);
+    case tag::receiver: return completed(*pointer_in<receiver_state>(c.user_data), c);
+    case tag::acceptor: return completed(*pointer_in<acceptor_state>(c.user_data), c);
+    case tag::wake: return listen_for_wakes();
+    case tag::ignored: return;
+  }
+}
+
+void uring_loop::close(handle h, bool abort) noexcept {
+#ifndef NDEBUG
+  for (const operation* op = operations_.first(); op; op = op->next)
+    CORACLE_ASSERT(op->on != h, "a handle is closed after what was in flight on it has ended");
+#endif
+  close_socket(h, abort);
+}
+
+int uring_loop::pollable(time_point next_deadline) noexcept {
+  if (!attached_ || left_) attach();
+  if (timer_ < 0) timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (poll_ < 0) {
+    poll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    epoll_event e{};
+    e.events = EPOLLIN;
+    if (timer_ < 0 || poll_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_->raw().ring_fd, &e) < 0 ||
+        ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) < 0)
+      return -1;
+  }
+  next_deadline = earliest_rest(next_deadline);
+  itimerspec at{};
+  if (!kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty()) at.it_value.tv_nsec = 1;
+  else if (next_deadline != never) {
+    const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);
+    at.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  }
+  ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+  if (ring_->queued() > 0) ring_->submit();
+  return poll_;
+}
+
+}  // namespace coracle::io

@@ -1,0 +1,95 @@
+// uring_loop: the backend over io_uring.
+#pragma once
+
+#include "runtime/kernel/kernel_backend.hpp"
+#include "runtime/kernel/operation_list.hpp"
+#include "runtime/uring/ring.hpp"
+#include "runtime/uring/source_state.hpp"
+
+#include "coracle/base/intrusive_list.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <sys/types.h>
+#include <vector>
+
+namespace coracle::io {
+
+// One system call a turn: everything that was submitted since the last goes out with the wait. The
+// ring belongs to the thread that drives it (SINGLE_ISSUER); when that lets go, all requests are
+// cancelled and what they said is kept; requests that nobody else cancelled start anew on the next
+// thread, on a new ring if it is another one.
+class uring_loop final : public kernel_backend {
+ public:
+  uring_loop(logger& log, handle event, std::unique_ptr<ring> on, const uring_faults& faults);
+  ~uring_loop() override;
+  [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
+
+  void submit(operation& op) noexcept override;
+  void cancel(operation& op) noexcept override;
+  void start_accept(handle listener, accept_source& source) noexcept override;
+  void stop_accept(accept_source& source) noexcept override;
+  void start_receive(handle connection, receive_source& source) noexcept override;
+  void pause_receive(receive_source& source) noexcept override;
+  void resume_receive(receive_source& source) noexcept override;
+  void stop_receive(receive_source& source) noexcept override;
+  void close(handle h, bool abort) noexcept override;
+  void turn(time_point until) noexcept override;
+  void leave() noexcept override;
+  [[nodiscard]] int pollable(time_point next_deadline) noexcept override;
+
+ private:
+  // The ring.
+  io_uring_sqe& entry(std::uint64_t user_data) noexcept;
+  void request_cancel(std::uint64_t user_data) noexcept;
+  void attach() noexcept;
+  void move_to_this_thread() noexcept;
+  void listen_for_wakes() noexcept;
+  void keep_completions() noexcept;
+  void enter(time_point until) noexcept;
+  void deliver() noexcept;
+  void dispatch(const completion& c) noexcept;
+  [[nodiscard]] time_point earliest_rest(time_point until) const noexcept;
+
+  // Operations.
+  void prepare(operation& op) noexcept;
+  void completed(operation& op, std::int64_t result) noexcept;
+  void finish(operation& op, std::int64_t result) noexcept;
+  void completed_connect(operation& op, std::int64_t result) noexcept;
+
+  // Sources.
+  void arm(receiver_state& s) noexcept;
+  void arm(acceptor_state& s) noexcept;
+  void completed(receiver_state& s, const completion& c) noexcept;
+  void completed(acceptor_state& s, const completion& c) noexcept;
+  void take_bytes(receiver_state& s, bytes_view bytes) noexcept;
+  void receive_by_hand(receiver_state& s) noexcept;
+  void settle(receiver_state& s) noexcept;
+  void settle(acceptor_state& s, std::int64_t result) noexcept;
+  void end(receiver_state& s, std::int64_t result) noexcept;
+  void end(acceptor_state& s, std::int64_t result) noexcept;
+  void serve_due() noexcept;
+
+  std::unique_ptr<ring> ring_;
+  const uring_faults faults_;
+  receive_buffers buffers_;
+  bool multishot_receive_;
+  bool multishot_accept_ = true;
+  bool attached_ = false;
+  bool left_ = false;
+  bool delivered_ = false;  // this turn has called back before it entered the kernel
+  pid_t thread_ = 0;
+  std::uint64_t requests_ = 0;  // in the ring: each ends in one completion without F_MORE
+  std::uint64_t woken_ = 0;     // the eventfd's counter is read into here
+  std::deque<completion> kept_;
+  operation_list operations_;
+  base::intrusive_list<receiver_state> due_receivers_;  // have something to deliver that needs no system call
+  base::intrusive_list<acceptor_state> due_acceptors_;
+  std::vector<acceptor_state*> resting_;
+  std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
+  handle poll_ = no_handle;                      // for pollable()
+  handle timer_ = no_handle;
+};
+
+}  // namespace coracle::io

@@ -1,0 +1,126 @@
+// Single operations over io_uring.
+#include "runtime/uring/uring_loop.hpp"
+#include "runtime/uring/user_data.hpp"
+
+#include <cerrno>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace coracle::io {
+
+namespace {
+
+constexpr std::uint64_t plain_file = 4;  // scratch flag: no socket, so READ and WRITEV
+
+bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
+
+bool waits_for_output(const operation& op) noexcept {
+  return op.what == operation::kind::connect || op.what == operation::kind::send;
+}
+
+}  // namespace
+
+void uring_loop::submit(operation& op) noexcept {
+  began();
+  op.scratch[scratch::flags] = 0;
+  if (op.what == operation::kind::send) send_progress::begin(op);
+  operations_.push(op);
+  prepare(op);
+}
+
+void uring_loop::cancel(operation& op) noexcept {
+  op.scratch[scratch::flags] |= scratch::cancelled;
+  request_cancel(user_data_of(tag::operation, op));
+}
+
+void uring_loop::prepare(operation& op) noexcept {
+  ++counted_.submissions;
+  io_uring_sqe& e = entry(0);
+  if (has(op, scratch::waiting)) {
+    io_uring_prep_poll_add(&e, op.on, waits_for_output(op) ? POLLOUT : POLLIN);
+  } else {
+    switch (op.what) {
+      case operation::kind::connect:
+        io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes), op.address->size);
+        break;
+      case operation::kind::send: {
+        const msghdr& rest = send_progress::of(op).rest(op);
+        if (has(op, plain_file)) io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
+        else io_uring_prep_sendmsg(&e, op.on, &rest, MSG_WAITALL | MSG_NOSIGNAL);
+        break;
+      }
+      case operation::kind::receive:
+        if (has(op, plain_file)) io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
+        else io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
+        break;
+      case operation::kind::accept: io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); break;
+      case operation::kind::poll_in: io_uring_prep_poll_add(&e, op.on, POLLIN); break;
+      case operation::kind::poll_out: io_uring_prep_poll_add(&e, op.on, POLLOUT); break;
+    }
+  }
+  e.user_data = user_data_of(tag::operation, op);
+}
+
+void uring_loop::finish(operation& op, std::int64_t result) noexcept {
+  delivered_ = true;
+  operations_.remove(op);
+  complete(op, result);
+}
+
+void uring_loop::completed(operation& op, std::int64_t result) noexcept {
+  std::uint64_t& flags = op.scratch[scratch::flags];
+  const bool cancelled = flags & scratch::cancelled;
+  // Cancelled by leave(), or interrupted: nobody else asked for it, so it goes on.
+  if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
+    if (op.what == operation::kind::connect) flags |= scratch::waiting;  // a second connect() would be refused
+    return prepare(op);
+  }
+  if (result == -EINTR) result = -ECANCELED;
+  if (op.what == operation::kind::connect) return completed_connect(op, result);
+  if (flags & scratch::waiting) {
+    flags &= ~scratch::waiting;
+    if (result < 0 || cancelled) return finish(op, cancelled ? -ECANCELED : result);
+    return prepare(op);
+  }
+  switch (op.what) {
+    case operation::kind::send:
+    case operation::kind::receive:
+      if (result == -ENOTSOCK && !(flags & plain_file) && !cancelled) {
+        flags |= plain_file;
+        return prepare(op);
+      }
+      if (result == -EAGAIN && !cancelled) {  // a non-blocking file is not waited for by its own operation
+        flags |= scratch::waiting;
+        return prepare(op);
+      }
+      if (op.what == operation::kind::receive || result < 0) break;
+      if (send_progress& progress = send_progress::of(op); !progress.advance(op, result)) {
+        if (cancelled) return finish(op, -ECANCELED);
+        if (result == 0) return finish(op, -EIO);  // would try for ever
+        return prepare(op);
+      } else {
+        result = progress.sent();
+      }
+      break;
+    case operation::kind::poll_in:
+    case operation::kind::poll_out:
+      if (result > 0) result = result & POLLNVAL ? -EBADF : 0;
+      break;
+    case operation::kind::connect:
+    case operation::kind::accept: break;
+  }
+  finish(op, result);
+}
+
+void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept {
+  if (op.scratch[scratch::flags] & scratch::waiting && result >= 0) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    ++counted_.system_calls;
+    result = ::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
+  }
+  if (result == -EAGAIN) result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+  finish(op, result);
+}
+
+}  // namespace coracle::io
