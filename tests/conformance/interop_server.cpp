@@ -87,6 +87,7 @@ class test_service final : public pb::rpc::TestService::service {
     pb::StreamingOutputCallResponse response;
     for (const auto& wanted : request.response_parameters()) {
       if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
+      // sleeps on purpose: the request asks for the pause
       if (wanted.interval_us() > 0)
         co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
       fill(*response.mutable_payload(), wanted.size());
@@ -116,6 +117,7 @@ class test_service final : public pb::rpc::TestService::service {
         co_return status_of(request->response_status());
       for (const auto& wanted : request->response_parameters()) {
         if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+        // sleeps on purpose: the request asks for the pause
         if (wanted.interval_us() > 0)
           co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
         fill(*response.mutable_payload(), wanted.size());

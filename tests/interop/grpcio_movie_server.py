@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The movie service as somebody using grpcio would write it; grpcio_server.py starts it for our client."""
 
 import concurrent.futures
