@@ -1,0 +1,247 @@
+# coracle_generate(): at build time, from .proto files to C++ in a target.
+#
+#   coracle_generate(TARGET target PROTOS a.proto [b.proto ...]
+#     [IMPORT_DIRS dir ...]      # as protoc's -I; a .proto lies below one of them. Default: the current source directory
+#     [OUT_DIR dir]              # default: generated/<target> in the current binary directory
+#     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
+#     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
+#     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with all imports, for grpcurl and its like
+#     [GRPC]                     # also writes grpc_cpp_plugin's classes; needs find_package(gRPC CONFIG)
+#     [PROTOC program|target] [PLUGIN program|target] [EXTRA_ARGS argument ...])
+#
+# For dir/a.proto the target gets dir/a.pb.h, dir/a.pb.cc and dir/a.coracle.hpp, named from the import
+# directory, and it links coracle::coracle. They are written again when the .proto, anything it imports,
+# protoc or the plugin changes. To be called in the directory that makes the target.
+#
+# An INTERFACE library has nothing to compile the messages into: it gets a static library <target>_protos.
+#
+# When cross-compiling, CORACLE_PLUGIN and CORACLE_PROTOC name programs that run on the building machine.
+
+# This file may be read by projects that set other policies; DEPFILE below needs CMP0116.
+cmake_policy(VERSION 3.25)
+
+set(CORACLE_PLUGIN "" CACHE FILEPATH "The protoc-gen-coracle to run; empty: the one of this build or package")
+set(CORACLE_PROTOC "" CACHE FILEPATH "The protoc to run; empty: the one that belongs to protobuf's libraries")
+mark_as_advanced(CORACLE_PLUGIN CORACLE_PROTOC)
+
+function(coracle_generate)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;GRPC"
+    "TARGET;OUT_DIR;NAMESPACE;PROTOC;PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
+  _coracle_check_arguments()
+  _coracle_choose_receiver()
+  _coracle_choose_programs()
+
+  if(NOT arg_IMPORT_DIRS)
+    set(arg_IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  set(import_dirs)
+  foreach(dir IN LISTS arg_IMPORT_DIRS)
+    cmake_path(ABSOLUTE_PATH dir BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    # A slash at the end would hide from cmake_path() what lies below.
+    string(REGEX REPLACE "(.)/$" "\\1" dir "${dir}")
+    list(APPEND import_dirs ${dir})
+  endforeach()
+  if(NOT arg_OUT_DIR)
+    set(arg_OUT_DIR generated/${arg_TARGET})
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_OUT_DIR BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} NORMALIZE)
+
+  foreach(proto IN LISTS arg_PROTOS)
+    _coracle_generate_one(${proto})
+  endforeach()
+
+  # As SYSTEM: protoc's headers do not pass everybody's warnings, and nobody can mend them.
+  target_include_directories(${receiver} SYSTEM ${scope} $<BUILD_INTERFACE:${arg_OUT_DIR}>)
+  target_link_libraries(${receiver} ${scope} coracle::coracle)
+  # coracle::coracle brings it along, but not into every directory by name.
+  if(TARGET protobuf::libprotobuf)
+    target_link_libraries(${receiver} ${scope} protobuf::libprotobuf)
+  endif()
+  if(arg_GRPC)
+    target_link_libraries(${receiver} ${scope} gRPC::grpc++)
+  endif()
+endfunction()
+
+macro(_coracle_check_arguments)
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "coracle_generate: it does not know: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "coracle_generate: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+  foreach(needed IN ITEMS TARGET PROTOS)
+    if(NOT arg_${needed})
+      message(FATAL_ERROR "coracle_generate: ${needed} is missing: coracle_generate(TARGET target PROTOS a.proto ...)")
+    endif()
+  endforeach()
+  if(NOT TARGET ${arg_TARGET})
+    message(FATAL_ERROR "coracle_generate: there is no target ${arg_TARGET}; add it before this call")
+  endif()
+  get_target_property(aliased ${arg_TARGET} ALIASED_TARGET)
+  if(aliased)
+    message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is another name for ${aliased}; give that one")
+  endif()
+  get_target_property(made_in ${arg_TARGET} SOURCE_DIR)
+  if(NOT made_in STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is made in ${made_in}; "
+      "call coracle_generate there: generated sources are known in one directory only")
+  endif()
+  if(arg_USAGE_REQUIREMENT AND NOT arg_USAGE_REQUIREMENT MATCHES "^(PUBLIC|PRIVATE|INTERFACE)$")
+    message(FATAL_ERROR "coracle_generate: USAGE_REQUIREMENT is ${arg_USAGE_REQUIREMENT}; "
+      "it can be PUBLIC, PRIVATE or INTERFACE")
+  endif()
+endmacro()
+
+# receiver: the target that compiles the generated sources; scope: how it hands on what it needs.
+macro(_coracle_choose_receiver)
+  set(receiver ${arg_TARGET})
+  set(scope PUBLIC)
+  if(arg_USAGE_REQUIREMENT)
+    set(scope ${arg_USAGE_REQUIREMENT})
+  endif()
+  get_target_property(type ${arg_TARGET} TYPE)
+  if(type STREQUAL INTERFACE_LIBRARY)
+    if(NOT scope STREQUAL PUBLIC AND NOT scope STREQUAL INTERFACE)
+      message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is an INTERFACE library; "
+        "USAGE_REQUIREMENT ${scope} would hide the headers from everybody")
+    endif()
+    set(receiver ${arg_TARGET}_protos)
+    set(scope PUBLIC)
+    if(NOT TARGET ${receiver})
+      add_library(${receiver} STATIC)
+      # It may end up in a shared library.
+      set_target_properties(${receiver} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      target_link_libraries(${arg_TARGET} INTERFACE ${receiver})
+    endif()
+  elseif(NOT type MATCHES "^(STATIC_LIBRARY|SHARED_LIBRARY|MODULE_LIBRARY|OBJECT_LIBRARY|EXECUTABLE)$")
+    message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is neither a library nor an executable")
+  endif()
+endmacro()
+
+# protoc, plugin, grpc_plugin: what to run. programs: what the outputs depend on.
+macro(_coracle_choose_programs)
+  set(programs)
+  if(arg_PROTOC)
+    _coracle_program(protoc ${arg_PROTOC})
+  elseif(CORACLE_PROTOC)
+    _coracle_program(protoc ${CORACLE_PROTOC})
+  elseif(TARGET protobuf::protoc)
+    _coracle_program(protoc protobuf::protoc)
+  else()
+    find_program(CORACLE_FOUND_PROTOC protoc HINTS ENV PATH)
+    mark_as_advanced(CORACLE_FOUND_PROTOC)
+    if(NOT CORACLE_FOUND_PROTOC)
+      message(FATAL_ERROR "coracle_generate: there is no protoc; install protobuf-compiler or set CORACLE_PROTOC")
+    endif()
+    _coracle_program(protoc ${CORACLE_FOUND_PROTOC})
+  endif()
+
+  if(arg_PLUGIN)
+    _coracle_program(plugin ${arg_PLUGIN})
+  elseif(CORACLE_PLUGIN)
+    _coracle_program(plugin ${CORACLE_PLUGIN})
+  elseif(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "coracle_generate: when cross-compiling, "
+      "set CORACLE_PLUGIN to a protoc-gen-coracle that runs on this machine")
+  elseif(TARGET coracle::protoc-gen-coracle)
+    _coracle_program(plugin coracle::protoc-gen-coracle)
+  else()
+    find_program(CORACLE_FOUND_PLUGIN protoc-gen-coracle)
+    mark_as_advanced(CORACLE_FOUND_PLUGIN)
+    if(NOT CORACLE_FOUND_PLUGIN)
+      message(FATAL_ERROR "coracle_generate: there is no protoc-gen-coracle; set CORACLE_PLUGIN to where it is")
+    endif()
+    _coracle_program(plugin ${CORACLE_FOUND_PLUGIN})
+  endif()
+
+  if(arg_GRPC)
+    if(NOT TARGET gRPC::grpc++)
+      message(FATAL_ERROR "coracle_generate: GRPC needs find_package(gRPC CONFIG) before it")
+    endif()
+    if(TARGET gRPC::grpc_cpp_plugin)
+      _coracle_program(grpc_plugin gRPC::grpc_cpp_plugin)
+    else()
+      find_program(CORACLE_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+      mark_as_advanced(CORACLE_GRPC_PLUGIN)
+      _coracle_program(grpc_plugin ${CORACLE_GRPC_PLUGIN})
+    endif()
+  endif()
+endmacro()
+
+# Sets <result> to the path of a program that is given by path or as a target.
+macro(_coracle_program result program)
+  if(TARGET ${program})
+    set(${result} $<TARGET_FILE:${program}>)
+    list(APPEND programs ${program})
+  elseif(EXISTS ${program})
+    set(${result} ${program})
+    cmake_path(ABSOLUTE_PATH ${result} BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  else()
+    message(FATAL_ERROR "coracle_generate: there is no ${program}")
+  endif()
+  list(APPEND programs ${${result}})
+endmacro()
+
+# Uses the variables of coracle_generate.
+function(_coracle_generate_one proto)
+  cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  get_source_file_property(generated ${proto} GENERATED)
+  if(NOT EXISTS ${proto} AND NOT generated)
+    message(FATAL_ERROR "coracle_generate: there is no ${proto}")
+  endif()
+  # protoc, too, names a file from the first of its import directories that holds it.
+  set(name)
+  foreach(dir IN LISTS import_dirs)
+    cmake_path(IS_PREFIX dir ${proto} below)
+    if(below)
+      cmake_path(RELATIVE_PATH proto BASE_DIRECTORY ${dir} OUTPUT_VARIABLE name)
+      break()
+    endif()
+  endforeach()
+  if(NOT name)
+    list(JOIN import_dirs ", " dirs)
+    message(FATAL_ERROR "coracle_generate: ${proto} lies in no import directory (${dirs}); "
+      "add the directory that its imports are written from to IMPORT_DIRS")
+  endif()
+
+  cmake_path(REMOVE_EXTENSION name LAST_ONLY OUTPUT_VARIABLE stem)
+  set(stem ${arg_OUT_DIR}/${stem})
+  get_property(written DIRECTORY PROPERTY coracle_generated)
+  if(stem IN_LIST written)
+    message(FATAL_ERROR "coracle_generate: two calls write ${stem}.coracle.hpp; give one of them another OUT_DIR")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY coracle_generated ${stem})
+  cmake_path(GET stem PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  set(sources ${stem}.pb.cc)
+  set(headers ${stem}.coracle.hpp ${stem}.pb.h)
+  set(others)
+  set(arguments --cpp_out=${arg_OUT_DIR} --coracle_out=${arg_OUT_DIR} --plugin=protoc-gen-coracle=${plugin})
+  if(arg_NAMESPACE)
+    list(APPEND arguments --coracle_opt=namespace=${arg_NAMESPACE})
+  endif()
+  if(arg_GRPC)
+    list(APPEND arguments --grpc_out=${arg_OUT_DIR} --plugin=protoc-gen-grpc=${grpc_plugin})
+    list(APPEND sources ${stem}.grpc.pb.cc)
+    list(APPEND headers ${stem}.grpc.pb.h)
+  endif()
+  if(arg_GENERATE_DESCRIPTORS)
+    list(APPEND arguments --descriptor_set_out=${stem}.protoset --include_imports)
+    list(APPEND others ${stem}.protoset)
+  endif()
+  list(TRANSFORM import_dirs PREPEND -I OUTPUT_VARIABLE imports)
+
+  # ninja wants the first output to be the first that the DEPFILE names, where protoc sorts them.
+  add_custom_command(OUTPUT ${headers} ${sources} ${others}
+    COMMAND ${protoc} ${imports} ${arguments} --dependency_out=${stem}.d ${arg_EXTRA_ARGS} ${proto}
+    DEPENDS ${proto} ${programs}
+    DEPFILE ${stem}.d
+    COMMENT "Generating C++ from ${name}"
+    VERBATIM)
+  # protoc's sources are compiled as they are: nobody can mend their warnings, and a precompiled header or
+  # another file in the same unit could change what they mean.
+  set_source_files_properties(${sources} PROPERTIES
+    COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  set_source_files_properties(${sources} ${headers} PROPERTIES SKIP_AUTOGEN ON)
+  target_sources(${receiver} PRIVATE ${sources} ${headers} ${others})
+endfunction()

@@ -1,0 +1,44 @@
+#include "codegen/generator.hpp"
+
+#include "codegen/header_text.hpp"
+#include "codegen/model.hpp"
+#include "codegen/options.hpp"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
+
+#include <memory>
+
+namespace coracle::codegen {
+
+bool generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
+                         google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
+  const auto wanted = parse_options(parameter, *error);
+  if (!wanted) return false;
+  if (file->service_count() > 0) {
+    *error = clash_of(*file, *wanted);
+    if (!error->empty()) return false;
+  }
+  const std::string text = header_text(model_of(*file, *wanted));
+  const std::unique_ptr<google::protobuf::io::ZeroCopyOutputStream> to(context->Open(header_name(*file)));
+  google::protobuf::io::CodedOutputStream out(to.get());
+  out.WriteRaw(text.data(), static_cast<int>(text.size()));
+  return true;
+}
+
+#if GOOGLE_PROTOBUF_VERSION >= 6030000
+std::uint64_t generator::GetSupportedFeatures() const {
+  return FEATURE_PROTO3_OPTIONAL | FEATURE_SUPPORTS_EDITIONS;
+}
+
+google::protobuf::Edition generator::GetMinimumEdition() const { return google::protobuf::EDITION_PROTO2; }
+
+google::protobuf::Edition generator::GetMaximumEdition() const {
+  return google::protobuf::compiler::ProtocMaximumEdition();
+}
+#else
+std::uint64_t generator::GetSupportedFeatures() const { return FEATURE_PROTO3_OPTIONAL; }
+#endif
+
+}  // namespace coracle::codegen

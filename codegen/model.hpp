@@ -1,0 +1,51 @@
+// What a generated header says, in C++ names and apart from how it is spelled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace google::protobuf {
+class FileDescriptor;
+}
+
+namespace coracle::codegen {
+
+struct options;
+
+struct method_model {
+  std::vector<std::string> comments;
+  std::string name;
+  std::string path;  // "/package.Service/Method"
+  std::string request;
+  std::string reply;
+  bool streams_requests = false;
+  bool streams_replies = false;
+  bool deprecated = false;
+};
+
+struct service_model {
+  std::vector<std::string> comments;
+  std::string name;
+  std::string full_name;
+  std::vector<method_model> methods;
+  bool deprecated = false;
+};
+
+struct file_model {
+  std::string proto;        // "dir/movie.proto"
+  std::string header;       // "dir/movie.coracle.hpp"
+  std::string messages;     // "dir/movie.pb.h"
+  std::string name_space;
+  std::vector<service_model> services;
+  bool uses_deprecated_messages = false;
+};
+
+// "dir/movie.proto" is "dir/movie.coracle.hpp".
+std::string header_name(const google::protobuf::FileDescriptor& file);
+
+file_model model_of(const google::protobuf::FileDescriptor& file, const options& wanted);
+
+// Why the classes of `file` cannot be put where the options want them; empty if they can.
+std::string clash_of(const google::protobuf::FileDescriptor& file, const options& wanted);
+
+}  // namespace coracle::codegen

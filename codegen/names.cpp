@@ -1,0 +1,126 @@
+#include "codegen/names.hpp"
+
+#include <google/protobuf/compiler/cpp/names.h>
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace coracle::codegen {
+
+namespace {
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_keyword(std::string_view word) {
+  static constexpr auto keywords = std::to_array<std::string_view>({
+      "alignas",     "alignof",   "and",        "and_eq",    "asm",      "auto",         "bitand",
+      "bitor",       "bool",      "break",      "case",      "catch",    "char",         "char8_t",
+      "char16_t",    "char32_t",  "class",      "compl",     "concept",  "const",        "consteval",
+      "constexpr",   "constinit", "const_cast", "continue",  "co_await", "co_return",    "co_yield",
+      "decltype",    "default",   "delete",     "do",        "double",   "dynamic_cast", "else",
+      "enum",        "explicit",  "export",     "extern",    "false",    "float",        "for",
+      "friend",      "goto",      "if",         "inline",    "int",      "long",         "mutable",
+      "namespace",   "new",       "noexcept",   "not",       "not_eq",   "nullptr",      "operator",
+      "or",          "or_eq",     "private",    "protected", "public",   "register",     "reinterpret_cast",
+      "requires",    "return",    "short",      "signed",    "sizeof",   "static",       "static_assert",
+      "static_cast", "struct",    "switch",     "template",  "this",     "thread_local", "throw",
+      "true",        "try",       "typedef",    "typeid",    "typename", "union",        "unsigned",
+      "using",       "virtual",   "void",       "volatile",  "wchar_t",  "while",        "xor",
+      "xor_eq",
+  });
+  return contains(keywords, word);
+}
+
+// Macros that a header of the standard library or the compiler itself may have defined.
+bool is_macro(std::string_view word) {
+  static constexpr auto macros =
+      std::to_array<std::string_view>({"EOF", "NULL", "assert", "errno", "linux", "unix"});
+  return contains(macros, word);
+}
+
+// What the generated classes call their own: a method of that name would be a constructor, or hide it.
+bool is_ours(std::string_view word) {
+  static constexpr auto ours =
+      std::to_array<std::string_view>({"channel_", "full_name", "methods", "service", "stub"});
+  return contains(ours, word);
+}
+
+// `taken` says whether a sibling has a name.
+template <class Taken>
+std::string escaped(std::string name, Taken taken) {
+  if (!is_keyword(name) && !is_macro(name) && !is_ours(name)) return name;
+  do name += '_';
+  while (is_ours(name) || taken(name));
+  return name;
+}
+
+bool is_identifier(std::string_view word) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !word.empty() && !is_digit(word.front()) &&
+         std::all_of(word.begin(), word.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+}  // namespace
+
+std::string concat(std::initializer_list<std::string_view> parts) {
+  std::string whole;
+  for (const std::string_view part : parts) whole += part;
+  return whole;
+}
+
+std::string message_class(const google::protobuf::Descriptor& message) {
+  return google::protobuf::compiler::cpp::QualifiedClassName(&message);
+}
+
+std::string service_class(const google::protobuf::ServiceDescriptor& service) {
+  const auto& file = *service.file();
+  return escaped(std::string(service.name()),
+                 [&](const std::string& name) { return file.FindServiceByName(name) != nullptr; });
+}
+
+std::string method_name(const google::protobuf::MethodDescriptor& method) {
+  const auto& service = *method.service();
+  return escaped(std::string(method.name()),
+                 [&](const std::string& name) { return service.FindMethodByName(name) != nullptr; });
+}
+
+std::string package_namespace(std::string_view package) {
+  std::string whole;
+  while (!package.empty()) {
+    const auto length = std::min(package.find('.'), package.size());
+    const std::string_view part = package.substr(0, length);
+    if (!whole.empty()) whole += "::";
+    whole += part;
+    if (is_keyword(part)) whole += '_';
+    package.remove_prefix(std::min(length + 1, package.size()));
+  }
+  return whole;
+}
+
+bool is_namespace_name(std::string_view text) {
+  for (;;) {
+    const auto length = std::min(text.find("::"), text.size());
+    const std::string_view part = text.substr(0, length);
+    if (!is_identifier(part) || is_keyword(part)) return false;
+    if (length == text.size()) return true;
+    text.remove_prefix(length + 2);
+  }
+}
+
+std::string literal(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  quoted += '"';
+  return quoted;
+}
+
+}  // namespace coracle::codegen
