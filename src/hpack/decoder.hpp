@@ -77,7 +77,8 @@ class decoder {
   decoder& operator=(const decoder&) = delete;
 
   // Our SETTINGS_HEADER_TABLE_SIZE has been acknowledged by the peer. Before that the limit is 4096. If it
-  // falls below the size in use, the next block must begin with a size update (RFC 7541 4.2).
+  // falls below the size in use, the next block must begin with a size update (RFC 7541 4.2). At most
+  // table_bytes_max.
   void set_table_limit(std::uint32_t bytes) noexcept;
 
   // A complete block: HEADERS or PUSH_PROMISE with all its CONTINUATIONs, without padding and priority.
@@ -111,6 +112,9 @@ class decoder {
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
   // Memory held on the heap, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept;
+  // Between blocks: frees the scratch memory if it is more than `keep_bytes`, after a large block or when
+  // the connection goes idle.
+  void release(std::size_t keep_bytes = 0) noexcept;
 
  private:
   // Where the current field lives.
@@ -125,29 +129,30 @@ class decoder {
   step next_slow();
   step next_indexed();
   step next_literal(unsigned prefix_bits);
-  step next_size_update();
+  bool take_size_update() noexcept;
   step fail(decode_error error) noexcept;
-  bool read_integer(unsigned prefix_bits, std::uint32_t& value) noexcept;
+  bool read_number(unsigned prefix_bits, std::uint32_t& value) noexcept;
   bool read_raw_string(raw_string& string) noexcept;
   bool expand(const raw_string& string, std::string_view& text);
+  bool name_at(std::uint32_t index, std::string_view& name) noexcept;
   literal_cache::entry* cache_current();
 
   const std::uint8_t* at_ = nullptr;
   const std::uint8_t* end_ = nullptr;
   field current_;
-  std::uint64_t number_ = 0;                       // of the current entry: dynamic number or static index
-  literal_cache::entry* cached_ = nullptr;         // when origin_ is cache_entry
+  std::uint64_t number_ = 0;                // of the current entry: dynamic number or static index
+  literal_cache::entry* cached_ = nullptr;  // when origin_ is cache_entry
   origin origin_ = origin::other;
   decode_error error_ = decode_error::none;
   bool fields_begun_ = false;
   bool update_due_ = false;
-  bool static_name_ = false;                       // when origin_ is cacheable
-  std::uint8_t pending_tag_ = 0;                   // set before the cacheable field was cached
+  bool static_name_ = false;      // when origin_ is cacheable
+  std::uint8_t pending_tag_ = 0;  // when origin_ is cacheable
+  bytes_view raw_;                // when origin_ is cacheable: the field on the wire
   dynamic_table table_;
-  bytes_view raw_;                                 // the representation, when origin_ is cacheable
   std::unique_ptr<char[]> scratch_;
   std::size_t scratch_capacity_ = 0;
-  std::size_t scratch_used_ = 0;
+  std::size_t scratch_used_ = 0;  // by the current field
   std::size_t block_bytes_ = 0;
   std::uint32_t table_limit_ = default_table_bytes;
   std::uint32_t lowest_limit_ = default_table_bytes;  // since the last block

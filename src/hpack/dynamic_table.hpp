@@ -58,7 +58,9 @@ class dynamic_table {
 
   // The entry must be alive.
   [[nodiscard]] entry& at(std::uint64_t number) noexcept { return entries_[number & entry_mask_]; }
-  [[nodiscard]] const entry& at(std::uint64_t number) const noexcept { return entries_[number & entry_mask_]; }
+  [[nodiscard]] const entry& at(std::uint64_t number) const noexcept {
+    return entries_[number & entry_mask_];
+  }
   [[nodiscard]] std::string_view name(const entry& e) const noexcept {
     return {bytes_.get() + e.offset, e.name_bytes};
   }

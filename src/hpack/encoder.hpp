@@ -4,6 +4,7 @@
 #include "hpack/dynamic_table.hpp"
 #include "hpack/encoder_index.hpp"
 #include "hpack/field.hpp"
+#include "hpack/string_literal.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace coracle::hpack {
 
-// Where a field that is sent again and again was last entered; 0 bytes of knowledge to begin with. Belongs to
-// one encoder and one field: whoever keeps a hint passes it with the same name and value every time.
+// Where a field that is sent again and again was last entered. It belongs to one encoder and one field:
+// whoever keeps a hint passes it with the same name and value every time.
 struct field_hint {
   std::uint64_t number_plus_one = 0;
 };
@@ -30,10 +31,9 @@ class encoder {
  public:
   // Most bytes that begin_block() writes: two size updates of at most six bytes.
   static constexpr std::size_t begin_bound = 12;
-  // Bytes that encode() may write to, scribbling included: index, two lengths, raw strings, slack for
-  // stores of eight bytes.
+  // Most bytes that encode() writes: an index, two lengths and the strings as they are.
   static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
-    return name_bytes + value_bytes + 3 * 6 + 8;
+    return literal_bound(name_bytes, value_bytes);
   }
 
   // `own_limit_bytes` caps the table whatever the peer allows; if it is less than 4096 the first block
@@ -68,6 +68,8 @@ class encoder {
   }
 
  private:
+  std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value, indexing policy,
+                       field_hint& hint);
   std::uint8_t* write_updates(std::uint8_t* out) noexcept;
   std::uint8_t* encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept;
 

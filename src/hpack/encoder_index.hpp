@@ -34,7 +34,9 @@ class encoder_index {
   // Tells of the entry that the table has just received.
   void add(const dynamic_table& table, hashes h);
 
-  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return capacity_ * (sizeof(link) + 2 * sizeof(std::uint32_t)); }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    return capacity_ * (sizeof(link) + 2 * sizeof(std::uint32_t));
+  }
 
  private:
   struct link {

@@ -25,5 +25,7 @@ enum class indexing : std::uint8_t {
 inline constexpr std::uint32_t entry_overhead_bytes = 32;
 // The table size that both sides start with (RFC 9113 6.5.2).
 inline constexpr std::uint32_t default_table_bytes = 4096;
+// The largest table that either side may be told to keep; larger is a mistake in the program.
+inline constexpr std::uint32_t table_bytes_max = 1u << 28;
 
 }  // namespace coracle::hpack

@@ -48,7 +48,9 @@ class literal_cache {
   }
   // The entry at this place if it is still the one that had this serial, else null.
   [[nodiscard]] entry* at(std::uint32_t index, std::uint32_t serial) noexcept;
-  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return entries_ ? entry_count * sizeof(entry) : 0; }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    return entries_ ? entry_count * sizeof(entry) : 0;
+  }
 
  private:
   std::unique_ptr<entry[]> entries_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hpack/field.hpp"
+#include "hpack/string_literal.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +18,9 @@ namespace coracle::hpack {
 // which is where a pending size update goes.
 struct stateless_encoder {
   static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
-    return name_bytes + value_bytes + 3 * 6 + 8;
+    return literal_bound(name_bytes, value_bytes);
   }
-  // Writes to at most bound() bytes, scribbling included; returns where the field ends.
+  // Writes at most bound() bytes; returns where the field ends.
   [[nodiscard]] static std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                             bool never_index = false, bool huffman = true) noexcept;
   [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::span<const field> fields);

@@ -57,7 +57,8 @@ void header_list::move_to_larger(std::size_t wanted_bytes, std::unique_ptr<char[
 }
 
 void header_list::add_with_growth(std::string_view name, std::string_view value, bool never_index) {
-  if (name.size() > most_bytes || value.size() > most_bytes || used_ + name.size() + value.size() > most_bytes)
+  if (name.size() > most_bytes || value.size() > most_bytes ||
+      used_ + name.size() + value.size() > most_bytes)
     throw std::length_error("header_list: more than 4 GiB of fields");
   std::unique_ptr<char[]> old;
   move_to_larger(used_ + name.size() + value.size(), old);

@@ -44,7 +44,7 @@ class header_validator {
   void reset(header_kind kind) noexcept { *this = header_validator(kind, edges_); }
 
   // All rules. `found`, when given, receives what check_known() wants the next time; it stays
-  // field_class::unknown when the field is in error.
+  // field_class::unknown when the field by itself is in error.
   field_error check(std::string_view name, std::string_view value, field_class* found = nullptr) noexcept;
 
   // The rules that depend on the message, for a field that passed check() before with this class.
@@ -71,7 +71,7 @@ class header_validator {
 
  private:
   enum class method : std::uint8_t { other, connect, options };
-  enum class path_form : std::uint8_t { absolute, asterisk, other };
+  enum class path_form : std::uint8_t { absolute, asterisk };
 
   field_error check_in_message(field_class known, std::string_view value) noexcept;
   field_error check_pseudo(field_class known, std::string_view value) noexcept;

@@ -96,8 +96,7 @@ class header_list {
 // Gives header_view by value; valid as long as the list is not changed.
 class header_list::iterator {
  public:
-  using iterator_category = std::input_iterator_tag;
-  using iterator_concept = std::random_access_iterator_tag;
+  using iterator_category = std::random_access_iterator_tag;
   using value_type = header_view;
   using reference = header_view;
   using difference_type = std::ptrdiff_t;

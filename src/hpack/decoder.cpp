@@ -1,0 +1,269 @@
+#include "hpack/decoder.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "hpack/huffman.hpp"
+#include "hpack/integer.hpp"
+
+#include <algorithm>
+
+namespace coracle::hpack {
+
+void decoder::set_table_limit(std::uint32_t bytes) noexcept {
+  CORACLE_ASSERT(bytes <= table_bytes_max, "limit SETTINGS_HEADER_TABLE_SIZE to hpack::table_bytes_max");
+  table_limit_ = bytes;
+  // RFC 7541 4.2: of several changes between two blocks, the lowest must be followed too.
+  lowest_limit_ = std::min(lowest_limit_, bytes);
+}
+
+void decoder::start(bytes_view block) noexcept {
+  current_ = {};
+  origin_ = origin::other;
+  fields_begun_ = false;
+  block_bytes_ = block.size();
+  at_ = block.data();
+  end_ = error_ == decode_error::none ? at_ + block.size() : at_;
+  update_due_ = lowest_limit_ < table_.max_bytes();
+  if (!update_due_) lowest_limit_ = table_limit_;
+}
+
+decoder::step decoder::fail(decode_error error) noexcept {
+  error_ = error;
+  at_ = end_;
+  current_ = {};
+  origin_ = origin::other;
+  return step::error;
+}
+
+// Everything but an index of one byte. Size updates are no fields, hence the loop.
+decoder::step decoder::next_slow() {
+  for (;;) {
+    if (error_ != decode_error::none) return step::error;
+    const bool update = at_ != end_ && (*at_ & 0xe0) == 0x20;
+    if (update_due_ && !update) return fail(decode_error::update_missing);
+    if (at_ == end_) {
+      current_ = {};
+      origin_ = origin::other;
+      return step::end;
+    }
+    if (!update) break;
+    if (!take_size_update()) return step::error;
+  }
+  fields_begun_ = true;
+  if (*at_ & 0x80) return next_indexed();      // RFC 7541 6.1
+  return next_literal((*at_ & 0x40) ? 6 : 4);  // RFC 7541 6.2.1; 6.2.2 and 6.2.3
+}
+
+// RFC 7541 6.3.
+bool decoder::take_size_update() noexcept {
+  std::uint32_t bytes = 0;
+  if (fields_begun_) {
+    fail(decode_error::update_after_field);
+    return false;
+  }
+  if (!read_number(5, bytes)) return false;
+  if (bytes > (update_due_ ? lowest_limit_ : table_limit_)) {
+    fail(decode_error::update_above_limit);
+    return false;
+  }
+  update_due_ = false;
+  lowest_limit_ = table_limit_;
+  table_.set_max_bytes(bytes);
+  return true;
+}
+
+decoder::step decoder::next_indexed() {
+  std::uint32_t index = 0;
+  if (!read_number(7, index)) return step::error;
+  if (index == 0) return fail(decode_error::index_zero);
+  return take_indexed(index) ? step::field : fail(decode_error::index_out_of_range);
+}
+
+decoder::step decoder::next_literal(unsigned prefix_bits) {
+  const std::uint8_t* const begin = at_;
+  const bool enter = prefix_bits == 6;
+  const bool never_index = !enter && (*at_ & 0x10) != 0;
+  std::uint32_t index = 0;
+  std::string_view name;
+  raw_string raw_name{};
+  raw_string raw_value{};
+  if (!read_number(prefix_bits, index)) return step::error;
+  if (index != 0 ? !name_at(index, name) : !read_raw_string(raw_name)) return step::error;
+  if (!read_raw_string(raw_value)) return step::error;
+
+  const bytes_view raw(begin, at_);
+  // Names from the dynamic table change their meaning; secrets stay out of every cache.
+  const bool cacheable =
+      !enter && !never_index && index <= static_entry_count && raw.size() <= literal_cache::raw_bytes_max;
+  if (cacheable) {
+    if (literal_cache::entry* e = cache_.find(raw)) {
+      current_ = {e->name, e->value, false};
+      cached_ = e;
+      origin_ = origin::cache_entry;
+      return step::field;
+    }
+  }
+
+  scratch_used_ = 0;
+  std::string_view value;
+  if (index == 0 && !expand(raw_name, name)) return step::error;
+  if (!expand(raw_value, value)) return step::error;
+  current_ = {name, value, never_index};
+  origin_ = cacheable ? origin::cacheable : origin::other;
+  raw_ = raw;
+  static_name_ = index != 0;
+  pending_tag_ = 0;
+  // From here on a dynamic `name` may be that of an evicted entry: insert() copes with it, and the entry's
+  // bytes stay readable if nothing was inserted.
+  if (enter && table_.insert(name, value)) take_indexed(static_entry_count + 1);
+  return step::field;
+}
+
+bool decoder::name_at(std::uint32_t index, std::string_view& name) noexcept {
+  if (index <= static_entry_count) {
+    name = static_table[index].name;
+    return true;
+  }
+  const std::uint32_t age = index - static_entry_count - 1;
+  if (age >= table_.count()) {
+    fail(decode_error::index_out_of_range);
+    return false;
+  }
+  name = table_.name(table_.at(table_.number_of(age)));
+  return true;
+}
+
+bool decoder::read_number(unsigned prefix_bits, std::uint32_t& value) noexcept {
+  switch (read_integer(at_, end_, prefix_bits, value)) {
+    case integer_error::none: return true;
+    case integer_error::truncated: fail(decode_error::truncated); break;
+    case integer_error::too_large: fail(decode_error::integer_too_large); break;
+  }
+  return false;
+}
+
+// RFC 7541 5.2, as far as the bytes on the wire.
+bool decoder::read_raw_string(raw_string& string) noexcept {
+  if (at_ == end_) {
+    fail(decode_error::truncated);
+    return false;
+  }
+  string.huffman = (*at_ & 0x80) != 0;
+  if (!read_number(7, string.bytes)) return false;
+  if (!string.huffman && string.bytes > limits_.string_bytes_max) {
+    fail(decode_error::string_too_long);
+    return false;
+  }
+  if (static_cast<std::size_t>(end_ - at_) < string.bytes) {
+    fail(decode_error::truncated);
+    return false;
+  }
+  string.data = at_;
+  at_ += string.bytes;
+  return true;
+}
+
+// The string's characters: in the block as they are, or in the scratch memory.
+bool decoder::expand(const raw_string& string, std::string_view& text) {
+  if (!string.huffman) {
+    text = as_text({string.data, string.bytes});
+    return true;
+  }
+  // Enough for everything in the block, so that a field's value never moves its name.
+  const std::size_t wanted = huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
+  if (scratch_capacity_ < wanted) {
+    scratch_ = std::make_unique_for_overwrite<char[]>(wanted);
+    scratch_capacity_ = wanted;
+  }
+  char* const to = scratch_.get() + scratch_used_;
+  const huffman::decoded result = huffman::decode({string.data, string.bytes}, to);
+  if (result.error != huffman::error::none) {
+    fail(result.error == huffman::error::padding ? decode_error::huffman_padding
+                                                 : decode_error::huffman_end_of_string);
+    return false;
+  }
+  if (result.bytes > limits_.string_bytes_max) {
+    fail(decode_error::string_too_long);
+    return false;
+  }
+  text = {to, result.bytes};
+  scratch_used_ += result.bytes;
+  return true;
+}
+
+literal_cache::entry* decoder::cache_current() {
+  literal_cache::entry* e = cache_.store(raw_, current_.name, current_.value, static_name_);
+  if (!e) return nullptr;
+  e->tag = pending_tag_;
+  cached_ = e;
+  origin_ = origin::cache_entry;
+  return e;
+}
+
+void decoder::set_slot(std::uint32_t slot) {
+  if (origin_ == origin::dynamic_entry) table_.at(number_).slot = slot;
+  else if (origin_ == origin::cache_entry) cached_->slot = slot;
+  else if (origin_ == origin::cacheable)
+    if (literal_cache::entry* e = cache_current()) e->slot = slot;
+}
+
+void decoder::set_tag(std::uint8_t tag) noexcept {
+  switch (origin_) {
+    case origin::static_entry: static_tags_[number_] = tag; break;
+    case origin::dynamic_entry: table_.at(number_).tag = tag; break;
+    case origin::cache_entry: cached_->tag = tag; break;
+    case origin::cacheable: pending_tag_ = tag; break;
+    case origin::other: break;
+  }
+}
+
+entry_ref decoder::remember() {
+  if (origin_ == origin::cacheable) cache_current();
+  if (origin_ == origin::dynamic_entry) return {number_, 0, entry_ref::place::dynamic_table};
+  if (origin_ == origin::cache_entry)
+    return {cache_.index_of(*cached_), cached_->serial, entry_ref::place::literal_cache};
+  return {};
+}
+
+void decoder::set_slot(const entry_ref& ref, std::uint32_t slot) noexcept {
+  if (ref.where == entry_ref::place::dynamic_table) {
+    if (table_.alive(ref.number)) table_.at(ref.number).slot = slot;
+  } else if (ref.where == entry_ref::place::literal_cache) {
+    if (literal_cache::entry* e = cache_.at(static_cast<std::uint32_t>(ref.number), ref.serial))
+      e->slot = slot;
+  }
+}
+
+void decoder::clear_slots() noexcept {
+  table_.clear_slots();
+  cache_.clear_slots();
+}
+
+std::size_t decoder::capacity_bytes() const noexcept {
+  return table_.capacity_bytes() + cache_.capacity_bytes() + scratch_capacity_;
+}
+
+void decoder::release(std::size_t keep_bytes) noexcept {
+  if (scratch_capacity_ <= keep_bytes) return;
+  if (origin_ != origin::static_entry && origin_ != origin::dynamic_entry) current_ = {};
+  scratch_.reset();
+  scratch_capacity_ = 0;
+}
+
+std::string_view to_string(decode_error error) noexcept {
+  switch (error) {
+    case decode_error::none: return "no error";
+    case decode_error::truncated: return "the header block ends within a field";
+    case decode_error::integer_too_large: return "an integer is too large";
+    case decode_error::index_zero: return "index 0";
+    case decode_error::index_out_of_range: return "an index beyond the tables";
+    case decode_error::string_too_long: return "a string is too long";
+    case decode_error::huffman_end_of_string: return "EOS within a Huffman string";
+    case decode_error::huffman_padding: return "a Huffman string is wrongly padded";
+    case decode_error::update_after_field: return "a table size update after a field";
+    case decode_error::update_above_limit: return "a table size update above the limit";
+    case decode_error::update_missing: return "a table size update is missing";
+  }
+  return "unknown";
+}
+
+}  // namespace coracle::hpack

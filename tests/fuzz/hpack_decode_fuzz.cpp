@@ -1,0 +1,73 @@
+// Blocks from a hostile peer: no crash, and the same fields and errors as the slow reference decoder.
+//
+// The input is a series of records: a length byte and so many bytes of block; length 0xff stands for a new table
+// limit, whose value follows in two bytes. Fields get slots and tags by the way, whose faith is checked.
+#include "hpack/decoder.hpp"
+#include "unit/hpack/reference_decoder.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+namespace hpack = coracle::hpack;
+using hpack::testing::outcome;
+
+namespace {
+
+void require(bool fine) {
+  if (!fine) std::abort();
+}
+
+// A slot that belongs to this very field, so that a mixed-up entry shows.
+std::uint32_t slot_for(const hpack::field& f) {
+  std::uint32_t sum = 1;
+  for (const char c : f.name) sum = sum * 31 + static_cast<unsigned char>(c);
+  for (const char c : f.value) sum = sum * 31 + static_cast<unsigned char>(c);
+  return sum | 1;
+}
+
+outcome decode(hpack::decoder& d, const std::vector<std::uint8_t>& block) {
+  outcome o;
+  d.start(block);
+  while (d.next() == hpack::decoder::step::field) {
+    const hpack::field f = d.current();
+    const std::uint32_t slot = slot_for(f);
+    require(d.slot() == 0 || d.slot() == slot);
+    require(d.tag() == 0 || d.tag() == static_cast<std::uint8_t>(slot));
+    d.set_tag(static_cast<std::uint8_t>(slot));
+    if (slot % 4 != 1) d.set_slot(slot);
+    else d.set_slot(d.remember(), slot);
+    require(d.current().name == f.name && d.current().value == f.value);
+    o.fields.push_back({std::string(f.name), std::string(f.value), f.never_index});
+  }
+  o.error = d.error();
+  return o;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  hpack::decoder d({.string_bytes_max = 200});
+  hpack::testing::reference_decoder reference(200);
+  coracle::bytes_view rest(data, size);
+  while (!rest.empty()) {
+    const std::size_t length = rest[0];
+    rest = rest.subspan(1);
+    if (length == 0xff) {
+      if (rest.size() < 2) break;
+      const auto limit = static_cast<std::uint32_t>(rest[0] << 8 | rest[1]);
+      rest = rest.subspan(2);
+      d.set_table_limit(limit);
+      reference.set_table_limit(limit);
+      continue;
+    }
+    const coracle::bytes_view bytes = rest.first(std::min(length, rest.size()));
+    rest = rest.subspan(bytes.size());
+    const std::vector<std::uint8_t> block(bytes.begin(), bytes.end());
+    const outcome expected = reference.decode(block);
+    require(decode(d, block) == expected);
+    require(d.table().size_bytes() == reference.size_bytes());
+    if (expected.error != hpack::decode_error::none) break;
+  }
+  return 0;
+}
