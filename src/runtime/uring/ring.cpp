@@ -123,7 +123,8 @@ ring::~ring() {
 }
 
 void ring::enable() noexcept {
-  const int error = io_uring_enable_rings(&raw_);
+  // liburing 2.3 declares io_uring_enable_rings() and does not export it.
+  const int error = io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
   io_uring_register_ring_fd(&raw_);  // spares a reference count each turn; where it fails, nothing is lost
 }
