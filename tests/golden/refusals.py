@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""What protoc-gen-coracle and its headers say when something is wrong: a line that names the mend."""
+
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+
+from golden import HERE, PLUGIN, ROOT, report, run  # noqa: E402
+
+SERVICE = 'syntax = "proto3"; package p; message M {} service S { rpc Do(M) returns (M); }\n'
+OPTIONS = "options: namespace=NAME"
+
+# name: the .proto, --coracle_opt, what protoc must say
+REFUSED = {
+    "AnUnknownOptionIsNamedAndTheOptionsAreListed":
+        (SERVICE, "colour=red", ("t.proto: there is no option \"colour\"", OPTIONS)),
+    "AnInnerNamespaceMustHaveAName": (SERVICE, "namespace=", ('"" is no C++ namespace', OPTIONS)),
+    "AnInnerNamespaceIsAnIdentifier": (SERVICE, "namespace=a-b", ('"a-b" is no C++ namespace', OPTIONS)),
+    "AnInnerNamespaceIsNoKeyword": (SERVICE, "namespace=a::new", ('"a::new" is no C++ namespace', OPTIONS)),
+    "AMessageMayNotStandWhereTheInnerNamespaceWouldBe":
+        (SERVICE + "message rpc {}\n", None, ("p.rpc has that name already", "namespace=NAME")),
+    "AnEnumValueMayNotEither":
+        (SERVICE + "enum E { wire = 0; }\n", "namespace=wire::v1", ("p.wire has that name already", "namespace=NAME")),
+    "ABrokenProtoGetsProtocsOwnLine": (SERVICE + "message {\n", None, ("t.proto:2:9: Expected message name.",)),
+}
+ACCEPTED = {
+    "AMessageMayHaveTheNameOfTheInnerNamespaceWhereThereIsNoService":
+        ('syntax = "proto3"; package p; message rpc {}\n', None),
+    "TheLastNamespaceOptionCounts": (SERVICE, "namespace=a,namespace=b"),
+}
+
+
+def generate(out, proto, options):
+    (out / "t.proto").write_text(proto)
+    return run(["protoc", f"-I{out}", f"--plugin=protoc-gen-coracle={PLUGIN}", f"--coracle_out={out}",
+                *([f"--coracle_opt={options}"] if options else []), "t.proto"])
+
+
+def refusal_fault(out, proto, options, said):
+    result = generate(out, proto, options)
+    if result.returncode == 0:
+        return "protoc accepts it"
+    if len(result.stderr.strip().splitlines()) != 1:
+        return f"not one line but: {result.stderr.strip()!r}"
+    missing = [words for words in said if words not in result.stderr]
+    return f'"{missing[0]}" is not in: {result.stderr.strip()}' if missing else None
+
+
+def acceptance_fault(out, proto, options):
+    result = generate(out, proto, options)
+    return result.stderr.strip() if result.returncode != 0 else None
+
+
+def deprecation_fault(out):
+    """Each use of what is deprecated is warned of, and nothing else is."""
+    run(["protoc", f"-I{HERE}", f"--cpp_out={out}", HERE / "deprecated.proto"])
+    source = out / "use.cpp"
+    source.write_text(
+        '#include "deprecated.coracle.hpp"\n'
+        "struct served final : golden::deprecated::rpc::Wholly::service {};\n"
+        "void use(coracle::call_channel& channel, const golden::deprecated::Once& once) {\n"
+        "  golden::deprecated::rpc::Partly::stub partly(channel);\n"
+        "  (void)partly.Current({});\n"
+        "  (void)partly.Former(once);\n"
+        "  golden::deprecated::rpc::Wholly::stub wholly(channel);\n"
+        "}\n")
+    result = run(["g++", "-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", "-I", HERE, "-I", ROOT / "include",
+                  "-isystem", out, source])
+    warned = sorted({line.split(":")[1] for line in result.stderr.splitlines() if "-Wdeprecated-declarations" in line})
+    others = [line for line in result.stderr.splitlines()
+              if ("warning:" in line or "error:" in line) and "use.cpp" not in line]
+    if others:
+        return others[0]
+    return f"warned of are the lines {warned}, not 6 and 7" if warned != ["6", "7"] else None
+
+
+def program_fault(argument, said):
+    result = run([PLUGIN, argument])
+    return None if result.returncode == 0 and said in result.stdout else f"it says {result.stdout + result.stderr!r}"
+
+
+def main():
+    if not PLUGIN.exists():
+        print(f"FAIL refusals: there is no {PLUGIN}; ./dev build release makes it, CORACLE_BIN says where else it is")
+        return 1
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder)
+        for name, case in REFUSED.items():
+            failed |= report(name, refusal_fault(out, *case))
+        for name, case in ACCEPTED.items():
+            failed |= report(name, acceptance_fault(out, *case))
+        failed |= report("WhoUsesWhatIsDeprecatedIsWarnedAndNobodyElse", deprecation_fault(out))
+        failed |= report("ThePluginTellsItsVersion", program_fault("--version", "codegen contract"))
+        failed |= report("ThePluginExplainsItselfWhenAsked", program_fault("--help", OPTIONS))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
