@@ -5,8 +5,9 @@
 namespace coracle::coro {
 
 void refuse_to_block_an_executor() noexcept {
-  CORACLE_ASSERT(!executor::current(),
-                 "a thread that drives a loop must not block on a task: co_await it, or block on a plain thread");
+  CORACLE_ASSERT(
+      !executor::current(),
+      "a thread that drives a loop must not block on a task: co_await it, or block on a plain thread");
 }
 
 void blocking_signal::set() noexcept {

@@ -30,8 +30,12 @@ frame_pool::~frame_pool() {
   }
 }
 
-void* frame_pool::allocate(std::size_t n) {
+void* frame_pool::allocate_frame(std::size_t n) {
   ++counted.frames;
+  return allocate(n);
+}
+
+void* frame_pool::allocate(std::size_t n) {
   const std::size_t place = (n - 1) / step_bytes;
   if (!CORACLE_FRAMES_FROM_HEAP && place < classes) {
     if (frame_pool* pool = current_) {

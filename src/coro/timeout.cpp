@@ -5,7 +5,9 @@
 namespace coracle::coro {
 
 time_limit::time_limit(const environment& outer, time_point end) noexcept
-    : stop_(outer.stop), inner_{stop_.token(), std::min(outer.deadline, end), outer.call}, executor_(this_executor()) {
+    : stop_(outer.stop),
+      inner_{stop_.token(), std::min(outer.deadline, end), outer.call},
+      executor_(this_executor()) {
   fire = [](timer& t) noexcept {
     auto& self = static_cast<time_limit&>(t);
     self.expired_ = true;

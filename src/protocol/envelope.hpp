@@ -18,7 +18,8 @@ struct envelope_prefix {
 
 // At least envelope_prefix_bytes.
 inline envelope_prefix read_envelope_prefix(const std::uint8_t* p) noexcept {
-  return {p[0], (std::uint32_t{p[1]} << 24) | (std::uint32_t{p[2]} << 16) | (std::uint32_t{p[3]} << 8) | std::uint32_t{p[4]}};
+  return {p[0], (std::uint32_t{p[1]} << 24) | (std::uint32_t{p[2]} << 16) | (std::uint32_t{p[3]} << 8) |
+                    std::uint32_t{p[4]}};
 }
 
 inline void write_envelope_prefix(std::uint8_t* p, std::uint8_t flags, std::uint32_t length_bytes) noexcept {

@@ -11,7 +11,8 @@ namespace coracle::io {
 class resident::stay : coro::stop_callback {
  public:
   explicit stay(resident& who) noexcept
-      : coro::stop_callback([](coro::stop_callback& c) noexcept { static_cast<stay&>(c).who_.leave_once(); }), who_(who) {}
+      : coro::stop_callback([](coro::stop_callback& c) noexcept { static_cast<stay&>(c).who_.leave_once(); }),
+        who_(who) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -74,6 +75,8 @@ void resident::end_if_unasked() noexcept {
   asked_ = ask_ran_ = true;
   home_->post(end_);
 }
+
+loop& residence::home() const noexcept { return *who_->home_; }
 
 void residence::ask_to_leave() noexcept {
   const std::lock_guard lock(mutex_);

@@ -3,12 +3,14 @@
 
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/post_function.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <coroutine>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace coracle::io {
 
@@ -20,11 +22,21 @@ class residence {
   // Has leave() called on the resident's loop, once. Any thread, any number of times; nothing happens
   // when it is gone.
   void ask_to_leave() noexcept;
+  // Posts f to the resident's loop; false, without calling it, when the resident is gone. f may touch the
+  // resident if it came before its end: works run in the order they were posted in.
+  template <class F>
+  bool run_there(F f) {
+    const std::lock_guard lock(mutex_);
+    if (!who_) return false;
+    coro::post_function(home(), std::move(f));
+    return true;
+  }
   // Set when the resident is gone, for runtime_core::wait().
   coro::blocking_signal gone;
 
  private:
   friend class resident;
+  [[nodiscard]] loop& home() const noexcept;
   std::mutex mutex_;
   resident* who_ = nullptr;
 };

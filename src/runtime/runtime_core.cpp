@@ -18,8 +18,10 @@ class runtime_core::root final : public coro::work, coro::completion {
   }
 
  private:
-  std::coroutine_handle<> finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept override {
-    if (std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error()) core_.root_failed(std::move(error));
+  std::coroutine_handle<> finished(coro::promise_base& promise,
+                                   std::coroutine_handle<> frame) noexcept override {
+    if (std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error())
+      core_.root_failed(std::move(error));
     frame.destroy();
     runtime_core& core = core_;
     coro::blocking_signal* ended = ended_;
@@ -36,9 +38,13 @@ class runtime_core::root final : public coro::work, coro::completion {
   bool resident_;
 };
 
-runtime_core::runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads,
-                           driver* by)
-    : log_(log), driver_(by), backends_(std::move(backends)), driven_(backends_.size(), false), pool_(blocking_threads) {}
+runtime_core::runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log,
+                           std::size_t blocking_threads, driver* by)
+    : log_(log),
+      driver_(by),
+      backends_(std::move(backends)),
+      driven_(backends_.size(), false),
+      pool_(blocking_threads) {}
 
 runtime_core::~runtime_core() = default;
 
@@ -67,7 +73,9 @@ void runtime_core::spawn_resident(driven_loop& on, task<> t) {
 
 void runtime_core::wait(coro::blocking_signal& ended) {
   if (driver_) {
-    driver_->drive([](const void* s) noexcept { return static_cast<const coro::blocking_signal*>(s)->is_set(); }, &ended);
+    driver_->drive(
+        [](const void* s) noexcept { return static_cast<const coro::blocking_signal*>(s)->is_set(); },
+        &ended);
     return;
   }
   start();
@@ -161,7 +169,8 @@ void runtime_core::drive_here(driven_loop& l, bool (runtime_core::*until)() cons
 void runtime_core::run() {
   coro::refuse_to_block_an_executor();
   if (driver_) {
-    driver_->drive([](const void* c) noexcept { return static_cast<const runtime_core*>(c)->finished(); }, this);
+    driver_->drive([](const void* c) noexcept { return static_cast<const runtime_core*>(c)->finished(); },
+                   this);
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return;
   }

@@ -22,7 +22,8 @@ namespace coracle::io {
 class runtime_core {
  public:
   // `by` drives the loops if given; else threads do.
-  runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads, driver* by);
+  runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads,
+               driver* by);
   runtime_core(const runtime_core&) = delete;
   runtime_core& operator=(const runtime_core&) = delete;
   ~runtime_core();
@@ -65,7 +66,9 @@ class runtime_core {
   void root_ended() noexcept;
   void resident_ended() noexcept;
   void announce() noexcept;
-  [[nodiscard]] bool empty() const noexcept { return finished() && residents_.load(std::memory_order_acquire) == 0; }
+  [[nodiscard]] bool empty() const noexcept {
+    return finished() && residents_.load(std::memory_order_acquire) == 0;
+  }
   void start_from(std::size_t first);
   void drive_here(driven_loop& l, bool (runtime_core::*until)() const noexcept) noexcept;
   static bool drain(driven_loop& l) noexcept;

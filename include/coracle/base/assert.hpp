@@ -10,7 +10,7 @@ namespace coracle::base {
 }  // namespace coracle::base
 
 // CORACLE_ASSERT(condition, "what is wrong and what mends it")
-#define CORACLE_ASSERT(condition, reason)                                          \
-  (__builtin_expect(static_cast<bool>(condition), 1)                               \
-       ? static_cast<void>(0)                                                      \
+#define CORACLE_ASSERT(condition, reason)            \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? static_cast<void>(0)                        \
        : ::coracle::base::fail(#condition, reason, __FILE__, __LINE__))

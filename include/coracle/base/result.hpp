@@ -29,7 +29,8 @@ class status_error : public std::exception {
 template <class T>
 class [[nodiscard]] result {
  public:
-  static_assert(!std::is_reference_v<T> && !std::is_same_v<T, coracle::status>, "a result holds a value; use status alone for none");
+  static_assert(!std::is_reference_v<T> && !std::is_same_v<T, coracle::status>,
+                "a result holds a value; use status alone for none");
   using value_type = T;
 
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}

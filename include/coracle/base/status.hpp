@@ -46,8 +46,12 @@ class status {
   explicit operator bool() const noexcept { return ok(); }
   [[nodiscard]] status_code code() const noexcept { return code_; }
   // Borrowed from this status (or a copy of it).
-  [[nodiscard]] std::string_view message() const noexcept { return text_ ? std::string_view(text_->message) : std::string_view(); }
-  [[nodiscard]] std::string_view details() const noexcept { return text_ ? std::string_view(text_->details) : std::string_view(); }
+  [[nodiscard]] std::string_view message() const noexcept {
+    return text_ ? std::string_view(text_->message) : std::string_view();
+  }
+  [[nodiscard]] std::string_view details() const noexcept {
+    return text_ ? std::string_view(text_->details) : std::string_view();
+  }
   // "NOT_FOUND: no such movie"
   [[nodiscard]] std::string to_string() const;
 
@@ -57,20 +61,34 @@ class status {
 
   static status cancelled(std::string_view message = {}) { return {status_code::cancelled, message}; }
   static status unknown(std::string_view message = {}) { return {status_code::unknown, message}; }
-  static status invalid_argument(std::string_view message = {}) { return {status_code::invalid_argument, message}; }
-  static status deadline_exceeded(std::string_view message = {}) { return {status_code::deadline_exceeded, message}; }
+  static status invalid_argument(std::string_view message = {}) {
+    return {status_code::invalid_argument, message};
+  }
+  static status deadline_exceeded(std::string_view message = {}) {
+    return {status_code::deadline_exceeded, message};
+  }
   static status not_found(std::string_view message = {}) { return {status_code::not_found, message}; }
-  static status already_exists(std::string_view message = {}) { return {status_code::already_exists, message}; }
-  static status permission_denied(std::string_view message = {}) { return {status_code::permission_denied, message}; }
-  static status resource_exhausted(std::string_view message = {}) { return {status_code::resource_exhausted, message}; }
-  static status failed_precondition(std::string_view message = {}) { return {status_code::failed_precondition, message}; }
+  static status already_exists(std::string_view message = {}) {
+    return {status_code::already_exists, message};
+  }
+  static status permission_denied(std::string_view message = {}) {
+    return {status_code::permission_denied, message};
+  }
+  static status resource_exhausted(std::string_view message = {}) {
+    return {status_code::resource_exhausted, message};
+  }
+  static status failed_precondition(std::string_view message = {}) {
+    return {status_code::failed_precondition, message};
+  }
   static status aborted(std::string_view message = {}) { return {status_code::aborted, message}; }
   static status out_of_range(std::string_view message = {}) { return {status_code::out_of_range, message}; }
   static status unimplemented(std::string_view message = {}) { return {status_code::unimplemented, message}; }
   static status internal(std::string_view message = {}) { return {status_code::internal, message}; }
   static status unavailable(std::string_view message = {}) { return {status_code::unavailable, message}; }
   static status data_loss(std::string_view message = {}) { return {status_code::data_loss, message}; }
-  static status unauthenticated(std::string_view message = {}) { return {status_code::unauthenticated, message}; }
+  static status unauthenticated(std::string_view message = {}) {
+    return {status_code::unauthenticated, message};
+  }
 
  private:
   struct text {

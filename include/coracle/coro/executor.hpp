@@ -1,4 +1,4 @@
-// executor: where coroutines run. A loop of the runtime is one; the room `coro` knows no other thing about it.
+// executor: where coroutines run. A loop of the runtime is one; the room coro knows no more of it.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -56,7 +56,10 @@ class executor {
   // Makes an executor the thread's current one for a scope; they nest.
   class entry {
    public:
-    explicit entry(executor& e) noexcept : before_(current_), pool_before_(frame_pool::exchange_current(&e.frames_)) { current_ = &e; }
+    explicit entry(executor& e) noexcept
+        : before_(current_), pool_before_(frame_pool::exchange_current(&e.frames_)) {
+      current_ = &e;
+    }
     entry(const entry&) = delete;
     entry& operator=(const entry&) = delete;
     ~entry() {

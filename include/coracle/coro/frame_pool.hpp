@@ -16,15 +16,17 @@ class frame_pool {
   frame_pool& operator=(const frame_pool&) = delete;
   ~frame_pool();
 
-  // Memory for a frame of n bytes, from the current thread's pool when it has one.
+  // n bytes from the current thread's pool when it has one: for a coroutine's frame, or for
+  // another object with a call's lifetime.
+  static void* allocate_frame(std::size_t n);
   static void* allocate(std::size_t n);
   static void deallocate(void* p, std::size_t n) noexcept;
 
   // Blocks taken from the heap through any pool or none on this thread, since it started: what
   // tests of "no allocation in steady state" and "one frame a call" look at.
   struct counters {
-    std::uint64_t frames = 0;       // frames made
-    std::uint64_t heap_blocks = 0;  // of which taken from the heap
+    std::uint64_t frames = 0;       // coroutine frames made
+    std::uint64_t heap_blocks = 0;  // blocks that no list had
   };
   static counters count() noexcept;
 
@@ -36,7 +38,7 @@ class frame_pool {
 
  private:
   static constexpr std::size_t step_bytes = 64;      // a cache line: frames below are rare
-  static constexpr std::size_t largest_bytes = 4096; // larger frames hold arrays, and are not on a hot path
+  static constexpr std::size_t largest_bytes = 4096;  // larger frames hold arrays, and are not on a hot path
   static constexpr std::size_t classes = largest_bytes / step_bytes;
   static constexpr std::uint32_t kept_per_class = 4096;  // bounds what a burst leaves behind
 

@@ -30,7 +30,7 @@ class completion {
 
 class promise_base {
  public:
-  static void* operator new(std::size_t n) { return frame_pool::allocate(n); }
+  static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -76,7 +76,9 @@ class promise_base {
   }
 #else
   using transfer = std::coroutine_handle<>;
-  static std::coroutine_handle<> start(std::coroutine_handle<> child, promise_base&) noexcept { return child; }
+  static std::coroutine_handle<> start(std::coroutine_handle<> child, promise_base&) noexcept {
+    return child;
+  }
 #endif
 
  private:

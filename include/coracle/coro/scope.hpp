@@ -26,7 +26,9 @@ class scope final : coro::completion {
       : stop_(inherited.stop), environment_{stop_.token(), inherited.deadline, inherited.call} {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
-  ~scope() { CORACLE_ASSERT(running_ == 0, "a scope was destroyed with running tasks: co_await join() on every path"); }
+  ~scope() {
+    CORACLE_ASSERT(running_ == 0, "a scope was destroyed with running tasks: co_await join() on every path");
+  }
 
   // Starts `t` at once, on the caller's stack, until it suspends for the first time.
   void spawn(task<> t);
@@ -54,7 +56,8 @@ class scope final : coro::completion {
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:
-  std::coroutine_handle<> finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept override;
+  std::coroutine_handle<> finished(coro::promise_base& promise,
+                                   std::coroutine_handle<> frame) noexcept override;
   coro::stop_source stop_;
   coro::environment environment_;
   std::size_t running_ = 0;

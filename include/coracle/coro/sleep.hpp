@@ -1,9 +1,9 @@
 // sleep_for and sleep_until: waiting on the executor's timers.
 #pragma once
 
+#include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/stop_token.hpp"
-#include "coracle/coro/environment.hpp"
 
 #include <coroutine>
 

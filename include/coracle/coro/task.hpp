@@ -90,7 +90,8 @@ class [[nodiscard]] task {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>
     coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) noexcept {
-      CORACLE_ASSERT(child_ && !child_.done(), "awaited a task that is empty or has ended: a task is awaited once");
+      CORACLE_ASSERT(child_ && !child_.done(),
+                     "awaited a task that is empty or has ended: a task is awaited once");
       child_.promise().inherit(coro::environment_of(parent));
       child_.promise().set_continuation(parent);
       return coro::promise_base::start(child_, child_.promise());

@@ -32,9 +32,9 @@ class time_limit : timer {
 
 }  // namespace coro
 
-// co_await timeout(1s, std::move(t)) gives result<T> (status for void): the task's value, or DEADLINE_EXCEEDED when
-// the limit passed and the task ended by coro::cancelled. A task that ends well in spite of the
-// stop keeps its value; its other exceptions pass through. Calls made inside see the deadline.
+// co_await timeout(1s, std::move(t)) gives result<T> (status for void): the task's value, or
+// DEADLINE_EXCEEDED when the limit passed and the task ended by coro::cancelled. A task that ends well in
+// spite of the stop keeps its value; its other exceptions pass through. Calls made inside see the deadline.
 template <class T>
 class [[nodiscard]] timeout {
  public:

@@ -67,7 +67,8 @@ class [[nodiscard]] when_all_awaiter {
     return !left_.arrive(parent);
   }
   std::tuple<coro::value_or_nothing<Ts>...> await_resume() {
-    return std::apply([](auto... h) { return std::tuple<coro::value_or_nothing<Ts>...>{take(h)...}; }, tasks_);
+    return std::apply([](auto... h) { return std::tuple<coro::value_or_nothing<Ts>...>{take(h)...}; },
+                      tasks_);
   }
 
  private:
@@ -97,7 +98,8 @@ when_all_awaiter<Ts...> when_all(task<Ts>... tasks) noexcept {
 template <class T>
 class [[nodiscard]] when_all_range_awaiter {
  public:
-  explicit when_all_range_awaiter(std::vector<task<T>> tasks) noexcept : tasks_(std::move(tasks)), left_(tasks_.size()) {
+  explicit when_all_range_awaiter(std::vector<task<T>> tasks) noexcept
+      : tasks_(std::move(tasks)), left_(tasks_.size()) {
     handles_.reserve(tasks_.size());
     for (task<T>& t : tasks_) handles_.push_back(t.release());
   }
