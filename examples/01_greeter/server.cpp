@@ -28,8 +28,10 @@ int main(int argc, char** argv) {
     greeter service;
     coracle::server server;
     server.add(service);
-    server.listen("127.0.0.1:" + std::to_string(line.port("port")),
-                  coracle::insecure());  // plaintext is always said aloud
+    // Plaintext is always said aloud.
+    const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
+    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
+      throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();  // until SIGINT or SIGTERM

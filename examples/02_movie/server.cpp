@@ -3,7 +3,6 @@
 #include "movie.coracle.hpp"
 #include "movie_store.hpp"
 
-#include <coracle/coro/sleep.hpp>
 #include <coracle/server.hpp>
 
 #include <chrono>
@@ -101,7 +100,9 @@ int main(int argc, char** argv) {
     movies service(store);
     coracle::server server;
     server.add(service);
-    server.listen("127.0.0.1:" + std::to_string(port), coracle::insecure());
+    const auto address = "127.0.0.1:" + std::to_string(port);
+    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
+      throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();  // until SIGINT or SIGTERM; calls in flight are finished

@@ -3,8 +3,6 @@
 #include "relay.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/coro/scope.hpp>
-#include <coracle/coro/sleep.hpp>
 
 #include <chrono>
 #include <cstdio>

@@ -3,7 +3,6 @@
 #include "relay.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/coro/sleep.hpp>
 #include <coracle/server.hpp>
 
 #include <atomic>
@@ -104,7 +103,9 @@ int main(int argc, char** argv) {
     } else {
       server.add(last);
     }
-    server.listen("127.0.0.1:" + std::to_string(port), coracle::insecure());
+    const auto address = "127.0.0.1:" + std::to_string(port);
+    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
+      throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();
