@@ -1,0 +1,11 @@
+// expect: cannot convert 'misuse::Answer' to 'const misuse::Ask&'
+#include "kinds.coracle.hpp"
+
+void use(misuse::rpc::Kinds::stub& stub) {
+#ifdef MISUSE
+  misuse::Answer message;
+#else
+  misuse::Ask message;
+#endif
+  (void)stub.One(message);
+}

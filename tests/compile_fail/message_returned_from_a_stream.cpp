@@ -1,0 +1,13 @@
+// expect: to 'coracle::status'
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+  coracle::stream<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+#ifdef MISUSE
+    co_return misuse::Answer();
+#else
+    co_yield misuse::Answer();
+    co_return coracle::status();
+#endif
+  }
+};

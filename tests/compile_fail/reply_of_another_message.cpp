@@ -1,0 +1,12 @@
+// expect: could not convert
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+  coracle::rpc<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
+#ifdef MISUSE
+    return misuse::Ask();
+#else
+    return misuse::Answer();
+#endif
+  }
+};

@@ -1,0 +1,14 @@
+// expect: but does not override
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+#ifdef MISUSE
+  coracle::rpc<misuse::Answer> Gather(coracle::server_context&, const misuse::Ask&) override {
+    return misuse::Answer();
+  }
+#else
+  coracle::rpc<misuse::Answer> Gather(coracle::server_context&, coracle::reader<misuse::Ask>) override {
+    return misuse::Answer();
+  }
+#endif
+};

@@ -1,0 +1,15 @@
+// expect: invalid covariant return type for
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+#ifdef MISUSE
+  coracle::rpc<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+    co_return misuse::Answer();
+  }
+#else
+  coracle::stream<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+    co_yield misuse::Answer();
+    co_return coracle::status();
+  }
+#endif
+};

@@ -1,0 +1,11 @@
+// expect: no member named 'yield_value'
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+  coracle::rpc<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
+#ifdef MISUSE
+    co_yield misuse::Answer();
+#endif
+    co_return misuse::Answer();
+  }
+};
