@@ -39,15 +39,15 @@ class connection {
   void feed(bytes_view bytes, time_point now);
   event next();
   // The fields of the headers event just returned, in order. False at the end of the block; then
-  // headers_ok() tells whether it kept to RFC 9113 section 8. If not, the engine has reset the
-  // stream (or sent 400-free PROTOCOL_ERROR) and the next event is its reset: forget what was pulled. Fields
-  // not pulled are decoded and dropped by the next next().
+  // headers_ok() tells whether it kept to RFC 9113 section 8. If not, the engine has reset the stream
+  // (PROTOCOL_ERROR; ENHANCE_YOUR_CALM if the header list was too large) and the next event is its reset: forget
+  // what was pulled. Fields not pulled are decoded and dropped by the next next().
   bool next_field(field& out);
   [[nodiscard]] bool headers_ok() const noexcept;
   // Leaves a number (not 0) at the current field's table entry or literal, to be found in
   // field::slot when the peer sends the same again.
   void set_slot(std::uint32_t slot) noexcept;
-  // The peer closed its sending side: everything open ends as reset (or failed) events.
+  // The peer closed its sending side: everything open ends as reset events, then comes failed.
   void feed_end(time_point now);
 
   // Gives stream credit back for n bytes of data events that the user is done with; connection
@@ -64,7 +64,7 @@ class connection {
   // told of by a headers event, or got from open(), is released exactly once.
   void release(stream_ref s);
   [[nodiscard]] bool can_send(stream_ref s) const noexcept;  // open for sending: not half-closed (local), not closed
-  [[nodiscard]] stream_id id_of(stream_ref s) const noexcept;
+  [[nodiscard]] stream_id id_of(stream_ref s) const noexcept;  // 0 before a client's first HEADERS
   [[nodiscard]] std::size_t open_streams() const noexcept;
   [[nodiscard]] bool can_open() const noexcept;
 
@@ -96,11 +96,13 @@ class connection {
   // Aborts s: RST_STREAM goes out, queued data is dropped. No event follows for it.
   void reset(stream_ref s, error_code code);
   void ping(std::uint64_t opaque);
-  // Server: GOAWAY(2^31-1) and PING; the final GOAWAY when its ack comes (or drain_now()). Client: takes no new streams.
+  // Server: GOAWAY(2^31-1) and PING; the final GOAWAY when its ack comes (or drain_now(), or
+  // limits::drain_timeout). Client: takes no new streams.
   void drain();
   void drain_now();
   // GOAWAY with this code; nothing is accepted afterwards.
   void fail(error_code code, std::string_view reason);
+  // Server: between drain() and the final GOAWAY new streams may still come.
   [[nodiscard]] bool draining() const noexcept;
   [[nodiscard]] bool failed() const noexcept;
 

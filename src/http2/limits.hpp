@@ -33,6 +33,7 @@ struct limits {
   std::uint32_t empty_frames_per_second = 50;
   std::uint32_t output_bytes = 1u << 20;             // answers to control frames (PING and SETTINGS acks) unread by the peer
   duration settings_timeout = 20s;                   // until the peer acknowledges our SETTINGS
+  duration drain_timeout = 5s;                       // from the first GOAWAY to the final one if the PING between stays unanswered
 };
 
 }  // namespace coracle::http2

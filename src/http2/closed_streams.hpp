@@ -1,0 +1,45 @@
+// Remembers how the streams of late were closed, in half a kilobyte.
+#pragma once
+
+#include "http2/event.hpp"
+#include "http2/stream_state.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::http2 {
+
+// Direct-mapped by id, and never overwritten by a lower id. So an entry with a lower id tells that this id
+// was never closed, and one with a higher id that it may have been: ids grow, and every stream that closes is
+// entered. Only odd ids come here, which leaves two bits of a word for the manner.
+class closed_streams {
+ public:
+  // Frames take a round trip or so to stop coming; this many streams may close meanwhile before the manner
+  // of one is forgotten, upon which its stragglers are borne with.
+  static constexpr std::size_t entry_count = 128;
+
+  // how: ended, reset_sent or reset_received
+  void remember(stream_id id, stream_state how) noexcept {
+    const std::uint32_t number = id >> 1;
+    std::uint32_t& entry = entries_[number % entry_count];
+    if (entry >> 2 <= number) entry = number << 2 | code_of(how);
+  }
+
+  // Of an odd id up to the highest in use, which is not open.
+  [[nodiscard]] stream_state find(stream_id id) const noexcept {
+    const std::uint32_t number = id >> 1;
+    const std::uint32_t entry = entries_[number % entry_count];
+    if (entry >> 2 > number) return stream_state::forgotten;
+    if (entry >> 2 < number || (entry & 3) == 0) return stream_state::skipped;
+    return static_cast<stream_state>(static_cast<std::uint32_t>(stream_state::ended) + (entry & 3) - 1);
+  }
+
+ private:
+  static constexpr std::uint32_t code_of(stream_state how) noexcept {
+    return static_cast<std::uint32_t>(how) - static_cast<std::uint32_t>(stream_state::ended) + 1;
+  }
+  std::array<std::uint32_t, entry_count> entries_{};
+};
+
+}  // namespace coracle::http2

@@ -1,0 +1,134 @@
+#include "http2/connection.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "http2/connection_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::http2 {
+
+namespace {
+
+// What the wire cannot say is brought into range.
+limits sound(limits l) {
+  l.initial_window_bytes = std::min(l.initial_window_bytes, window_bytes_max);
+  l.connection_window_bytes = std::clamp(l.connection_window_bytes, default_window_bytes, window_bytes_max);
+  l.max_frame_bytes = std::clamp(l.max_frame_bytes, frame_bytes_min_max, frame_bytes_max_max);
+  l.header_table_bytes = std::min(l.header_table_bytes, hpack::table_bytes_max);
+  return l;
+}
+
+// A client may count on at least so many streams before the server's SETTINGS are there (RFC 9113 6.5.2
+// recommends to allow no fewer).
+constexpr std::uint32_t streams_before_settings = 100;
+
+}  // namespace
+
+connection::state::state(role r, const limits& l, time_point at)
+    : side(r),
+      limit(sound(l)),
+      now(at),
+      reading(r == role::server ? phase::preface : phase::header),
+      reader(limit.header_list_bytes),
+      settings_deadline(deadline_after(at, limit.settings_timeout)),
+      // Until the peer has acknowledged our SETTINGS either value may be in force there (RFC 9113 6.5.3).
+      stream_receive_bytes(std::max(limit.initial_window_bytes, default_window_bytes)),
+      encoder(limit.encoder_table_bytes),
+      reset_tokens(limit.resets_burst, limit.resets_per_second, at),
+      control_tokens(limit.control_frames_burst, limit.control_frames_per_second, at),
+      empty_tokens(limit.empty_frames_burst, limit.empty_frames_per_second, at) {
+  if (side == role::client) {
+    output.append(as_bytes(client_preface));
+    peer.max_concurrent_streams = streams_before_settings;
+  }
+  std::uint8_t* const out = output.reserve(settings_frame_bytes_max);
+  output.commit(static_cast<std::size_t>(write_settings(out, limit, side == role::server) - out));
+  // RFC 9113 6.9.2: the connection's window starts at 65535 whatever SETTINGS say.
+  if (const std::uint32_t more = limit.connection_window_bytes - default_window_bytes) {
+    write_window_update(0, more);
+    receive.resize(limit.connection_window_bytes);
+  }
+}
+
+connection::connection(role r, const limits& l, time_point now) : state_(std::make_unique<state>(r, l, now)) {}
+connection::~connection() = default;
+
+void connection::feed(bytes_view bytes, time_point now) {
+  CORACLE_ASSERT(state_->in.empty(), "feed() again before next() has returned none");
+  state_->now = now;
+  if (!state_->failed) state_->in = bytes;
+}
+event connection::next() { return state_->next(); }
+bool connection::next_field(field& out) { return state_->next_field(out); }
+bool connection::headers_ok() const noexcept { return state_->block_good; }
+void connection::set_slot(std::uint32_t slot) noexcept {
+  if (state_->block_open) state_->reader.set_slot(slot);
+}
+void connection::feed_end(time_point now) {
+  state_->now = now;
+  state_->feed_end();
+}
+void connection::consume(stream_ref s, std::size_t n) { state_->consume(s, n); }
+void connection::withhold_credit(bool on) {
+  state_->credit_withheld = on;
+  state_->return_connection_credit();
+}
+
+stream_ref connection::open(void* user) { return state_->open(user); }
+void connection::set_user(stream_ref s, void* user) noexcept {
+  if (stream* found = state_->find(s)) found->user = user;
+}
+void connection::release(stream_ref s) { state_->release(s); }
+bool connection::can_send(stream_ref s) const noexcept {
+  const stream* found = state_->find(s);
+  return found && found->can_send();
+}
+stream_id connection::id_of(stream_ref s) const noexcept {
+  const stream* found = state_->find(s);
+  return found ? found->id : 0;
+}
+std::size_t connection::open_streams() const noexcept { return state_->open_count; }
+bool connection::can_open() const noexcept { return state_->can_open(); }
+
+bool connection::begin_headers(stream_ref s) { return state_->begin_headers(s); }
+void connection::add_field(std::string_view name, std::string_view value, indexing policy) {
+  state_->add_field(name, value, policy);
+}
+void connection::end_headers(bool end_stream) { state_->end_headers(end_stream); }
+bool connection::send_block(stream_ref s, bytes_view block, bool end_stream) {
+  return state_->send_block(s, block, end_stream);
+}
+
+std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) { return state_->reserve_data(s, n); }
+void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) { state_->commit_data(s, n, end_stream); }
+bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  return state_->queue_data(s, std::move(bytes), n, end_stream);
+}
+std::size_t connection::queued(stream_ref s) const noexcept {
+  const stream* found = state_->find(s);
+  return found ? found->queue.bytes() : 0;
+}
+void connection::want_writable(stream_ref s, std::size_t low_bytes) { state_->want_writable(s, low_bytes); }
+
+void connection::reset(stream_ref s, error_code code) { state_->reset(s, code); }
+void connection::ping(std::uint64_t opaque) {
+  if (state_->failed) return;
+  ++state_->pings_out;
+  state_->write_ping(opaque, false);
+}
+void connection::drain() { state_->drain(); }
+void connection::drain_now() { state_->drain_now(); }
+void connection::fail(error_code code, std::string_view reason) { state_->fail(code, reason, initiator::user); }
+bool connection::draining() const noexcept { return state_->goaway_first && !state_->failed; }
+bool connection::failed() const noexcept { return state_->failed; }
+
+void connection::produce(std::size_t most_bytes) { state_->produce(most_bytes); }
+bool connection::has_queued() const noexcept {
+  return !state_->ready_free.empty() || (!state_->ready_data.empty() && state_->send.available() > 0);
+}
+base::output_buffer& connection::output() noexcept { return state_->output; }
+time_point connection::next_timeout() const noexcept { return state_->next_timeout(); }
+void connection::on_timeout(time_point now) { state_->on_timeout(now); }
+
+}  // namespace coracle::http2

@@ -1,0 +1,68 @@
+// Flow control (RFC 9113 5.2 and 6.9): one class per direction, used for streams and connections alike.
+#pragma once
+
+#include "http2/settings_frame.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace coracle::http2 {
+
+// What the peer lets us send. Negative after the peer has lowered SETTINGS_INITIAL_WINDOW_SIZE below what
+// is in flight (RFC 9113 6.9.2).
+class send_window {
+ public:
+  explicit send_window(std::uint32_t bytes = default_window_bytes) noexcept : bytes_(static_cast<std::int32_t>(bytes)) {}
+
+  [[nodiscard]] std::uint32_t available() const noexcept { return bytes_ > 0 ? static_cast<std::uint32_t>(bytes_) : 0; }
+  [[nodiscard]] std::int32_t bytes() const noexcept { return bytes_; }
+  // n <= available()
+  void take(std::uint32_t n) noexcept { bytes_ -= static_cast<std::int32_t>(n); }
+  // WINDOW_UPDATE, or a change of the initial size. False above 2^31-1 (RFC 9113 6.9.1, 6.9.2): FLOW_CONTROL_ERROR.
+  [[nodiscard]] bool add(std::int64_t n) noexcept {
+    const std::int64_t sum = bytes_ + n;
+    if (sum > std::int64_t{window_bytes_max}) return false;
+    bytes_ = static_cast<std::int32_t>(sum);
+    return true;
+  }
+
+ private:
+  std::int32_t bytes_;
+};
+
+// What we let the peer send. Credit that comes back is collected until it is worth a frame: half the window.
+//   open + credit + what was received and not given back = size
+class receive_window {
+ public:
+  explicit receive_window(std::uint32_t bytes = default_window_bytes) noexcept : open_(bytes), size_(bytes) {}
+
+  // False if the peer sent more than it was allowed to: FLOW_CONTROL_ERROR.
+  [[nodiscard]] bool take(std::uint32_t n) noexcept {
+    if (std::int64_t{n} > open_) return false;
+    open_ -= n;
+    return true;
+  }
+  void give_back(std::uint32_t n) noexcept { credit_ += n; }
+  // The increment for a WINDOW_UPDATE that is due now, or 0.
+  [[nodiscard]] std::uint32_t announce() noexcept {
+    if (credit_ < std::max(size_ / 2, 1u)) return 0;
+    const std::uint32_t n = credit_;
+    credit_ = 0;
+    open_ += n;
+    return n;
+  }
+  // Our SETTINGS_INITIAL_WINDOW_SIZE takes effect. May leave the window negative, as with the peer.
+  void resize(std::uint32_t bytes) noexcept {
+    open_ += std::int64_t{bytes} - size_;
+    size_ = bytes;
+  }
+  [[nodiscard]] std::int64_t open_bytes() const noexcept { return open_; }
+  [[nodiscard]] std::uint32_t size_bytes() const noexcept { return size_; }
+
+ private:
+  std::int64_t open_;
+  std::uint32_t size_;
+  std::uint32_t credit_ = 0;
+};
+
+}  // namespace coracle::http2

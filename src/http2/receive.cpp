@@ -1,0 +1,213 @@
+// From fed bytes to frames, and DATA, whose payload is passed on in the pieces that it comes in.
+#include "http2/connection_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace coracle::http2 {
+
+namespace {
+// What is kept of buffers that a large frame or block has needed.
+constexpr std::size_t kept_bytes = 32u << 10;
+
+void start_over(std::vector<std::uint8_t>& buffer) {
+  if (buffer.capacity() > kept_bytes) buffer = {};
+  else buffer.clear();
+}
+}  // namespace
+
+event connection::state::next() {
+  event e;
+  for (;;) {
+    if (block_open) [[unlikely]] {
+      reader.finish();
+      settle_block();
+    }
+    if (pending && take_pending(e)) return e;
+    if (failed) return e;
+    switch (read(e)) {
+      case progress::event: return e;
+      case progress::again: break;
+      case progress::starved:
+        if (!pending) return e;
+        break;
+    }
+  }
+}
+
+bytes_view connection::state::take_input(std::size_t n) noexcept {
+  const bytes_view taken = in.first(n);
+  in = in.subspan(n);
+  return taken;
+}
+
+connection::state::progress connection::state::read(event& e) {
+  switch (reading) {
+    case phase::header: return read_header(e);
+    case phase::data: return read_data(e);
+    case phase::payload: return read_payload(e);
+    case phase::pad_length:
+      if (in.empty()) return progress::starved;
+      return begin_data_payload(take_input(1)[0]);
+    case phase::skip: return read_skipped();
+    case phase::preface: return read_preface();
+  }
+  return progress::starved;
+}
+
+// RFC 9113 3.4. Who sends something else does not speak HTTP/2 and would not understand a GOAWAY.
+connection::state::progress connection::state::read_preface() {
+  const std::size_t n = std::min(in.size(), client_preface.size() - partial_bytes);
+  if (as_text(take_input(n)) != client_preface.substr(partial_bytes, n)) {
+    end_everything(error_code::protocol_error, "bad connection preface", initiator::library);
+    return progress::again;
+  }
+  partial_bytes = static_cast<std::uint8_t>(partial_bytes + n);
+  if (partial_bytes < client_preface.size()) return progress::starved;
+  partial_bytes = 0;
+  reading = phase::header;
+  return progress::again;
+}
+
+connection::state::progress connection::state::read_header(event& e) {
+  if (partial_bytes == 0 && in.size() >= frame_header_bytes) [[likely]] {
+    frame = read_frame_header(take_input(frame_header_bytes).data());
+  } else {
+    const std::size_t n = std::min(in.size(), frame_header_bytes - partial_bytes);
+    if (n) std::memcpy(partial.data() + partial_bytes, in.data(), n);
+    in = in.subspan(n);
+    partial_bytes = static_cast<std::uint8_t>(partial_bytes + n);
+    if (partial_bytes < frame_header_bytes) return progress::starved;
+    partial_bytes = 0;
+    frame = read_frame_header(partial.data());
+  }
+  // RFC 9113 4.2. It could be a stream's fault for some frames; a peer that does it is broken anyway.
+  if (frame.length > limit.max_frame_bytes) return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
+  // RFC 9113 3.4: SETTINGS comes first, from either side.
+  if (!peer_settings_seen && (frame.type != frame_type::settings || frame.has(flag::ack)))
+    return die(error_code::protocol_error, "the first frame is not SETTINGS");
+  // RFC 9113 6.10: nothing comes between the frames of a header block.
+  if (block_id != 0 && (frame.type != frame_type::continuation || frame.id != block_id))
+    return die(error_code::protocol_error, "a header block was interrupted");
+  if (frame.type == frame_type::data) return begin_data();
+  if (frame.type == frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it
+    return die(error_code::protocol_error, "PUSH_PROMISE");
+  if (frame.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
+    if (!charge_control()) return progress::again;
+    data_left = frame.length;
+    reading = phase::skip;
+    return progress::again;
+  }
+  if (in.size() >= frame.length) [[likely]] return on_frame(take_input(frame.length), e);
+  start_over(assembly);
+  reading = phase::payload;
+  return progress::again;
+}
+
+connection::state::progress connection::state::read_payload(event& e) {
+  const bytes_view piece = take_input(std::min(in.size(), frame.length - assembly.size()));
+  assembly.insert(assembly.end(), piece.begin(), piece.end());
+  if (assembly.size() < frame.length) return progress::starved;
+  reading = phase::header;
+  return on_frame(assembly, e);
+}
+
+connection::state::progress connection::state::read_skipped() {
+  data_left -= static_cast<std::uint32_t>(take_input(std::min<std::size_t>(in.size(), data_left)).size());
+  if (data_left != 0) return progress::starved;
+  reading = phase::header;
+  return progress::again;
+}
+
+connection::state::progress connection::state::on_frame(bytes_view payload, event& e) {
+  switch (frame.type) {
+    case frame_type::headers: return on_headers(payload, e);
+    case frame_type::window_update: return on_window_update(payload);
+    case frame_type::rst_stream: return on_rst_stream(payload);
+    case frame_type::settings: return on_settings(payload);
+    case frame_type::ping: return on_ping(payload, e);
+    case frame_type::continuation: return on_continuation(payload, e);
+    case frame_type::priority: return on_priority(payload);
+    case frame_type::goaway: return on_goaway(payload);
+    case frame_type::data:
+    case frame_type::push_promise: break;
+  }
+  return progress::again;
+}
+
+// --- DATA (RFC 9113 6.1)
+
+connection::state::progress connection::state::begin_data() {
+  if (frame.id == 0) return die(error_code::protocol_error, "DATA on stream 0");
+  // RFC 9113 6.9.1: the whole payload counts, padding included, whatever becomes of the stream.
+  if (!receive.take(frame.length)) return die(error_code::flow_control_error, "DATA beyond the connection's window");
+  receive.give_back(frame.length);
+  return_connection_credit();
+  if (!frame.has(flag::padded)) [[likely]] return begin_data_payload(0);
+  if (frame.length == 0) return die(error_code::frame_size_error, "padded DATA without a pad length");
+  reading = phase::pad_length;
+  return progress::again;
+}
+
+connection::state::progress connection::state::begin_data_payload(std::uint32_t pad) {
+  const std::uint32_t pad_field = frame.has(flag::padded) ? 1 : 0;
+  if (pad + pad_field > frame.length) return die(error_code::protocol_error, "more padding than payload");
+  const bool ends = frame.has(flag::end_stream);
+  data_left = frame.length - pad_field - pad;
+  pad_left = pad;
+  data_stream = nullptr;
+  reading = phase::data;
+  if (data_left == 0 && !ends && !charge_empty()) return progress::again;
+
+  stream* s = find_id(frame.id);
+  const transition& t = transition_of(s ? s->state : state_of(frame.id),
+                                      ends ? stream_input::receive_data_end : stream_input::receive_data);
+  switch (t.verdict) {
+    case stream_verdict::take: break;
+    case stream_verdict::stream_error: stream_fault(s, frame.id, t.code, "DATA on a closed stream"); return progress::again;
+    case stream_verdict::connection_error:
+      return die(t.code, t.code == error_code::stream_closed ? "DATA on a closed stream" : "DATA on an idle stream");
+    default: return progress::again;  // the payload is read and dropped
+  }
+  if (!s->receive.take(frame.length)) {
+    stream_fault(s, frame.id, error_code::flow_control_error, "DATA beyond the stream's window");
+  } else if (side == role::client && !s->head_received) {
+    stream_fault(s, frame.id, error_code::protocol_error, "DATA before the response's HEADERS");
+  } else if (s->length_known && (ends ? data_left != s->length_left : data_left > s->length_left)) {
+    stream_fault(s, frame.id, error_code::protocol_error, "DATA contradicts content-length");  // RFC 9113 8.1.1
+  } else {
+    s->length_left -= s->length_known ? data_left : 0;
+    s->receive.give_back(pad + pad_field);  // nobody will consume it
+    data_stream = s;
+  }
+  return progress::again;
+}
+
+connection::state::progress connection::state::read_data(event& e) {
+  if (in.empty() && data_left + pad_left != 0) return progress::starved;
+  const bytes_view piece = take_input(std::min<std::size_t>(in.size(), data_left));
+  data_left -= static_cast<std::uint32_t>(piece.size());
+  if (data_left == 0 && pad_left != 0)
+    pad_left -= static_cast<std::uint32_t>(take_input(std::min<std::size_t>(in.size(), pad_left)).size());
+  const bool done = data_left + pad_left == 0;
+  if (done) reading = phase::header;
+  stream* const s = data_stream;
+  if (!s) return progress::again;
+  if (done) data_stream = nullptr;
+  // END_STREAM counts when the frame is complete.
+  const bool ends = done && frame.has(flag::end_stream);
+  const bool wanted = !s->released && (!piece.empty() || ends);
+  if (wanted) {
+    s->held_bytes += static_cast<std::uint32_t>(piece.size());
+    e.what = event::kind::data;
+    e.stream = s->ref;
+    e.id = s->id;
+    e.user = s->user;
+    e.data = piece;
+    e.end_stream = ends;
+  }
+  if (ends) advance(*s, stream_input::receive_data_end);
+  return wanted ? progress::event : progress::again;
+}
+
+}  // namespace coracle::http2

@@ -1,0 +1,218 @@
+// HEADERS and DATA on their way out, and the credit for what comes in.
+#include "coracle/base/assert.hpp"
+#include "http2/connection_state.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace coracle::http2 {
+
+// --- headers
+
+bool connection::state::begin_headers(stream_ref ref) {
+  stream* const s = find(ref);
+  if (!s || !s->can_send() || !s->queue.empty() || failed) return false;
+  begin_head(*s);
+  return true;
+}
+
+void connection::state::begin_head(stream& s) {
+  CORACLE_ASSERT(!head_stream, "end_headers() must come before the next begin_headers()");
+  // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its own no earlier.
+  if (s.id == 0) {
+    number(s, next_own_id);
+    next_own_id += 2;
+    --unnumbered_count;
+  }
+  head_stream = &s;
+  head_at = output.size();
+  std::uint8_t* const out = output.reserve(frame_header_bytes + hpack::encoder::begin_bound);
+  output.commit(static_cast<std::size_t>(encoder.begin_block(out + frame_header_bytes) - out));
+}
+
+void connection::state::add_field(std::string_view name, std::string_view value, indexing policy) {
+  CORACLE_ASSERT(head_stream, "add_field() outside of begin_headers() and end_headers()");
+  if (name == ":method" && value == "HEAD") head_stream->is_head_request = true;
+  std::uint8_t* const out = output.reserve(hpack::encoder::bound(name.size(), value.size()));
+  output.commit(static_cast<std::size_t>(encoder.encode(out, name, value, static_cast<hpack::indexing>(policy)) - out));
+}
+
+void connection::state::end_headers(bool end_stream) {
+  CORACLE_ASSERT(head_stream, "end_headers() without begin_headers()");
+  finish_head(end_stream);
+}
+
+// Writes the frame header in front of the block; a block that is too long for one frame makes room for the
+// headers of its CONTINUATIONs, from its back.
+bool connection::state::finish_head(bool end_stream) {
+  stream& s = *std::exchange(head_stream, nullptr);
+  const std::size_t size = output.size() - head_at - frame_header_bytes;
+  const std::size_t more = size == 0 ? 0 : (size - 1) / frame_bytes_min_max;
+  std::uint8_t* const end = output.reserve(more * frame_header_bytes);
+  std::uint8_t* const begin = end - size - frame_header_bytes;
+  for (std::size_t i = more; i > 0; --i) {
+    const std::size_t at = i * frame_bytes_min_max;
+    const std::size_t n = std::min<std::size_t>(size - at, frame_bytes_min_max);
+    std::uint8_t* const to = begin + (i + 1) * frame_header_bytes + at;
+    std::memmove(to, begin + frame_header_bytes + at, n);
+    write_frame_header(to - frame_header_bytes, n, frame_type::continuation, i == more ? flag::end_headers : flag::none, s.id);
+  }
+  output.commit(more * frame_header_bytes);
+  const unsigned flags = (more == 0 ? flag::end_headers : 0u) | (end_stream ? flag::end_stream : 0u);
+  write_frame_header(begin, std::min<std::size_t>(size, frame_bytes_min_max), frame_type::headers,
+                     static_cast<std::uint8_t>(flags), s.id);
+  s.head_sent = true;
+  if (end_stream) return end_sent(s, stream_input::send_headers_end);
+  advance(s, stream_input::send_headers);
+  return true;
+}
+
+bool connection::state::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
+  stream* const s = find(ref);
+  if (!s || !s->can_send() || failed) return false;
+  if (!s->queue.empty()) {
+    std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
+    if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    s->queue.push(chunks, std::move(copy), bytes.size(), true, end_stream);
+    schedule(*s);
+    return true;
+  }
+  begin_head(*s);
+  output.append(bytes);
+  finish_head(end_stream);
+  return true;
+}
+
+// END_STREAM is in the output. False, for the callers' sake: there is nothing more to send, and a released
+// stream may be gone.
+bool connection::state::end_sent(stream& s, stream_input input) {
+  const stream_ref ref = s.ref;
+  const bool abandoned = s.released && !is_closed(transition_of(s.state, input).next);
+  advance(s, input);
+  // RFC 9113 8.1: a server that has answered in full may ask the client, without error, to stop sending.
+  if (abandoned) reset(ref, side == role::server ? error_code::no_error : error_code::cancel);
+  return false;
+}
+
+// --- data
+
+std::uint8_t* connection::state::reserve_data(stream_ref ref, std::size_t n) {
+  stream* const s = find(ref);
+  if (!s || !s->head_sent || !s->can_send() || !s->queue.empty() || failed) return nullptr;
+  if (n > frame_bytes_min_max || n > s->send.available() || n > send.available()) return nullptr;
+  reserved_bytes = n;
+  return output.reserve(frame_header_bytes + n) + frame_header_bytes;
+}
+
+void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stream) {
+  stream* const s = find(ref);
+  CORACLE_ASSERT(s && n <= reserved_bytes, "commit_data() of more than reserve_data() gave");
+  if (n == 0 && !end_stream) return;
+  write_frame_header(output.reserve(frame_header_bytes + n), n, frame_type::data, end_stream ? flag::end_stream : flag::none,
+                     s->id);
+  output.commit(frame_header_bytes + n);
+  reserved_bytes = 0;
+  s->send.take(static_cast<std::uint32_t>(n));
+  send.take(static_cast<std::uint32_t>(n));
+  allow_updates(2);
+  if (end_stream) end_sent(*s, stream_input::send_data_end);
+}
+
+bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  stream* const s = find(ref);
+  if (!s || !s->head_sent || !s->can_send() || failed) return false;
+  if (n == 0 && !end_stream) return true;
+  s->queue.push(chunks, std::move(bytes), n, false, end_stream);
+  schedule(*s);
+  return true;
+}
+
+// Puts the stream where produce() finds it when it can send, and takes it away when it cannot.
+void connection::state::schedule(stream& s) noexcept {
+  if (s.queue.empty()) return s.sending_hook::unlink();
+  const bool free = s.queue.front_is_free(chunks);
+  if (!free && s.send.available() == 0) return s.sending_hook::unlink();
+  if (s.sending_hook::linked()) return;
+  (free ? ready_free : ready_data).push_back(s);
+}
+
+void connection::state::produce(std::size_t most_bytes) {
+  while (!failed && output.size() < most_bytes) {
+    sending_hook* next = ready_free.pop_front();
+    if (!next && send.available() > 0) next = ready_data.pop_front();
+    if (!next) return;
+    send_turn(*static_cast<stream*>(next));
+  }
+}
+
+// One frame, or a block with the one before it.
+void connection::state::send_turn(stream& s) {
+  if (!s.queue.front(chunks).is_block && !send_data_frame(s)) return;
+  if (!s.queue.empty() && s.queue.front(chunks).is_block) {
+    const send_chunk& c = s.queue.front(chunks);
+    const bool ends = c.end_stream;
+    begin_head(s);
+    output.append({c.bytes.get(), c.size});
+    s.queue.pop(chunks);
+    if (!finish_head(ends)) return;
+  }
+  tell_if_writable(s);
+  schedule(s);
+}
+
+// False if the stream is gone.
+bool connection::state::send_data_frame(stream& s) {
+  const std::size_t most = std::min({frame_bytes_min_max, s.send.available(), send.available()});
+  const std::size_t n = s.queue.data_ready(chunks, most);
+  std::uint8_t* const out = output.reserve(frame_header_bytes + n);
+  const bool ends = s.queue.take_data(chunks, out + frame_header_bytes, n);
+  write_frame_header(out, n, frame_type::data, ends ? flag::end_stream : flag::none, s.id);
+  output.commit(frame_header_bytes + n);
+  s.send.take(static_cast<std::uint32_t>(n));
+  send.take(static_cast<std::uint32_t>(n));
+  allow_updates(2);
+  if (!ends) return true;
+  tell_if_writable(s);
+  return end_sent(s, stream_input::send_data_end);
+}
+
+void connection::state::want_writable(stream_ref ref, std::size_t low_bytes) {
+  stream* const s = find(ref);
+  if (!s || s->released || (is_closed(s->state) && s->state != stream_state::ended)) return;
+  s->wants_writable = true;
+  s->low_bytes = low_bytes;
+  tell_if_writable(*s);
+}
+
+void connection::state::tell_if_writable(stream& s) noexcept {
+  if (!s.wants_writable || s.queue.bytes() > s.low_bytes) return;
+  s.wants_writable = false;
+  if (!s.telling_hook::linked()) writables.push_back(s);
+  pending = true;
+}
+
+// --- credit
+
+// Each DATA frame may call forth an update for its stream and one for the connection, and some peers update
+// streams as they open. This much is free; see on_window_update().
+void connection::state::allow_updates(std::uint32_t n) noexcept {
+  constexpr std::uint32_t most = 1u << 16;
+  update_allowance = std::min(update_allowance + n, most);
+}
+
+void connection::state::consume(stream_ref ref, std::size_t n) {
+  stream* const s = find(ref);
+  if (!s || s->released || !may_receive(s->state)) return;
+  const auto given = static_cast<std::uint32_t>(std::min<std::size_t>(n, s->held_bytes));
+  s->held_bytes -= given;
+  s->receive.give_back(given);
+  if (const std::uint32_t increment = s->receive.announce()) write_window_update(s->id, increment);
+}
+
+void connection::state::return_connection_credit() {
+  if (credit_withheld || failed) return;
+  if (const std::uint32_t increment = receive.announce()) write_window_update(0, increment);
+}
+
+}  // namespace coracle::http2

@@ -1,0 +1,54 @@
+// stream: all that a connection knows of one stream.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "http2/error_code.hpp"
+#include "http2/event.hpp"
+#include "http2/flow_window.hpp"
+#include "http2/send_queue.hpp"
+#include "http2/stream_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::http2 {
+
+// In a list of streams that have something to send, and the windows for it.
+struct sending_hook : base::list_hook {};
+// In a list of streams that have an event to come.
+struct telling_hook : base::list_hook {};
+
+// Lives in the connection's slab from the HEADERS that opened it (or open()) until it is both closed and
+// released by the user. In the index while it is neither idle nor closed.
+struct stream : sending_hook, telling_hook {
+  stream(stream_ref place, void* of_user, std::uint32_t send_bytes, std::uint32_t receive_bytes) noexcept
+      : ref(place), user(of_user), send(send_bytes), receive(receive_bytes) {}
+
+  stream_ref ref;
+  stream_id id = 0;  // 0: opened by the user, who has sent no HEADERS yet
+  stream_state state = stream_state::idle;
+  bool released = false;       // the user wants no more events
+  bool head_received = false;  // client: the final response's HEADERS
+  bool head_sent = false;
+  bool is_head_request = false;  // RFC 9110 9.3.2: its response's content-length describes no content
+  bool wants_writable = false;
+
+  void* user;
+  send_window send;
+  receive_window receive;
+  std::uint32_t held_bytes = 0;  // given to the user and not yet consumed
+  bool length_known = false;
+  std::uint64_t length_left = 0;  // of content-length, if known
+  send_queue queue;
+  std::size_t low_bytes = 0;  // of want_writable()
+
+  // How it ended, while its reset event is to come.
+  error_code end_code = error_code::no_error;
+  initiator end_by = initiator::peer;
+  bool end_unprocessed = false;
+  std::string_view end_reason{};
+
+  [[nodiscard]] bool can_send() const noexcept { return may_send(state) && !queue.ends(); }
+};
+
+}  // namespace coracle::http2

@@ -1,0 +1,47 @@
+// Finds a stream's place by its id.
+#pragma once
+
+#include "http2/event.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace coracle::http2 {
+
+// An open-addressing table, at most half full, with linear probing; erase() closes the gap, so that there are
+// no tombstones and nothing to clean up. Grows with the number of streams open at once, never shrinks.
+class stream_index {
+ public:
+  // no_stream if it is not there. id is not 0.
+  [[nodiscard]] stream_ref find(stream_id id) const noexcept {
+    if (size_ == 0) return no_stream;
+    for (std::uint32_t i = home(id);; i = (i + 1) & mask_) {
+      if (cells_[i].id == id) return cells_[i].ref;
+      if (cells_[i].id == 0) return no_stream;
+    }
+  }
+  // The id must not be there yet.
+  void insert(stream_id id, stream_ref ref);
+  // The id must be there.
+  void erase(stream_id id) noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return cells_ ? (mask_ + 1) * sizeof(cell) : 0; }
+
+ private:
+  struct cell {
+    stream_id id = 0;
+    stream_ref ref = no_stream;
+  };
+  // Fibonacci hashing: ids come in steps of two, and a hostile client chooses them.
+  [[nodiscard]] std::uint32_t home(stream_id id) const noexcept { return (id * 0x9e3779b1u) >> shift_; }
+  void grow();
+  void place(stream_id id, stream_ref ref) noexcept;
+
+  std::unique_ptr<cell[]> cells_;
+  std::uint32_t mask_ = 0;
+  std::uint32_t shift_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace coracle::http2

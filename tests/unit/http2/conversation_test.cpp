@@ -1,0 +1,105 @@
+// Whole exchanges between the two roles.
+#include "hpack/stateless_encoder.hpp"
+#include "http2/connection.hpp"
+#include "support/http2/engine_pair.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::http2 {
+namespace {
+
+using kind = event::kind;
+
+// A unary call as gRPC makes it, both sides' parts spelled out.
+class Http2Conversation : public ::testing::Test {
+ protected:
+  void send_request(stream_ref s, std::string_view body) {
+    ASSERT_TRUE(pair.client.begin_headers(s));
+    pair.client.add_field(":method", "POST");
+    pair.client.add_field(":scheme", "http");
+    pair.client.add_field(":path", "/echo.Echo/Say");
+    pair.client.add_field(":authority", "localhost");
+    pair.client.add_field("te", "trailers");
+    pair.client.add_field("content-type", "application/grpc");
+    pair.client.end_headers(false);
+    std::uint8_t* const to = pair.client.reserve_data(s, body.size());
+    ASSERT_NE(to, nullptr);
+    std::memcpy(to, body.data(), body.size());
+    pair.client.commit_data(s, body.size(), true);
+  }
+  void answer(stream_ref s, std::string_view body) {
+    const auto head = hpack::stateless_encoder::encode_block({{":status", "200"}, {"content-type", "application/grpc"}});
+    const auto trailers = hpack::stateless_encoder::encode_block({{"grpc-status", "0"}});
+    ASSERT_TRUE(pair.server.send_block(s, head, false));
+    std::uint8_t* const to = pair.server.reserve_data(s, body.size());
+    ASSERT_NE(to, nullptr);
+    std::memcpy(to, body.data(), body.size());
+    pair.server.commit_data(s, body.size(), false);
+    ASSERT_TRUE(pair.server.send_block(s, trailers, true));
+  }
+  static std::string fields(connection& c) {
+    std::string text;
+    for (field f; c.next_field(f);) text.append(f.name).append("=").append(f.value).append(";");
+    return text;
+  }
+
+  test::engine_pair pair;
+};
+
+TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
+  std::string request, request_body, response, response_body, trailers;
+  bool client_done = false;
+  pair.on_server = [&](const event& e) {
+    if (e.what == kind::headers) {
+      request = fields(pair.server);
+      EXPECT_TRUE(pair.server.headers_ok());
+    } else if (e.what == kind::data) {
+      request_body.append(as_text(e.data));
+      pair.server.consume(e.stream, e.data.size());
+      if (e.end_stream) {
+        answer(e.stream, request_body);
+        pair.server.release(e.stream);
+      }
+    } else {
+      EXPECT_EQ(e.what, kind::settings);
+    }
+  };
+  pair.on_client = [&](const event& e) {
+    if (e.what == kind::headers) {
+      (e.trailers ? trailers : response) = fields(pair.client);
+      EXPECT_TRUE(pair.client.headers_ok());
+      if (e.end_stream) {
+        client_done = true;
+        pair.client.release(e.stream);
+      }
+    } else if (e.what == kind::data) {
+      response_body.append(as_text(e.data));
+      pair.client.consume(e.stream, e.data.size());
+    } else {
+      EXPECT_EQ(e.what, kind::settings);
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    request_body.clear();
+    response_body.clear();
+    client_done = false;
+    const stream_ref s = pair.client.open(nullptr);
+    ASSERT_NE(s, no_stream);
+    send_request(s, "ping");
+    pair.run();
+    EXPECT_EQ(request, ":method=POST;:scheme=http;:path=/echo.Echo/Say;:authority=localhost;te=trailers;content-type=application/grpc;");
+    EXPECT_EQ(response, ":status=200;content-type=application/grpc;");
+    EXPECT_EQ(response_body, "ping");
+    EXPECT_EQ(trailers, "grpc-status=0;");
+    EXPECT_TRUE(client_done);
+    EXPECT_EQ(pair.client.open_streams(), 0u);
+    EXPECT_EQ(pair.server.open_streams(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace coracle::http2
