@@ -1,0 +1,175 @@
+// The network's sockets: how they are made, named, connected and closed.
+#include "coracle/base/assert.hpp"
+#include "runtime/sim/network.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace coracle::sim {
+
+namespace {
+
+constexpr duration loopback_latency = std::chrono::microseconds(5);
+
+endpoint any_address(endpoint::family kind, std::uint16_t port) {
+  endpoint e;
+  e.kind = kind;
+  e.port = port;
+  return e;
+}
+
+}  // namespace
+
+host_state& network::add_host(std::string name) {
+  CORACLE_ASSERT(hosts_.size() < 250, "a world has at most 250 hosts");
+  auto h = std::make_unique<host_state>();
+  h->name = std::move(name);
+  h->index = hosts_.size() + 1;
+  h->ip.kind = endpoint::family::ipv4;
+  h->ip.ip = {10, 0, 0, static_cast<std::uint8_t>(h->index)};
+  hosts_.push_back(std::move(h));
+  return *hosts_.back();
+}
+
+host_state* network::find_host(std::string_view name) noexcept {
+  for (const auto& h : hosts_)
+    if (h->name == name) return h.get();
+  return nullptr;
+}
+
+socket& network::open(host_state& h, phase state) {
+  auto s = std::make_unique<socket>();
+  s->id = next_socket_++;
+  s->owner = &h;
+  s->state = state;
+  socket& opened = *s;
+  sockets_.emplace(opened.id, std::move(s));
+  return opened;
+}
+
+io::handle network::give_handle(socket& s) {
+  s.handle = s.owner->next_handle++;
+  s.owner->handles.emplace(s.handle, s.id);
+  return s.handle;
+}
+
+socket& network::at(host_state& h, io::handle handle) noexcept {
+  const auto found = h.handles.find(handle);
+  CORACLE_ASSERT(found != h.handles.end(),
+                 "a handle was used after it was closed, or on another host than its own");
+  return *find(found->second);
+}
+
+socket* network::find(std::uint64_t id) noexcept {
+  const auto found = sockets_.find(id);
+  return found == sockets_.end() ? nullptr : found->second.get();
+}
+
+bool network::owns(const host_state& h, const endpoint& where) const noexcept {
+  return where.kind == endpoint::family::local || where.is_wildcard() || where.is_loopback() ||
+         (where.kind == h.ip.kind && where.ip == h.ip.ip);
+}
+
+bool network::in_use(const host_state& h, const endpoint& where, bool reuse_port) {
+  return std::any_of(h.listeners.begin(), h.listeners.end(), [&](const auto& entry) {
+    const endpoint& held = entry.first;
+    if (held.kind != where.kind || held.port != where.port || held.path != where.path) return false;
+    if (held.ip != where.ip && !held.is_wildcard() && !where.is_wildcard()) return false;
+    return !reuse_port || !find(entry.second)->reuse_port;
+  });
+}
+
+std::int64_t network::listen(host_state& h, const endpoint& wanted, const io::listen_options& options) {
+  if (!owns(h, wanted)) return -EADDRNOTAVAIL;
+  endpoint where = wanted;
+  const bool any_port = where.kind != endpoint::family::local && where.port == 0;
+  do {
+    if (any_port) where.port = h.next_port++;
+  } while (any_port && in_use(h, where, false));
+  if (in_use(h, where, options.reuse_port)) return -EADDRINUSE;
+  socket& s = open(h, phase::listening);
+  s.local = where;
+  s.reuse_port = options.reuse_port;
+  s.backlog = static_cast<std::size_t>(std::max(options.backlog, 1));
+  h.listeners.emplace(where, s.id);
+  return give_handle(s);
+}
+
+host_state* network::host_of(const socket& from, const endpoint& to) noexcept {
+  if (to.kind == endpoint::family::local || to.is_loopback() || to.is_wildcard()) return from.owner;
+  for (const auto& h : hosts_)
+    if (h->ip.kind == to.kind && h->ip.ip == to.ip) return h.get();
+  return nullptr;
+}
+
+socket* network::listener_for(host_state& h, const endpoint& to) {
+  auto range = h.listeners.equal_range(to);
+  if (range.first == range.second) range = h.listeners.equal_range(any_address(to.kind, to.port));
+  if (range.first == range.second && to.kind == endpoint::family::ipv4)
+    range = h.listeners.equal_range(any_address(endpoint::family::ipv6, to.port));
+  const auto count = std::distance(range.first, range.second);
+  if (count == 0) return nullptr;
+  const auto place = count == 1 ? 0 : random_.below(static_cast<std::uint64_t>(count));
+  return find(std::next(range.first, static_cast<std::ptrdiff_t>(place))->second);
+}
+
+void network::connect(socket& s, const endpoint& to) {
+  s.state = phase::connecting;
+  s.peer = to;
+  const host_state* host = host_of(s, to);
+  s.latency = host == s.owner ? loopback_latency : options_.latency;
+  if (to.kind != endpoint::family::local) {
+    s.local = host == s.owner ? to : s.owner->ip;
+    s.local.port = s.owner->next_port++;
+  }
+  trace_.add(now_, event_kind::connect, s.id, to.port);
+  schedule(deadline_after(now_, s.latency), kind::knock, 0, s.id);
+}
+
+io::handle network::accept(socket& listener) {
+  socket& s = *find(listener.pending.front());
+  listener.pending.pop_front();
+  trace_.add(now_, event_kind::accept, s.id, s.local.port);
+  return give_handle(s);
+}
+
+void network::shut_down(socket& s) {
+  if (s.state != phase::connected || s.broken != 0 || std::exchange(s.end_sent, true)) return;
+  send(s, kind::end);
+}
+
+void network::close(socket& s, bool abort) {
+  CORACLE_ASSERT(s.idle(),
+                 "a handle was closed with an operation or a source in flight: cancel it and wait first");
+  trace_.add(now_, event_kind::close, s.id);
+  while (!s.pending.empty()) {
+    close(*find(s.pending.front()), true);
+    s.pending.pop_front();
+  }
+  if (s.state == phase::listening)
+    std::erase_if(s.owner->listeners, [&s](const auto& entry) { return entry.second == s.id; });
+  if (s.state == phase::connected && s.broken == 0) {
+    // As TCP: closing with bytes that nobody read is no proper end.
+    if (abort || s.arrived > 0) send(s, kind::reset);
+    else if (!s.end_sent) send(s, kind::end);
+  }
+  // A sender that waits for room here hears of it by a reset: ours, or the answer to what is on its way.
+  if (s.handle != io::no_handle) s.owner->handles.erase(s.handle);
+  sockets_.erase(s.id);
+}
+
+bool network::signal(host_state& h, std::uint32_t bit) {
+  bool seen = false;
+  for (const auto& [handle, id] : h.handles) {
+    socket& s = *find(id);
+    if (s.state != phase::signals || !(s.signals_watched & bit)) continue;
+    seen = true;
+    s.signals_come |= bit;
+    progress(s);
+  }
+  trace_.add(now_, event_kind::signal, h.index, bit);
+  return seen;
+}
+
+}  // namespace coracle::sim

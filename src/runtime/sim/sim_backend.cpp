@@ -1,0 +1,217 @@
+#include "runtime/sim/sim_backend.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace coracle::sim {
+
+namespace {
+
+// One call of received(); small enough that messages are cut in the middle now and then.
+constexpr std::size_t chunk_bytes = 16 * 1024;
+// 2024-01-01 00:00 UTC: the simulated worlds' wall clocks start here.
+constexpr std::int64_t wall_start_ns = 1'704'067'200'000'000'000;
+
+struct in_flight {
+  sim_backend* on;
+  send_progress progress;
+};
+static_assert(sizeof(in_flight) <= sizeof(io::operation::scratch));
+
+in_flight& state_of(const io::operation& op) noexcept {
+  return *std::launder(reinterpret_cast<in_flight*>(const_cast<std::uint64_t*>(op.scratch)));
+}
+
+}  // namespace
+
+sim_backend::~sim_backend() {
+  CORACLE_ASSERT(due_.empty(), "a simulated loop ended before its operations did");
+}
+
+sim_backend& sim_backend::of(const io::operation& op) noexcept { return *state_of(op).on; }
+send_progress& sim_backend::progress_of(io::operation& op) noexcept { return state_of(op).progress; }
+
+io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
+  using kind = io::operation::kind;
+  switch (op.what) {
+    case kind::connect: return &s.connect_op;
+    case kind::send: return &s.send_op;
+    case kind::receive: return &s.receive_op;
+    case kind::accept: return &s.accept_op;
+    case kind::poll_in: return &s.poll_in_op;
+    case kind::poll_out: break;
+  }
+  return &s.poll_out_op;
+}
+
+void sim_backend::submit(io::operation& op) noexcept {
+  ++counters_.submissions;
+  socket& s = net_.at(host_, op.on);
+  io::operation** where = slot(s, op);
+  CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
+  ::new (static_cast<void*>(op.scratch)) in_flight{this, {}};
+  *where = &op;
+  if (op.what == io::operation::kind::connect) net_.connect(s, from_raw(*op.address));
+  net_.progress(s);
+}
+
+void sim_backend::cancel(io::operation& op) noexcept {
+  const auto found = host_.handles.find(op.on);
+  if (found == host_.handles.end()) return;
+  io::operation** where = slot(*net_.find(found->second), op);
+  if (*where != &op) return;  // it has completed, and its result is on the way
+  *where = nullptr;
+  finish(op, -ECANCELED);
+}
+
+void sim_backend::finish(io::operation& op, std::int64_t result) noexcept {
+  due d;
+  d.op = &op;
+  d.result = result;
+  due_.push_back(d);
+}
+
+void sim_backend::queue(receiving& r) noexcept {
+  if (r.queued || (r.paused && !r.stopping)) return;
+  r.queued = true;
+  due d;
+  d.receive = &r;
+  due_.push_back(d);
+}
+
+void sim_backend::queue(accepting& a) noexcept {
+  if (a.queued) return;
+  a.queued = true;
+  due d;
+  d.accept = &a;
+  due_.push_back(d);
+}
+
+void sim_backend::turn(time_point) noexcept {
+  ++counters_.turns;
+  for (std::size_t left = due_.size(); left > 0; --left) {
+    const due d = due_.front();
+    due_.pop_front();
+    ++counters_.completions;
+    deliver(d);
+  }
+}
+
+void sim_backend::deliver(const due& d) noexcept {
+  if (d.op) d.op->complete(*d.op, d.result);
+  else if (d.receive) deliver(*d.receive);
+  else deliver(*d.accept);
+}
+
+void sim_backend::deliver(receiving& r) noexcept {
+  r.queued = false;
+  socket& s = *net_.find(r.socket);
+  if (r.stopping || (!r.paused && s.arrived == 0 && s.readable())) {
+    s.receiver = nullptr;
+    r.source->state = nullptr;
+    const std::int64_t result = r.stopping ? -ECANCELED : -s.broken;
+    const std::unique_ptr<receiving> ended(&r);
+    return ended->source->ended(result);
+  }
+  if (r.paused || s.arrived == 0) return;
+  std::vector<std::uint8_t> chunk(std::min(chunk_bytes, s.arrived));
+  net_.read(s, chunk);
+  if (s.readable()) queue(r);  // before the call, which may pause or stop
+  r.source->received(chunk);
+}
+
+void sim_backend::deliver(accepting& a) noexcept {
+  a.queued = false;
+  socket& s = *net_.find(a.socket);
+  if (a.stopping) {
+    s.acceptor = nullptr;
+    a.source->state = nullptr;
+    const std::unique_ptr<accepting> ended(&a);
+    return ended->source->ended(-ECANCELED);
+  }
+  if (s.pending.empty()) return;
+  const io::handle connection = net_.accept(s);
+  if (s.readable()) queue(a);
+  a.source->accepted(connection);
+}
+
+void sim_backend::start_accept(io::handle listener, io::accept_source& source) noexcept {
+  socket& s = net_.at(host_, listener);
+  CORACLE_ASSERT(!s.acceptor && s.state == phase::listening, "accepts once, on a listener");
+  s.acceptor = new accepting{&source, s.id, this};
+  source.state = s.acceptor;
+  net_.progress(s);
+}
+
+void sim_backend::stop_accept(io::accept_source& source) noexcept {
+  auto& a = *static_cast<accepting*>(source.state);
+  a.stopping = true;
+  queue(a);
+}
+
+void sim_backend::start_receive(io::handle connection, io::receive_source& source) noexcept {
+  socket& s = net_.at(host_, connection);
+  CORACLE_ASSERT(!s.receiver && s.state == phase::connected, "receives once, on a connection");
+  s.receiver = new receiving{&source, s.id, this};
+  source.state = s.receiver;
+  net_.progress(s);
+}
+
+void sim_backend::pause_receive(io::receive_source& source) noexcept {
+  static_cast<receiving*>(source.state)->paused = true;
+}
+
+void sim_backend::resume_receive(io::receive_source& source) noexcept {
+  auto& r = *static_cast<receiving*>(source.state);
+  r.paused = false;
+  net_.progress(*net_.find(r.socket));
+}
+
+void sim_backend::stop_receive(io::receive_source& source) noexcept {
+  auto& r = *static_cast<receiving*>(source.state);
+  r.stopping = true;
+  queue(r);
+}
+
+std::int64_t sim_backend::open_stream(int) noexcept {
+  return net_.give_handle(net_.open(host_, phase::fresh));
+}
+
+std::int64_t sim_backend::open_listener(const io::raw_address& at,
+                                        const io::listen_options& options) noexcept {
+  return net_.listen(host_, from_raw(at), options);
+}
+
+std::int64_t sim_backend::local_address(io::handle h, io::raw_address& out) noexcept {
+  out = to_raw(net_.at(host_, h).local);
+  return 0;
+}
+
+std::int64_t sim_backend::peer_address(io::handle h, io::raw_address& out) noexcept {
+  out = to_raw(net_.at(host_, h).peer);
+  return 0;
+}
+
+void sim_backend::shutdown_send(io::handle h) noexcept { net_.shut_down(net_.at(host_, h)); }
+void sim_backend::close(io::handle h, bool abort) noexcept { net_.close(net_.at(host_, h), abort); }
+
+std::int64_t sim_backend::remove_stale_path(const io::raw_address&) noexcept { return -EADDRINUSE; }
+void sim_backend::remove_path(const io::raw_address&) noexcept {}
+
+std::int64_t sim_backend::open_signals(std::uint32_t set) noexcept {
+  socket& s = net_.open(host_, phase::signals);
+  s.signals_watched = set;
+  return net_.give_handle(s);
+}
+std::uint32_t sim_backend::take_signals(io::handle h) noexcept {
+  return std::exchange(net_.at(host_, h).signals_come, 0u);
+}
+void sim_backend::close_signals(io::handle h) noexcept { close(h, false); }
+
+std::int64_t sim_backend::wall_ns() noexcept { return wall_start_ns + net_.now().time_since_epoch().count(); }
+
+}  // namespace coracle::sim

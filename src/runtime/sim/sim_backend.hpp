@@ -1,0 +1,90 @@
+// sim_backend: a loop's window on the simulated world.
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/sim/network.hpp"
+
+#include <deque>
+#include <memory>
+
+namespace coracle::sim {
+
+// How much of a send has left; lives in its operation's scratch.
+struct send_progress {
+  std::size_t piece;
+  std::size_t offset;
+  std::size_t total;
+};
+
+// One per loop, all on the world's thread. Stricter than a kernel: a handle used after its close, or closed
+// with something in flight, aborts; and each chunk of bytes is freed when its call is over, for the
+// sanitizers to see.
+class sim_backend final : public io::backend {
+ public:
+  sim_backend(network& net, host_state& host) noexcept
+      : net_(net), host_(host), random_(net.random().draw()) {}
+  ~sim_backend() override;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "sim"; }
+  void submit(io::operation& op) noexcept override;
+  void cancel(io::operation& op) noexcept override;
+
+  void start_accept(io::handle listener, io::accept_source& source) noexcept override;
+  void stop_accept(io::accept_source& source) noexcept override;
+  void start_receive(io::handle connection, io::receive_source& source) noexcept override;
+  void pause_receive(io::receive_source& source) noexcept override;
+  void resume_receive(io::receive_source& source) noexcept override;
+  void stop_receive(io::receive_source& source) noexcept override;
+
+  std::int64_t open_stream(int family) noexcept override;
+  std::int64_t open_listener(const io::raw_address& at, const io::listen_options& options) noexcept override;
+  std::int64_t local_address(io::handle h, io::raw_address& out) noexcept override;
+  std::int64_t peer_address(io::handle h, io::raw_address& out) noexcept override;
+  void shutdown_send(io::handle h) noexcept override;
+  void close(io::handle h, bool abort) noexcept override;
+
+  // A simulated listener takes its name with it: there is never a stale one.
+  std::int64_t remove_stale_path(const io::raw_address& at) noexcept override;
+  void remove_path(const io::raw_address& at) noexcept override;
+  std::int64_t open_signals(std::uint32_t set) noexcept override;
+  std::uint32_t take_signals(io::handle h) noexcept override;
+  void close_signals(io::handle h) noexcept override;
+
+  // Delivers what has completed; never waits, whatever `until` says: the world moves the clock.
+  void turn(time_point until) noexcept override;
+  void wake() noexcept override {}
+  [[nodiscard]] int pollable(time_point) noexcept override { return -1; }
+  [[nodiscard]] time_point now() noexcept override { return net_.now(); }
+  [[nodiscard]] std::int64_t wall_ns() noexcept override;
+  [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
+  [[nodiscard]] const io::counters& counted() const noexcept override { return counters_; }
+
+  // The network's.
+  [[nodiscard]] bool has_ready() const noexcept { return !due_.empty(); }
+  void finish(io::operation& op, std::int64_t result) noexcept;
+  void queue(receiving& r) noexcept;
+  void queue(accepting& a) noexcept;
+  static sim_backend& of(const io::operation& op) noexcept;
+  static send_progress& progress_of(io::operation& op) noexcept;
+
+ private:
+  struct due {
+    io::operation* op = nullptr;
+    std::int64_t result = 0;
+    receiving* receive = nullptr;
+    accepting* accept = nullptr;
+  };
+  void deliver(const due& d) noexcept;
+  void deliver(receiving& r) noexcept;
+  void deliver(accepting& a) noexcept;
+  static void end(receiving* r, std::int64_t result) noexcept;
+  static io::operation** slot(socket& s, const io::operation& op) noexcept;
+
+  network& net_;
+  host_state& host_;
+  seeded_random random_;
+  std::deque<due> due_;
+  io::counters counters_;
+};
+
+}  // namespace coracle::sim

@@ -1,0 +1,86 @@
+// socket: one end of a simulated connection, a listener, or a source of signals.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/base/output_buffer.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/sim/endpoint.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+namespace coracle::sim {
+
+class sim_backend;
+struct host_state;
+
+// A multishot source at work. The backend that it was started on owns it, until ended() was called.
+struct receiving {
+  io::receive_source* source;
+  std::uint64_t socket;
+  sim_backend* on;
+  bool paused = false;
+  bool stopping = false;
+  bool queued = false;
+};
+struct accepting {
+  io::accept_source* source;
+  std::uint64_t socket;
+  sim_backend* on;
+  bool stopping = false;
+  bool queued = false;
+};
+
+enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals };
+
+// The network owns sockets and finds them by an id that is never used again, so that a late event meets
+// nobody rather than somebody else.
+struct socket {
+  std::uint64_t id = 0;
+  host_state* owner = nullptr;
+  io::handle handle = io::no_handle;  // none until it was accepted
+  phase state = phase::fresh;
+  endpoint local;
+  endpoint peer;
+  std::uint64_t other = 0;  // the peer's socket
+
+  // Receiving: what the peer has sent and nobody has read; the first `arrived` bytes of it can be read, the
+  // rest is on its way. Its size is what the sender's window bounds.
+  base::output_buffer incoming;
+  std::size_t arrived = 0;
+  bool end_arrived = false;
+  int broken = 0;  // errno of a connection that is no more
+
+  bool end_sent = false;
+  time_point last_arrival{};  // of what this socket sent: links are FIFO
+  duration latency{};  // of the link to the peer
+
+  // Waiting. One of each kind, as the backend's users keep it.
+  io::operation* connect_op = nullptr;
+  io::operation* receive_op = nullptr;
+  io::operation* send_op = nullptr;
+  io::operation* accept_op = nullptr;
+  io::operation* poll_in_op = nullptr;
+  io::operation* poll_out_op = nullptr;
+  receiving* receiver = nullptr;
+  accepting* acceptor = nullptr;
+
+  // Listening.
+  std::size_t backlog = 0;
+  bool reuse_port = false;
+  std::deque<std::uint64_t> pending;
+
+  std::uint32_t signals_watched = 0;
+  std::uint32_t signals_come = 0;
+
+  [[nodiscard]] bool readable() const noexcept {
+    return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0;
+  }
+  [[nodiscard]] bool idle() const noexcept {
+    return !connect_op && !receive_op && !send_op && !accept_op && !poll_in_op && !poll_out_op && !receiver &&
+           !acceptor;
+  }
+};
+
+}  // namespace coracle::sim
