@@ -56,7 +56,7 @@ class duplex {
   // sending() is a defect of the caller.
   virtual bool send(std::span<const piece> pieces) noexcept = 0;
   bool send(bytes_view bytes) noexcept {
-    one_ = {bytes.data(), bytes.size()};
+    if (!sending()) one_ = {bytes.data(), bytes.size()};  // else it is refused, or a defect
     return send(std::span<const piece>(&one_, 1));
   }
   [[nodiscard]] virtual bool sending() const noexcept = 0;

@@ -6,9 +6,17 @@
 #include "net/listening_socket.hpp"
 #include "net/open_stream.hpp"
 
+#include <cerrno>
+
 namespace coracle::net {
 
 namespace {
+
+// accept(2): errors of the connection that waited come out of accept() itself.
+bool is_fault_of_the_newcomer(std::int64_t result) noexcept {
+  return result == -ECONNABORTED || result == -EPROTO || result == -ENETDOWN || result == -ENETUNREACH ||
+         result == -EHOSTUNREACH || result == -ETIMEDOUT || result == -EPERM;
+}
 
 // Waits until no accept() uses the socket. Not ended by a stop: what it waits for has been interrupted
 // already.
@@ -47,14 +55,21 @@ task<result<stream>> listener::accept() {
   if (!socket_) co_return status::cancelled("the listener is closed");
   listening_socket& s = *socket_;  // stays where it is when the listener moves
   CORACLE_ASSERT(!s.accepting, "one accept() waits on a listener at a time");
-  io_wait accepting(s.on, io::operation::kind::accept, s.socket);
-  s.accepting = &accepting;
-  const std::int64_t got = co_await accepting;
-  s.accepting = nullptr;
-  // The closer destroys `s` in a later work, not before this coroutine is done with it.
-  if (s.closer) s.on.post(*std::exchange(s.closer, nullptr));
-  if (got >= 0) co_return stream(std::make_unique<open_stream>(s.on, static_cast<io::handle>(got)));
-  if (!accepting.ended_early().ok()) co_return accepting.ended_early();
+  loop& on = s.on;
+  std::int64_t got = 0;
+  do {
+    io_wait accepting(on, io::operation::kind::accept, s.socket);
+    s.accepting = &accepting;
+    got = co_await accepting;
+    s.accepting = nullptr;
+    if (!accepting.ended_early().ok()) {
+      // The closer destroys `s` in a later work: not before this coroutine is done with it.
+      if (s.closer) on.post(*std::exchange(s.closer, nullptr));
+      co_return accepting.ended_early();
+    }
+  } while (is_fault_of_the_newcomer(got) && !s.closer);
+  if (s.closer) on.post(*std::exchange(s.closer, nullptr));
+  if (got >= 0) co_return stream(std::make_unique<open_stream>(on, static_cast<io::handle>(got)));
   co_return stream_error(got, "accepting");
 }
 

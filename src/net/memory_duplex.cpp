@@ -75,9 +75,9 @@ class memory_end final : public duplex, coro::work {
 
   using duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
+    if (closing_ || shut_down_) return false;
     CORACLE_ASSERT(sink_ && !sending_,
                    "a duplex sends after start(), and one send at a time: wait for sent()");
-    if (closing_ || shut_down_) return false;
     sending_ = true;
     left_ = pieces;
     offset_ = 0;

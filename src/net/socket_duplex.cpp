@@ -36,9 +36,9 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
 
   using duplex::send;
   bool send(std::span<const piece> pieces) noexcept override {
+    if (closing_ || shut_down_) return false;
     CORACLE_ASSERT(sink_ && !sending_,
                    "a duplex sends after start(), and one send at a time: wait for sent()");
-    if (closing_ || shut_down_) return false;
     sending_ = true;
     send_.pieces = pieces.data();
     send_.piece_count = pieces.size();

@@ -47,9 +47,9 @@ class listener {
   // socket file that nobody listens on any more is replaced.
   static result<listener> open(const address& at, const listen_options& options = {});
 
-  // The next connection; one accept() waits at a time. Faults of one connection and exhaustion of
-  // descriptors are passed over (see acceptor.hpp). CANCELLED on a stop or after close(), DEADLINE_EXCEEDED
-  // by the environment's deadline.
+  // The next connection; one accept() waits at a time. Connections that broke before they got here are
+  // passed over. CANCELLED on a stop or after close(), DEADLINE_EXCEEDED by the environment's deadline,
+  // RESOURCE_EXHAUSTED when the process is out of descriptors: rest a little, then accept again.
   [[nodiscard]] task<result<stream>> accept();
 
   // Ends a waiting accept(), waits for it, and frees the address (and the socket's file). Connections that

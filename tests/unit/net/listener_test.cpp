@@ -1,0 +1,237 @@
+#include "coracle/net/listener.hpp"
+
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/scope.hpp"
+#include "net/acceptor.hpp"
+#include "net/socket_duplex.hpp"
+#include "support/every_backend.hpp"
+#include "unit/net/connection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <optional>
+
+namespace coracle::net {
+namespace {
+
+using testing::HasSubstr;
+
+class Listener : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, Listener, testing_support::all_kinds, Listener::case_name);
+
+// What needs files, which simulated hosts do not have.
+class SocketFile : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, SocketFile, testing_support::kernel_kinds, SocketFile::case_name);
+
+task<> in_use() {
+  listener first = listener::open(address::loopback_v4(0)).value();
+  EXPECT_NE(first.local_address().port(), 0);
+  const result<listener> second = listener::open(first.local_address());
+  EXPECT_EQ(second.status().code(), status_code::already_exists);
+  EXPECT_EQ(second.status().message(),
+            first.local_address().to_string() + " is in use: stop the other program or choose another port");
+  co_await first.close();
+}
+TEST_P(Listener, AnAddressInUseIsToldWithTheMend) { run(in_use()); }
+
+task<> free_again() {
+  listener first = listener::open(address::loopback_v4(0)).value();
+  const address at = first.local_address();
+  stream_pair pair = co_await connected_pair();  // and connections do not hold it up
+  co_await first.close();
+  EXPECT_FALSE(first.is_open());
+  listener second = listener::open(at).value();
+  co_await second.close();
+}
+TEST_P(Listener, AClosedOneLeavesItsAddressFree) { run(free_again()); }
+
+task<> not_ours() {
+  const result<listener> l = listener::open(address::ipv4({192, 0, 2, 1}, 0));  // RFC 5737: nobody's
+  EXPECT_EQ(l.status().code(), status_code::invalid_argument);
+  EXPECT_THAT(std::string(l.status().message()), HasSubstr("0.0.0.0"));
+  co_return;
+}
+TEST_P(Listener, AnAddressOfAnotherMachineIsToldWithTheMend) { run(not_ours()); }
+
+task<> shared() {
+  listen_options options;
+  options.reuse_port();
+  listener first = listener::open(address::loopback_v4(0), options).value();
+  result<listener> second = listener::open(first.local_address(), options);
+  EXPECT_TRUE(second.ok()) << second.status();
+  co_await first.close();
+  co_await second->close();
+}
+TEST_P(Listener, TwoShareAPortWhenBothSaySo) { run(shared()); }
+
+task<> accept_once(listener& l, std::optional<status>& outcome) {
+  const result<stream> s = co_await l.accept();
+  outcome = s.status();
+}
+
+task<> closed_while_waiting() {
+  listener l = listener::open(address::loopback_v4(0)).value();
+  scope waiting;
+  std::optional<status> outcome;
+  waiting.spawn(accept_once(l, outcome));
+  co_await l.close();
+  co_await waiting.join();
+  EXPECT_EQ(*outcome, status::cancelled("the listener was closed"));
+  co_await accept_once(l, outcome);
+  EXPECT_EQ(outcome->code(), status_code::cancelled);
+  co_await l.close();
+}
+TEST_P(Listener, ClosingEndsAWaitingAccept) { run(closed_while_waiting()); }
+
+task<> stopped_while_waiting() {
+  listener l = listener::open(address::loopback_v4(0)).value();
+  scope waiting;
+  std::optional<status> outcome;
+  waiting.spawn(accept_once(l, outcome));
+  waiting.request_stop();
+  co_await waiting.join();
+  EXPECT_EQ(outcome->code(), status_code::cancelled);
+  // It still listens.
+  task<result<stream>> accepting = l.accept();
+  task<result<stream>> connecting = stream::connect(l.local_address());
+  auto both = co_await when_all(std::move(accepting), std::move(connecting));
+  EXPECT_TRUE(std::get<0>(both).ok() && std::get<1>(both).ok());
+  co_await l.close();
+}
+TEST_P(Listener, AStopEndsAcceptAndNotTheListener) { run(stopped_while_waiting()); }
+
+task<> moved_while_waiting() {
+  listener l = listener::open(address::loopback_v4(0)).value();
+  scope waiting;
+  std::optional<status> outcome;
+  waiting.spawn(accept_once(l, outcome));
+  listener moved = std::move(l);
+  const result<stream> s = co_await stream::connect(moved.local_address());
+  EXPECT_TRUE(s.ok());
+  co_await waiting.join();
+  EXPECT_TRUE(outcome->ok());
+  co_await moved.close();
+}
+TEST_P(Listener, MayMoveWhileAcceptWaits) { run(moved_while_waiting()); }
+
+task<> path_in_use(address at) {
+  listener first = listener::open(at).value();
+  const result<listener> second = listener::open(at);
+  EXPECT_EQ(second.status(),
+            status(status_code::already_exists,
+                   at.to_string() + " is in use: stop the other program or choose another path"));
+  const result<stream> s = co_await stream::connect(at);  // the attempt did the first no harm
+  EXPECT_TRUE(s.ok()) << s.status();
+  co_await first.close();
+}
+TEST_P(Listener, AUnixSocketThatSomebodyListensOnIsInUse) {
+  const socket_path path;
+  run(path_in_use(path.where()));
+  EXPECT_FALSE(std::filesystem::exists(path.path())) << "the file goes with its listener";
+}
+
+task<> open_and_close(address at, std::string& error) {
+  result<listener> l = listener::open(at);
+  error = std::string(l.status().message());
+  if (l) co_await l->close();
+}
+
+TEST_P(SocketFile, IsReplacedWhenStale) {
+  const socket_path path;
+  // As a program that crashed leaves it: bound under another name, of which only a hard link stays.
+  const socket_path born;
+  std::string error;
+  struct at_two_names {
+    static task<> make(address at, std::filesystem::path from, std::filesystem::path to) {
+      listener l = listener::open(at).value();
+      std::filesystem::create_hard_link(from, to);
+      co_await l.close();
+    }
+  };
+  run(at_two_names::make(born.where(), born.path(), path.path()));
+  ASSERT_TRUE(std::filesystem::is_socket(path.path()));
+  run(open_and_close(path.where(), error));
+  EXPECT_EQ(error, "");
+}
+
+TEST_P(SocketFile, IsLeftAloneWhenItIsNoSocket) {
+  const socket_path path;
+  std::ofstream(path.path()) << "precious";
+  std::string error;
+  run(open_and_close(path.where(), error));
+  EXPECT_THAT(error, HasSubstr("exists and is no socket: remove it"));
+  EXPECT_TRUE(std::filesystem::is_regular_file(path.path()));
+}
+
+TEST_P(SocketFile, NeedsItsFolder) {
+  const socket_path path;
+  std::string error;
+  run(open_and_close(address::path((path.path() / "a.sock").string()).value(), error));
+  EXPECT_THAT(error, HasSubstr("does not exist"));
+}
+
+// acceptor: the same for callbacks.
+class recording_sink final : public acceptor_sink {
+ public:
+  explicit recording_sink(loop& on) : on_(on) {}
+  std::vector<std::unique_ptr<duplex>> connections;
+  event changed;
+  bool done = false;
+
+ private:
+  void accepted(io::handle connection) noexcept override {
+    connections.push_back(make_socket_duplex(on_, connection));
+    changed.set();
+  }
+  void accept_failed(status why) noexcept override { ADD_FAILURE() << why; }
+  void closed() noexcept override {
+    done = true;
+    changed.set();
+  }
+  loop& on_;
+};
+
+task<> accepts_many() {
+  loop& here = *loop::current();
+  recording_sink sink(here);
+  std::unique_ptr<acceptor> a = acceptor::open(here, address::loopback_v4(0)).value();
+  const result<stream> early = co_await stream::connect(a->local_address());  // waits in the kernel
+  EXPECT_TRUE(early.ok());
+  a->start(sink);
+  std::vector<stream> clients;
+  for (int i = 0; i < 20; ++i) {
+    result<stream> s = co_await stream::connect(a->local_address());
+    clients.push_back(std::move(s).value());
+  }
+  while (sink.connections.size() < 21) {
+    co_await sink.changed;
+    sink.changed.reset();
+  }
+  EXPECT_EQ(sink.connections.front()->peer_address(), early->local_address());
+  a->close();
+  a->close();
+  EXPECT_FALSE(sink.done) << "never from inside close()";
+  while (!sink.done) {
+    sink.changed.reset();
+    co_await sink.changed;
+  }
+  const address at = a->local_address();
+  a.reset();
+  const result<stream> late = co_await stream::connect(at);
+  EXPECT_EQ(late.status().code(), status_code::unavailable);
+}
+TEST_P(Listener, AnAcceptorHandsOverEveryConnection) { run(accepts_many()); }
+
+task<> never_started() {
+  std::unique_ptr<acceptor> a = acceptor::open(*loop::current(), address::loopback_v4(0)).value();
+  const address at = a->local_address();
+  a.reset();
+  const result<stream> late = co_await stream::connect(at);
+  EXPECT_EQ(late.status().code(), status_code::unavailable);
+}
+TEST_P(Listener, AnAcceptorThatWasNeverStartedJustGoes) { run(never_started()); }
+
+}  // namespace
+}  // namespace coracle::net

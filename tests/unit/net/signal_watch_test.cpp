@@ -1,0 +1,149 @@
+#include "coracle/net/signal_watch.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "support/every_backend.hpp"
+#include "unit/net/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+namespace coracle::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SignalWatch : public testing_support::every_backend {
+ protected:
+  // To this process, or to the simulated host. Captures nothing: coroutines call it.
+  static void send(sim::world* world, process_signal s) {
+    if (world) world->signal("host", s);
+    else
+      ::kill(::getpid(), s == process_signal::terminate ? SIGTERM
+                         : s == process_signal::user1   ? SIGUSR1
+                                                        : SIGINT);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(On, SignalWatch, testing_support::all_kinds, SignalWatch::case_name);
+
+using sender = void (*)(sim::world*, process_signal);
+
+task<> one_after_the_other(sender send, sim::world* world) {
+  signal_watch watch = signal_watch::open().value();
+  send(world, process_signal::terminate);
+  const result<process_signal> first = co_await watch.next();
+  EXPECT_EQ(first.value(), process_signal::terminate);
+  send(world, process_signal::interrupt);
+  const result<process_signal> second = co_await watch.next();
+  EXPECT_EQ(second.value(), process_signal::interrupt);
+}
+TEST_P(SignalWatch, GivesEachSignalThatCame) { run(one_after_the_other(&send, sim_world())); }
+
+task<> send_later(sender send, sim::world* world) {
+  co_await sleep_for(2ms);  // sleeps on purpose: somebody waits by then
+  send(world, process_signal::user1);
+}
+
+task<> expect_user1(signal_watch& watch) {
+  const result<process_signal> got = co_await watch.next();
+  EXPECT_EQ(got.value(), process_signal::user1);
+}
+
+task<> two_watches(sender send, sim::world* world) {
+  signal_watch one = signal_watch::open({process_signal::user1}).value();
+  signal_watch two = signal_watch::open({process_signal::user1, process_signal::user2}).value();
+  co_await when_all(expect_user1(one), expect_user1(two), send_later(send, world));
+}
+TEST_P(SignalWatch, EveryWatchSeesIt) { run(two_watches(&send, sim_world())); }
+
+task<> next_into(signal_watch& watch, std::optional<status>& outcome) {
+  const result<process_signal> got = co_await watch.next();
+  outcome = got.status();
+}
+
+task<> stopped() {
+  signal_watch watch = signal_watch::open().value();
+  scope waiting;
+  std::optional<status> outcome;
+  waiting.spawn(next_into(watch, outcome));
+  waiting.request_stop();
+  co_await waiting.join();
+  EXPECT_EQ(outcome->code(), status_code::cancelled);
+}
+TEST_P(SignalWatch, AStopEndsTheWait) { run(stopped()); }
+
+task<> too_many() {
+  std::vector<signal_watch> watches;
+  while (watches.size() < 8) watches.push_back(signal_watch::open({process_signal::user2}).value());
+  EXPECT_EQ(signal_watch::open().status().code(), status_code::resource_exhausted);
+  watches.pop_back();
+  EXPECT_TRUE(signal_watch::open().ok());
+  co_return;
+}
+
+// A watch closed by its backend leaves the number of its descriptor to others: they must not inherit what
+// it was.
+task<> then_a_stream(sender send, sim::world* world) {
+  co_await one_after_the_other(send, world);
+  stream_pair pair = co_await connected_pair();
+  const status sent = co_await write_text(pair.client, "after");
+  EXPECT_TRUE(sent.ok());
+  const std::string text = co_await read_text(pair.server, 5);
+  EXPECT_EQ(text, "after");
+}
+TEST_P(SignalWatch, ItsDescriptorMayServeOthersAfterwards) { run(then_a_stream(&send, sim_world())); }
+
+class RealSignal : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, RealSignal, testing_support::kernel_kinds, RealSignal::case_name);
+
+TEST_P(RealSignal, WatchesAreLimited) { run(too_many()); }
+
+int handled = 0;
+void handler(int) { ++handled; }
+
+task<> watched_meanwhile() {
+  signal_watch watch = signal_watch::open({process_signal::user2}).value();
+  ::kill(::getpid(), SIGUSR2);
+  const result<process_signal> got = co_await watch.next();
+  EXPECT_TRUE(got.ok());
+}
+
+TEST_P(RealSignal, TheDispositionIsBackAfterwards) {
+  struct sigaction ours{};
+  struct sigaction before{};
+  ours.sa_handler = handler;
+  ::sigaction(SIGUSR2, &ours, &before);
+  handled = 0;
+  run(watched_meanwhile());
+  EXPECT_EQ(handled, 0);
+  ::raise(SIGUSR2);
+  EXPECT_EQ(handled, 1);
+  ::sigaction(SIGUSR2, &before, nullptr);
+}
+
+task<> watched_for(std::atomic<bool>& watching) {
+  signal_watch watch = signal_watch::open({process_signal::user1}).value();
+  watching = true;
+  watching.notify_one();
+  const result<process_signal> got = co_await watch.next();
+  EXPECT_EQ(got.value(), process_signal::user1);
+}
+
+TEST_P(RealSignal, ReachesTheLoopWhicheverThreadItHits) {
+  std::atomic<bool> watching{false};
+  // It ran, and let the signal through, before anybody watched: signalfd would miss this one.
+  std::thread other([&watching] {
+    watching.wait(false);
+    ::raise(SIGUSR1);
+  });
+  run(watched_for(watching));
+  other.join();
+}
+
+}  // namespace
+}  // namespace coracle::net
