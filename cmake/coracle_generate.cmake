@@ -1,7 +1,7 @@
 # coracle_generate(): at build time, from .proto files to C++ in a target.
 #
 #   coracle_generate(TARGET target PROTOS a.proto [b.proto ...]
-#     [IMPORT_DIRS dir ...]      # as protoc's -I; a .proto lies below one of them. Default: the current source directory
+#     [IMPORT_DIRS dir ...]      # as protoc's -I; each .proto lies below one. Default: the current source directory
 #     [OUT_DIR dir]              # default: generated/<target> in the current binary directory
 #     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
@@ -127,8 +127,11 @@ macro(_coracle_choose_programs)
     _coracle_program(protoc ${CORACLE_PROTOC})
   elseif(TARGET protobuf::protoc)
     _coracle_program(protoc protobuf::protoc)
+  elseif(Protobuf_PROTOC_EXECUTABLE)
+    # FindProtobuf's target is known in one directory only, what it found everywhere.
+    _coracle_program(protoc ${Protobuf_PROTOC_EXECUTABLE})
   else()
-    find_program(CORACLE_FOUND_PROTOC protoc HINTS ENV PATH)
+    find_program(CORACLE_FOUND_PROTOC protoc)
     mark_as_advanced(CORACLE_FOUND_PROTOC)
     if(NOT CORACLE_FOUND_PROTOC)
       message(FATAL_ERROR "coracle_generate: there is no protoc; install protobuf-compiler or set CORACLE_PROTOC")
@@ -182,13 +185,24 @@ macro(_coracle_program result program)
   list(APPEND programs ${${result}})
 endmacro()
 
+# Sets <result> to the path of a .proto that is named from the current source directory or, as protoc does
+# it, from an import directory. One that the build itself writes need not be there yet.
+function(_coracle_find_proto result proto)
+  foreach(dir IN ITEMS ${CMAKE_CURRENT_SOURCE_DIR} ${import_dirs})
+    cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY ${dir} NORMALIZE OUTPUT_VARIABLE path)
+    get_source_file_property(generated ${path} GENERATED)
+    if(generated OR EXISTS ${path})
+      set(${result} ${path} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  list(JOIN import_dirs ", " dirs)
+  message(FATAL_ERROR "coracle_generate: there is no ${proto} in ${CMAKE_CURRENT_SOURCE_DIR} or ${dirs}")
+endfunction()
+
 # Uses the variables of coracle_generate.
 function(_coracle_generate_one proto)
-  cmake_path(ABSOLUTE_PATH proto BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
-  get_source_file_property(generated ${proto} GENERATED)
-  if(NOT EXISTS ${proto} AND NOT generated)
-    message(FATAL_ERROR "coracle_generate: there is no ${proto}")
-  endif()
+  _coracle_find_proto(proto ${proto})
   # protoc, too, names a file from the first of its import directories that holds it.
   set(name)
   foreach(dir IN LISTS import_dirs)
