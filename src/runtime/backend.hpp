@@ -138,7 +138,8 @@ class backend {
   virtual void close_signals(handle h) noexcept;
 
   // Submits what is queued, waits until something completes, wake() is called or `until` has come
-  // (time_point::min(): does not wait), and delivers completions. At most one waiting system call.
+  // (time_point::min(): does not wait), and delivers completions. At most one waiting system call,
+  // which a signal may cut short.
   virtual void turn(time_point until) noexcept = 0;
   // Ends a turn() that waits, or the next one. Any thread.
   virtual void wake() noexcept = 0;

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <utility>
 
 namespace coracle::io {
 
@@ -34,8 +35,7 @@ uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, cons
 
 uring_loop::~uring_loop() {
   ring_.reset();  // before the buffers that the kernel may still write into
-  if (timer_ >= 0) ::close(timer_);
-  if (poll_ >= 0) ::close(poll_);
+  close_pollable();
 }
 
 // A free entry. A full queue is submitted; when that cannot be, since completions fill the other
@@ -89,7 +89,7 @@ void uring_loop::attach() noexcept {
 // Nothing is in the old ring: leave() saw to that.
 void uring_loop::move_to_this_thread() noexcept {
   ring_.reset();
-  if (poll_ >= 0) ::close(std::exchange(poll_, no_handle));
+  close_pollable();  // made anew for the new ring when somebody asks
   std::string why;
   for (int attempts = 0; !ring_ && attempts < 100; ++attempts) {
     ring_ = ring::make({}, why);
@@ -179,27 +179,42 @@ void uring_loop::close(handle h, bool abort) noexcept {
   close_socket(h, abort);
 }
 
+// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does.
 int uring_loop::pollable(time_point next_deadline) noexcept {
   if (!attached_ || left_) attach();
-  if (timer_ < 0) timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (poll_ < 0) {
-    poll_ = ::epoll_create1(EPOLL_CLOEXEC);
-    epoll_event e{};
-    e.events = EPOLLIN;
-    if (timer_ < 0 || poll_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_->raw().ring_fd, &e) < 0 ||
-        ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) < 0)
-      return -1;
-  }
-  next_deadline = earliest_rest(next_deadline);
+  if (poll_ < 0 && !make_pollable()) return -1;
+  std::uint64_t signals = 0;
+  [[maybe_unused]] const auto cleared = ::read(ring_event_, &signals, sizeof signals);
+  if (ring_->queued() > 0) ring_->submit();
+  const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() || ring_->has_completion() ||
+                    ring_->must_look();
+  next_deadline = work ? time_point(duration(1)) : earliest_rest(next_deadline);
   itimerspec at{};
-  if (!kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty()) at.it_value.tv_nsec = 1;
-  else if (next_deadline != never) {
+  if (next_deadline != never) {
     const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);
     at.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   }
   ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
-  if (ring_->queued() > 0) ring_->submit();
   return poll_;
+}
+
+bool uring_loop::make_pollable() noexcept {
+  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  ring_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  poll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event e{};
+  e.events = EPOLLIN;
+  const bool made = timer_ >= 0 && ring_event_ >= 0 && poll_ >= 0 &&
+                    io_uring_register_eventfd(&ring_->raw(), ring_event_) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0;
+  if (!made) close_pollable();
+  return made;
+}
+
+void uring_loop::close_pollable() noexcept {
+  for (handle* h : {&timer_, &ring_event_, &poll_})
+    if (*h >= 0) ::close(std::exchange(*h, no_handle));
 }
 
 }  // namespace coracle::io

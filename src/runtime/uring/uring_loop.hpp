@@ -50,6 +50,8 @@ class uring_loop final : public kernel_backend {
   void enter(time_point until) noexcept;
   void deliver() noexcept;
   void dispatch(const completion& c) noexcept;
+  bool make_pollable() noexcept;
+  void close_pollable() noexcept;
   [[nodiscard]] time_point earliest_rest(time_point until) const noexcept;
 
   // Operations.
@@ -88,8 +90,9 @@ class uring_loop final : public kernel_backend {
   base::intrusive_list<acceptor_state> due_acceptors_;
   std::vector<acceptor_state*> resting_;
   std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
-  handle poll_ = no_handle;                      // for pollable()
+  handle poll_ = no_handle;  // for pollable(): holds the next two
   handle timer_ = no_handle;
+  handle ring_event_ = no_handle;
 };
 
 }  // namespace coracle::io
