@@ -1,8 +1,6 @@
 #include "hpack/encoder.hpp"
 
 #include "coracle/base/assert.hpp"
-#include "hpack/integer.hpp"
-#include "hpack/static_table.hpp"
 #include "hpack/string_literal.hpp"
 
 #include <algorithm>
@@ -34,24 +32,10 @@ std::uint8_t* encoder::write_updates(std::uint8_t* out) noexcept {
   return out;
 }
 
-std::uint8_t* encoder::encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept {
-  return write_integer(out, 7, 0x80, static_entry_count + 1 + table_.age_of(number));
-}
-
 std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
                               indexing policy) {
   field_hint unused;
   return encode(out, name, value, policy, unused);
-}
-
-std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
-                              field_hint& hint) {
-  if (hint.number_plus_one != 0 && table_.alive(hint.number_plus_one - 1)) {
-    const std::uint64_t number = hint.number_plus_one - 1;
-    const dynamic_table::entry& e = table_.at(number);
-    if (e.name_bytes == name.size() && e.value_bytes == value.size()) return encode_indexed(out, number);
-  }
-  return encode(out, name, value, indexing::index, hint);
 }
 
 // The per-field path: static table, dynamic table, then a literal.
@@ -59,8 +43,10 @@ std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::str
                               indexing policy, field_hint& hint) {
   CORACLE_ASSERT(!update_pending_, "call begin_block() first: a table size update is due");
   const static_match fixed = find_static(name, value);
-  if (fixed.field_index != 0 && policy != indexing::never_index)
+  if (fixed.field_index != 0 && policy != indexing::never_index) {
+    hint.static_index = fixed.field_index;
     return write_integer(out, 7, 0x80, fixed.field_index);
+  }
 
   std::uint32_t name_index = fixed.name_index;
   const std::uint64_t cost = std::uint64_t{name.size()} + value.size() + entry_overhead_bytes;

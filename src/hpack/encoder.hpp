@@ -4,6 +4,8 @@
 #include "hpack/dynamic_table.hpp"
 #include "hpack/encoder_index.hpp"
 #include "hpack/field.hpp"
+#include "hpack/integer.hpp"
+#include "hpack/static_table.hpp"
 #include "hpack/string_literal.hpp"
 
 #include <cstddef>
@@ -13,9 +15,10 @@
 namespace coracle::hpack {
 
 // Where a field that is sent again and again was last entered. It belongs to one encoder and one field:
-// whoever keeps a hint passes it with the same name and value every time.
+// whoever keeps a hint passes it with the same name and value every time; only their lengths are compared.
 struct field_hint {
-  std::uint64_t number_plus_one = 0;
+  std::uint64_t number_plus_one = 0;  // in the dynamic table; 0 is nowhere
+  std::uint8_t static_index = 0;      // in the static table; 0 is nowhere
 };
 
 // The blocks that one peer receives. Functions write through a raw pointer and return where they stopped;
@@ -59,7 +62,21 @@ class encoder {
   // The same as encode(..., indexing::index) for a field that is sent often: while its entry lives, one
   // comparison and one to six bytes.
   [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
-                                     field_hint& hint);
+                                     field_hint& hint) {
+    if (hint.static_index != 0) {
+      const field& f = static_table[hint.static_index];
+      if (f.name.size() == name.size() && f.value.size() == value.size()) {
+        *out++ = static_cast<std::uint8_t>(0x80 | hint.static_index);
+        return out;
+      }
+    }
+    if (hint.number_plus_one != 0 && table_.alive(hint.number_plus_one - 1)) [[likely]] {
+      const dynamic_table::entry& e = table_.at(hint.number_plus_one - 1);
+      if (e.name_bytes == name.size() && e.value_bytes == value.size())
+        return encode_indexed(out, hint.number_plus_one - 1);
+    }
+    return encode(out, name, value, indexing::index, hint);
+  }
 
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
   // Memory held on the heap, for quotas.
@@ -71,7 +88,9 @@ class encoder {
   std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value, indexing policy,
                        field_hint& hint);
   std::uint8_t* write_updates(std::uint8_t* out) noexcept;
-  std::uint8_t* encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept;
+  std::uint8_t* encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept {
+    return write_integer(out, 7, 0x80, static_entry_count + 1 + table_.age_of(number));
+  }
 
   dynamic_table table_;
   encoder_index index_;

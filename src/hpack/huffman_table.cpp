@@ -25,7 +25,7 @@ constexpr std::array<std::uint8_t, symbol_count> lengths = {
     30,
 };
 
-constexpr std::array<length_range, longest_code_bits + 1> make_ranges() {
+consteval std::array<length_range, longest_code_bits + 1> make_ranges() {
   std::array<std::uint32_t, longest_code_bits + 1> counts{};
   for (const std::uint8_t length : lengths) ++counts[length];
   std::array<length_range, longest_code_bits + 1> result{};
@@ -44,7 +44,7 @@ constexpr std::array<length_range, longest_code_bits + 1> make_ranges() {
 constexpr std::array<length_range, longest_code_bits + 1> computed_ranges = make_ranges();
 static_assert(computed_ranges[longest_code_bits].end == std::uint64_t{1} << 32, "the code is not complete");
 
-constexpr std::array<code, symbol_count> make_codes() {
+consteval std::array<code, symbol_count> make_codes() {
   std::array<code, symbol_count> result{};
   std::array<std::uint32_t, longest_code_bits + 1> used{};
   for (std::size_t symbol = 0; symbol < symbol_count; ++symbol) {
@@ -57,7 +57,7 @@ constexpr std::array<code, symbol_count> computed_codes = make_codes();
 static_assert(computed_codes['0'].bits == 0x0 && computed_codes['~'].bits == 0x1ffd &&
               computed_codes[0].bits == 0x1ff8 && computed_codes[end_of_string_symbol].bits == 0x3fffffff);
 
-constexpr std::array<std::uint16_t, symbol_count> make_symbols_by_code() {
+consteval std::array<std::uint16_t, symbol_count> make_symbols_by_code() {
   std::array<std::uint16_t, symbol_count> result{};
   for (std::uint16_t symbol = 0; symbol < symbol_count; ++symbol) {
     const length_range& range = computed_ranges[lengths[symbol]];
@@ -68,7 +68,7 @@ constexpr std::array<std::uint16_t, symbol_count> make_symbols_by_code() {
 
 using window_array = std::array<window, std::size_t{1} << window_bits>;
 
-constexpr window_array make_windows() {
+consteval window_array make_windows() {
   window_array single{};
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
     const code c = computed_codes[symbol];

@@ -92,7 +92,7 @@ struct run {
 };
 using bucket_array = std::array<run, std::size_t{1} << bucket_bits>;
 
-constexpr bucket_array make_buckets() {
+consteval bucket_array make_buckets() {
   bucket_array buckets{};
   for (std::uint8_t i = 1; i <= static_entry_count; ++i) {
     run& bucket = buckets[bucket_of(entries[i].name)];
@@ -103,7 +103,7 @@ constexpr bucket_array make_buckets() {
 }
 constexpr bucket_array buckets = make_buckets();
 
-constexpr bool hash_is_perfect() {
+consteval bool hash_is_perfect() {
   for (const run& bucket : buckets)
     for (std::size_t i = 0; i < bucket.count; ++i)
       if (entries[bucket.first + i].name != entries[bucket.first].name) return false;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t token_character = 1;
 constexpr std::uint8_t name_character = 2;
 
-constexpr std::array<std::uint8_t, 256> make_character_table() {
+consteval std::array<std::uint8_t, 256> make_character_table() {
   std::array<std::uint8_t, 256> table{};
   for (const char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"))
     table[static_cast<unsigned char>(c)] = token_character | name_character;

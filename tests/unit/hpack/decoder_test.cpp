@@ -205,6 +205,18 @@ TEST(HpackDecoder, ALimitAboveTheSizeInUseAsksForNothing) {
   EXPECT_EQ(decode(d, size_update(2001)).error, decode_error::update_above_limit);
 }
 
+TEST(HpackDecoder, EveryErrorHasItsOwnText) {
+  for (int i = 0; i <= static_cast<int>(decode_error::update_missing); ++i)
+    for (int j = 0; j < i; ++j)
+      EXPECT_NE(to_string(static_cast<decode_error>(i)), to_string(static_cast<decode_error>(j)));
+  EXPECT_NE(to_string(decode_error::update_missing), "unknown");
+}
+
+TEST(HpackDecoder, ALimitThatNoTableMayHaveIsADefect) {
+  decoder d;
+  EXPECT_DEATH(d.set_table_limit(table_bytes_max + 1), "table_bytes_max");
+}
+
 TEST(HpackDecoder, MemoryStaysWhereItWasOnceASizeWasSeen) {
   decoder d;
   const block b = indexed(2) + plain("name", "value") + entering(4, "/a/b") + from_hex("0481 1f");

@@ -144,6 +144,14 @@ TEST(HpackEncoder, AHintTakesUpAnEntryThatIsThereAlready) {
   EXPECT_EQ(hint.number_plus_one, 1u);
 }
 
+TEST(HpackEncoder, AHintMayLeadToTheStaticTable) {
+  encoder e;
+  field_hint hint;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(encoded(e, ":method", "POST", hint), from_hex("83"));
+  EXPECT_EQ(encoded(e, ":method", "GET", hint), from_hex("82"));
+  EXPECT_EQ(e.table().count(), 0u);
+}
+
 TEST(HpackEncoder, AHintForAnotherLengthIsNotBelieved) {
   encoder e;
   field_hint hint;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,20 @@ TEST(HeaderList, IsIteratedInOrder) {
   EXPECT_EQ(list.end() - list.begin(), 4);
   EXPECT_EQ(list.begin()[1].value, "two");
   EXPECT_EQ((*std::prev(list.end())).name, "empty");
+}
+
+TEST(HeaderList, IteratorsCountLikePointers) {
+  const header_list list = example();
+  auto i = list.begin();
+  EXPECT_EQ((i++)->name, "a");
+  EXPECT_EQ((++i)->value, "3");
+  EXPECT_EQ((i--)->value, "3");
+  EXPECT_EQ((--i)->value, "1");
+  EXPECT_EQ((i + 3)->name, "empty");
+  EXPECT_EQ((2 + i)->value, "3");
+  EXPECT_EQ((list.end() - 1)->name, "empty");
+  EXPECT_LT(i, list.end());
+  EXPECT_TRUE(std::ranges::equal(list, example()));
 }
 
 TEST(HeaderList, SizeCountsThirtyTwoBytesAField) {
@@ -128,6 +143,13 @@ TEST(HeaderList, AMovedFromListIsEmptyAndUsable) {
   a = std::move(b);
   EXPECT_EQ(a, example());
   EXPECT_TRUE(b.empty());  // NOLINT(bugprone-use-after-move)
+}
+
+TEST(HeaderList, FourGibibytesAreTooMuch) {
+  header_list list;
+  EXPECT_THROW(list.reserve(0, std::size_t{1} << 32), std::length_error);
+  EXPECT_THROW(list.add("a", std::string_view(nullptr, std::size_t{1} << 32)), std::length_error);
+  EXPECT_TRUE(list.empty());
 }
 
 TEST(HeaderList, ReservedRoomIsEnough) {
