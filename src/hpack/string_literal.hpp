@@ -1,6 +1,8 @@
 // String literals on their way out (RFC 7541 5.2).
 #pragma once
 
+#include "hpack/integer.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -27,7 +29,7 @@ inline constexpr literal_form literal_never_indexed{0x10, 4};
 
 // Bytes that write_literal() may need.
 constexpr std::size_t literal_bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
-  return name_bytes + value_bytes + 3 * 6;
+  return name_bytes + value_bytes + 3 * integer_bytes_max;
 }
 
 }  // namespace coracle::hpack
