@@ -1,0 +1,52 @@
+// call_options: what a client says about one call.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/rpc/metadata.hpp"
+
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// A value; builder style:  coracle::within(1s).metadata("x-user", "ada")
+class call_options {
+ public:
+  call_options() noexcept {}
+
+  // The time the whole call may take, queueing and connecting included, from when it is first awaited.
+  // Zero or less: it fails at once. An earlier deadline of the caller's environment holds all the same.
+  call_options& timeout(duration d) noexcept { return timeout_ = d, *this; }
+  // Adds a pair; one that breaks the rules (see metadata) makes the call fail with INTERNAL before
+  // anything is sent.
+  call_options& metadata(std::string_view key, std::string_view value) {
+    if (!metadata_.add(key, value)) bad_metadata_ = true;
+    return *this;
+  }
+  // A larger message from the server ends the call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
+  // implementations of gRPC.
+  call_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
+
+  [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
+  [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
+  [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
+  [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
+
+ private:
+  coracle::metadata metadata_;
+  std::optional<duration> timeout_;
+  std::uint32_t max_receive_bytes_ = 4u << 20;
+  bool bad_metadata_ = false;
+};
+static_assert(!std::is_aggregate_v<call_options>, "GCC 12 destroys aggregates in co_await expressions twice");
+
+// co_await stub.Method(request, coracle::within(1s))
+[[nodiscard]] inline call_options within(duration d) noexcept {
+  call_options o;
+  o.timeout(d);
+  return o;
+}
+
+}  // namespace coracle

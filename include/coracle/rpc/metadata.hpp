@@ -1,0 +1,39 @@
+// metadata: the key-value pairs that travel beside a call's messages.
+#pragma once
+
+#include "coracle/http/header_list.hpp"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace coracle {
+
+// Keys are lower-case ASCII letters, digits, '-', '_' and '.'; grpc/grpc doc/PROTOCOL-HTTP2.md.
+// Values of keys that end in "-bin" are any bytes (base64 on the wire, plain here); other values are
+// printable ASCII (0x20 to 0x7E). The order of values under one key is kept. Not for two threads at once.
+class metadata {
+ public:
+  // False, and nothing is added, when the key or value breaks the rules above, or the key is one that the
+  // protocol keeps for itself (grpc-..., :..., content-type, te, and HTTP's connection fields).
+  bool add(std::string_view key, std::string_view value);
+
+  // The first value. Borrowed until the metadata changes.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept {
+    return fields_.find(key);
+  }
+  [[nodiscard]] std::vector<std::string_view> find_all(std::string_view key) const;
+  [[nodiscard]] std::size_t size() const noexcept { return fields_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return fields_.empty(); }
+  [[nodiscard]] auto begin() const noexcept { return fields_.begin(); }  // of http::header_view
+  [[nodiscard]] auto end() const noexcept { return fields_.end(); }
+  void clear() noexcept { fields_.clear(); }
+
+  // What arrived, unchecked: for the library.
+  void add_received(std::string_view key, std::string_view value) { fields_.add(key, value); }
+
+ private:
+  http::header_list fields_;
+};
+
+}  // namespace coracle

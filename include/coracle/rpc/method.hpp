@@ -1,0 +1,186 @@
+// method: a row of a service's table, which ties a path to a member function of the service.
+#pragma once
+
+#include "coracle/coro/promise.hpp"
+#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/reader.hpp"
+#include "coracle/rpc/rpc.hpp"
+#include "coracle/rpc/server_context.hpp"
+#include "coracle/rpc/stream.hpp"
+
+#include <coroutine>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace coracle {
+
+class service;
+
+enum class call_kind : std::uint8_t { unary, client_streaming, server_streaming, bidi };
+
+namespace calls {
+
+// The typed half of a server's call: holds the request and the handler's frame. Made per call by
+// method::make, in recycled memory, and deleted when handler and call have both ended.
+class handler_body : public coro::completion {
+ public:
+  handler_body() noexcept = default;
+  handler_body(const handler_body&) = delete;
+  handler_body& operator=(const handler_body&) = delete;
+  virtual ~handler_body() = default;
+  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
+
+  // Parses the one request of a unary or server-streaming call.
+  virtual bool read_request(bytes_view from) = 0;
+  // Runs the handler until it suspends or ends.
+  virtual void begin(service& s, server_call& c) = 0;
+};
+
+// What the bodies below need of the call; defined in src/rpc/server_call.cpp. After the last two
+// the call and the body may be gone.
+server_context& context_of(server_call& c) noexcept;
+call* stream_of(server_call& c) noexcept;
+void finish(server_call& c, const codec& k, const void* reply) noexcept;
+void finish(server_call& c, const status& why) noexcept;
+
+}  // namespace calls
+
+struct method {
+  const char* path;
+  call_kind kind;
+  calls::handler_body* (*make)();
+};
+using method_table = std::span<const method>;
+
+namespace calls {
+
+// A handler's argument: one request, or the stream of them.
+template <class Argument>
+class argument;
+template <class Request>
+class argument<const Request&> {
+ public:
+  static constexpr bool streaming = false;
+  bool read(bytes_view from) {
+    return codec_of<Request>::get().read(codec_of<Request>::address(request_), from);
+  }
+  const Request& get(server_call&) noexcept { return request_; }
+
+ private:
+  Request request_;
+};
+template <class Request>
+class argument<reader<Request>> {
+ public:
+  static constexpr bool streaming = true;
+  bool read(bytes_view) { return true; }
+  reader<Request> get(server_call& c) noexcept { return reader<Request>(stream_of(c)); }
+};
+
+// What a handler returns: how its frame is started, and how its end becomes the call's.
+template <class Returned>
+struct returned;
+template <class Reply>
+struct returned<rpc<Reply>> {
+  static constexpr bool streaming = false;
+  static void prepare(rpc_promise<Reply>&, server_call&) noexcept {}
+  // Of an rpc<Reply> that was no coroutine, or of a promise.
+  template <class Outcome>
+  static void settle(Outcome& o, server_call& c) noexcept {
+    if (o.reply()) finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*o.reply()));
+    else finish(c, o.why());
+  }
+};
+template <class Reply>
+struct returned<stream<Reply>> {
+  static constexpr bool streaming = true;
+  static void prepare(stream_promise<Reply>& p, server_call& c) noexcept { p.set_call(stream_of(c)); }
+  template <class Outcome>
+  static void settle(Outcome& o, server_call& c) noexcept {
+    finish(c, o.why());
+  }
+};
+
+template <class Function>
+struct signature;
+template <class Service, class Returned, class Argument>
+struct signature<Returned (Service::*)(server_context&, Argument)> {
+  using service = Service;
+  using result = Returned;
+  using parameter = Argument;
+};
+
+template <auto Handler>
+class body_of final : public handler_body {
+  using types = signature<decltype(Handler)>;
+  using outcome = returned<typename types::result>;
+  using promise = typename types::result::promise_type;
+
+ public:
+  static constexpr bool streams_in = argument<typename types::parameter>::streaming;
+  static constexpr bool streams_out = outcome::streaming;
+
+  static handler_body* make() { return new body_of; }
+  bool read_request(bytes_view from) override { return argument_.read(from); }
+  void begin(coracle::service& s, server_call& c) override {
+    call_ = &c;
+    try {
+      auto r = (static_cast<typename types::service&>(s).*Handler)(context_of(c), argument_.get(c));
+      if (const auto frame = r.release()) {
+        outcome::prepare(frame.promise(), c);
+        frame.promise().inherit(context_of(c).environment());
+        frame.promise().set_completion(*this);
+        frame.resume();
+        return;
+      }
+      outcome::settle(r, c);
+    } catch (...) {
+      finish(c, status_of_exception(std::current_exception()));
+    }
+  }
+  std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override {
+    outcome::settle(static_cast<promise&>(p), *call_);  // this may be gone now; the frame is ours still
+    frame.destroy();
+    return std::noop_coroutine();
+  }
+
+ private:
+  server_call* call_ = nullptr;
+  argument<typename types::parameter> argument_;
+};
+
+template <auto Handler, bool StreamsIn, bool StreamsOut>
+constexpr method make_method(const char* path, call_kind kind) noexcept {
+  using body = body_of<Handler>;
+  static_assert(body::streams_in == StreamsIn,
+                "the handler's second parameter does not fit the .proto: a client stream is read from a "
+                "reader<Request>, a single request is a const Request&");
+  static_assert(body::streams_out == StreamsOut,
+                "the handler's return type does not fit the .proto: many replies are a stream<Reply>, one is "
+                "an rpc<Reply>");
+  return {path, kind, &body::make};
+}
+
+}  // namespace calls
+
+// Rows of a generated table.
+template <auto Handler>
+constexpr method unary_method(const char* path) noexcept {
+  return calls::make_method<Handler, false, false>(path, call_kind::unary);
+}
+template <auto Handler>
+constexpr method client_streaming_method(const char* path) noexcept {
+  return calls::make_method<Handler, true, false>(path, call_kind::client_streaming);
+}
+template <auto Handler>
+constexpr method server_streaming_method(const char* path) noexcept {
+  return calls::make_method<Handler, false, true>(path, call_kind::server_streaming);
+}
+template <auto Handler>
+constexpr method bidi_method(const char* path) noexcept {
+  return calls::make_method<Handler, true, true>(path, call_kind::bidi);
+}
+
+}  // namespace coracle

@@ -1,0 +1,96 @@
+// reader<T>: the messages of a client's stream, as a handler sees them.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/rpc/call_ended.hpp"
+#include "coracle/rpc/operations.hpp"
+
+#include <coroutine>
+#include <optional>
+#include <utility>
+
+namespace coracle {
+
+namespace calls {
+
+// Awaits one message of any call; the two classes below differ in how they tell of an end.
+template <class T>
+class message_awaiter : protected read_operation {
+ public:
+  explicit message_awaiter(call* c) noexcept
+      : read_operation(codec_of<T>::get(), codec_of<T>::address(message_)), from_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> h) noexcept { return start(from_, h); }
+
+ protected:
+  call* from_;
+  T message_;
+};
+
+template <class T>
+class next_awaiter : public message_awaiter<T> {
+ public:
+  using message_awaiter<T>::message_awaiter;
+  std::optional<T> await_resume() {
+    if (this->how() == read_operation::outcome::message) return std::move(this->message_);
+    if (this->how() == read_operation::outcome::failed) throw call_ended(this->why());
+    return std::nullopt;
+  }
+};
+
+template <class T>
+class next_result_awaiter : public message_awaiter<T> {
+ public:
+  using message_awaiter<T>::message_awaiter;
+  result<std::optional<T>> await_resume() {
+    if (this->how() == read_operation::outcome::message) return std::optional<T>(std::move(this->message_));
+    if (this->how() == read_operation::outcome::failed) return this->why();
+    return std::optional<T>();
+  }
+};
+
+// Reads into a message of the caller's, whose memory is used again: for long streams.
+template <class T>
+class read_awaiter : protected read_operation {
+ public:
+  read_awaiter(call* c, T& into) noexcept
+      : read_operation(codec_of<T>::get(), codec_of<T>::address(into)), from_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> h) noexcept { return start(from_, h); }
+  bool await_resume() {
+    if (how() == outcome::failed) throw call_ended(why());
+    return how() == outcome::message;
+  }
+
+ protected:
+  call* from_;
+};
+
+}  // namespace calls
+
+// A handle, cheap to copy; valid until the handler has ended. Used on the handler's loop, by one
+// task at a time (another may write meanwhile).
+//
+// A false or empty answer means one thing only: the client ended its stream properly. Any other
+// end (reset, deadline, drain, a message that does not parse) throws call_ended, or is the status
+// of next_result(): a cut upload is never taken for a whole one.
+template <class T>
+class reader {
+ public:
+  reader() noexcept = default;
+  explicit reader(calls::call* c) noexcept : call_(c) {}
+
+  // std::optional<T>
+  [[nodiscard]] calls::next_awaiter<T> next() noexcept { return calls::next_awaiter<T>(call_); }
+  // result<std::optional<T>>
+  [[nodiscard]] calls::next_result_awaiter<T> next_result() noexcept {
+    return calls::next_result_awaiter<T>(call_);
+  }
+  // bool; `into` must stay until the await ends.
+  [[nodiscard]] calls::read_awaiter<T> read(T& into) noexcept { return calls::read_awaiter<T>(call_, into); }
+
+ private:
+  calls::call* call_ = nullptr;
+};
+
+}  // namespace coracle

@@ -1,0 +1,103 @@
+// rpc<T>: what a handler with one reply returns. A coroutine, or the reply itself.
+#pragma once
+
+#include "coracle/base/assert.hpp"
+#include "coracle/base/result.hpp"
+#include "coracle/coro/promise.hpp"
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// Converts to what any handler returns.
+class unimplemented {
+ public:
+  [[nodiscard]] coracle::status status() const {
+    return coracle::status::unimplemented("the server does not implement this method");
+  }
+};
+
+template <class T>
+class rpc;
+
+namespace calls {
+
+// Turns what escapes from a handler into its status: call_ended and coro::cancelled are CANCELLED,
+// status_error its own status, anything else UNKNOWN with a text that gives nothing away.
+status status_of_exception(const std::exception_ptr& error) noexcept;
+
+template <class T>
+class rpc_promise : public coro::promise_base {
+ public:
+  rpc<T> get_return_object() noexcept;
+  void return_value(T&& reply) { reply_.emplace(std::move(reply)); }
+  void return_value(const T& reply) { reply_.emplace(reply); }
+  void return_value(coracle::status why) {
+    status_ = std::move(why);
+    CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
+  }
+  void return_value(result<T> outcome) {
+    if (outcome) reply_.emplace(*std::move(outcome));
+    else status_ = outcome.status();
+  }
+  void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }
+
+  [[nodiscard]] std::optional<T>& reply() noexcept { return reply_; }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+
+ private:
+  std::optional<T> reply_;
+  coracle::status status_;
+};
+
+}  // namespace calls
+
+// A handler may be a coroutine (`co_return reply;`, `co_return status::not_found("...");`) or an
+// ordinary function that returns the reply or a status at once, which costs no frame.
+template <class T>
+class [[nodiscard]] rpc {
+ public:
+  using promise_type = calls::rpc_promise<T>;
+  using handle = std::coroutine_handle<promise_type>;
+  using reply_type = T;
+
+  rpc(T reply) : reply_(std::move(reply)) {}
+  rpc(coracle::status why) : status_(std::move(why)) {
+    CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
+  }
+  rpc(result<T> outcome) {
+    if (outcome) reply_.emplace(*std::move(outcome));
+    else status_ = outcome.status();
+  }
+  rpc(unimplemented u) : status_(u.status()) {}
+  explicit rpc(handle h) noexcept : frame_(h) {}
+  rpc(rpc&& other) noexcept
+      : frame_(std::exchange(other.frame_, {})),
+        reply_(std::move(other.reply_)),
+        status_(std::move(other.status_)) {}
+  rpc& operator=(rpc&&) = delete;
+  ~rpc() {
+    if (frame_) frame_.destroy();
+  }
+
+  // For the server: the frame to start, or null when the outcome is here already.
+  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] std::optional<T>& reply() noexcept { return reply_; }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+
+ private:
+  handle frame_;
+  std::optional<T> reply_;
+  coracle::status status_;
+};
+
+template <class T>
+rpc<T> calls::rpc_promise<T>::get_return_object() noexcept {
+  return rpc<T>(std::coroutine_handle<rpc_promise>::from_promise(*this));
+}
+
+}  // namespace coracle

@@ -1,0 +1,62 @@
+// server_context: what a handler knows of its call, beside the messages.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/stop_token.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/rpc/metadata.hpp"
+
+#include <string_view>
+
+namespace coracle {
+
+namespace calls {
+class server_call;  // private: src/rpc/server_call.hpp
+}
+
+// Made by the server; valid until the handler has ended. For the handler's loop only.
+class server_context {
+ public:
+  server_context(const server_context&) = delete;
+  server_context& operator=(const server_context&) = delete;
+
+  // "/package.Service/Method"
+  [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  // The address of the client's end of the connection.
+  [[nodiscard]] const net::address& peer() const noexcept { return *peer_; }
+  // What the client sent.
+  [[nodiscard]] const coracle::metadata& metadata() const noexcept { return received_; }
+
+  // By when the client wants its answer; `never` if it did not say. Calls that the handler makes
+  // inherit it, as they do the stop token.
+  [[nodiscard]] time_point deadline() const noexcept { return environment_.deadline; }
+  // Stops when the client resets the call or goes away, the deadline passes, or a drain runs out of grace.
+  [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_.stop; }
+  [[nodiscard]] bool cancelled() const noexcept { return environment_.stop.stop_requested(); }
+
+  // To be sent before the first message, or by send_initial_metadata(), whichever is first.
+  [[nodiscard]] coracle::metadata& initial_metadata() noexcept { return initial_; }
+  void send_initial_metadata();
+  // To be sent with the status.
+  [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
+
+  // For tasks that the handler starts beside itself: scope work{context.environment()};
+  [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
+
+ private:
+  friend class calls::server_call;
+  server_context() noexcept = default;
+  ~server_context() = default;
+
+  std::string_view method_;
+  net::address no_peer_;
+  const net::address* peer_ = &no_peer_;
+  coro::stop_source stop_;
+  coro::environment environment_;
+  coracle::metadata received_;
+  coracle::metadata initial_;
+  coracle::metadata trailing_;
+};
+
+}  // namespace coracle

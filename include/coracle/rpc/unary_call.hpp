@@ -1,0 +1,90 @@
+// unary_call<Reply>: one request and one reply, awaited.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/rpc/call_channel.hpp"
+#include "coracle/rpc/call_options.hpp"
+#include "coracle/rpc/codec.hpp"
+
+#include <coroutine>
+#include <utility>
+
+namespace coracle {
+
+namespace calls {
+
+// The part that does not depend on the types.
+class unary_operation {
+ public:
+  unary_operation(const unary_operation&) = delete;
+  unary_operation& operator=(const unary_operation&) = delete;
+
+  // What arrived beside the reply; after the await.
+  [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
+  [[nodiscard]] const metadata& trailing_metadata() const noexcept { return trailing_; }
+  // Where a plain thread may run it; see sync_wait().
+  [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
+
+ protected:
+  unary_operation(call_channel& channel, const char* path, const codec& request_codec, const void* request,
+                  const codec& reply_codec, void* reply, const call_options& options)
+      : channel_(channel),
+        path_(path),
+        request_codec_(request_codec),
+        reply_codec_(reply_codec),
+        request_(request),
+        reply_(reply),
+        options_(options) {}
+  ~unary_operation();
+  // True when the coroutine has to wait.
+  bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
+
+  status status_;
+
+ private:
+  friend class client_call;
+  call_channel& channel_;
+  const char* path_;
+  const codec& request_codec_;
+  const codec& reply_codec_;
+  const void* request_;
+  void* reply_;
+  call_options options_;
+  client_call* call_ = nullptr;  // while in flight
+  std::coroutine_handle<> waiter_;
+  metadata initial_;
+  metadata trailing_;
+};
+
+}  // namespace calls
+
+// Await it once: `auto reply = co_await stub.Method(request, options);` gives result<Reply>. The
+// request must stay until the await ends; the options are copied. Resumes on the loop it was awaited
+// on. Inherits deadline and stop token of the awaiting task: the first to come ends the call, with
+// DEADLINE_EXCEEDED or CANCELLED, and tells the server.
+template <class Reply>
+class [[nodiscard]] unary_call : public calls::unary_operation {
+ public:
+  using value_type = result<Reply>;
+  template <class Request>
+  unary_call(call_channel& channel, const char* path, const Request& request, const call_options& options)
+      : unary_operation(channel, path, calls::codec_of<Request>::get(),
+                        calls::codec_of<Request>::address(request), calls::codec_of<Reply>::get(),
+                        calls::codec_of<Reply>::address(message_), options) {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(h, coro::environment_of(h));
+  }
+  result<Reply> await_resume() {
+    if (!status_.ok()) return status_;
+    return std::move(message_);
+  }
+
+ private:
+  Reply message_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,71 @@
+// server: listens, and has services answer.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/rpc/service.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/server/server_options.hpp"
+#include "coracle/transport/connector.hpp"
+#include "coracle/transport/insecure.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace coracle {
+
+namespace serving {
+class server_state;  // private: src/server/server_state.hpp
+}
+
+// Life: add services, listen, run() or start(). A request is handled on the loop of its connection;
+// connections are spread over the runtime's loops. Members may be called from any thread unless they
+// say otherwise.
+class server {
+ public:
+  // With a runtime of its own, of one loop.
+  explicit server(const server_options& options = {});
+  // `on` may outlive the server or not.
+  explicit server(runtime& on, const server_options& options = {});
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+  // Stops the calls that still run, closes the connections and waits for both. On a thread that
+  // drives no loop (else: abort).
+  ~server();
+
+  // Before the first listen() or in_process(). The service must outlive the server. A path that two
+  // services share is a defect of the caller (abort).
+  void add(service& s);
+
+  // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
+  // choose. Connections are accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
+  // allowed or not understood; run() says it too, so that ignoring it here does no harm.
+  status listen(std::string_view address, plaintext);
+  // Of the first listen(); 0 before it, and for UNIX sockets.
+  [[nodiscard]] std::uint16_t port() const noexcept;
+
+  // Serves until SIGINT or SIGTERM, or stop(); then drains: no new connections, GOAWAY to the old ones,
+  // running calls get server_options::drain_grace() to end (a second signal ends them at once). Drives the
+  // runtime. For main(): 0, or 1 after a line on stderr when a listen() failed or none was made.
+  int run();
+  // Serves in the background on the runtime's own threads, without watching signals.
+  void start();
+  // Begins a drain and returns.
+  void stop() noexcept;
+  // Drains and waits for its end. For coroutines of any runtime's loop.
+  [[nodiscard]] task<> drain(duration grace);
+
+  // For channels of this process: their bytes pass through memory, with everything else as it is on a
+  // socket. Valid as long as the server.
+  [[nodiscard]] std::shared_ptr<transport::connector> in_process();
+
+  [[nodiscard]] runtime& owner() const noexcept;
+
+ private:
+  std::unique_ptr<runtime> own_;
+  std::shared_ptr<serving::server_state> state_;
+};
+
+}  // namespace coracle

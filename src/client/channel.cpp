@@ -1,0 +1,32 @@
+#include "coracle/client/channel.hpp"
+
+#include "client/address_connector.hpp"
+#include "client/channel_state.hpp"
+#include "client/shard.hpp"
+
+#include <utility>
+
+namespace coracle {
+
+channel::channel(std::string_view target, plaintext)
+    : own_(std::make_unique<runtime>()),
+      state_(std::make_shared<client::channel_state>(*own_, client::make_address_connector(target))) {}
+
+channel::channel(runtime& on, std::string_view target, plaintext)
+    : channel(on, client::make_address_connector(target)) {}
+
+channel::channel(runtime& on, std::shared_ptr<transport::connector> to)
+    : state_(std::make_shared<client::channel_state>(on, std::move(to))) {}
+
+channel::~channel() { state_->close(); }
+
+runtime& channel::owner() const noexcept { return state_->owner; }
+
+void channel::begin(calls::client_call& c) noexcept {
+  if (client::shard* s = state_->here(c.home())) return s->begin(c);
+  c.fail(status::unavailable("the channel's runtime is stopping"));
+}
+
+loop& channel::blocking_home() { return state_->owner.at(0); }
+
+}  // namespace coracle

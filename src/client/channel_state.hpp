@@ -1,0 +1,41 @@
+// channel_state: what the shards of a channel share, and how the channel reaches them.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/transport/connector.hpp"
+#include "rpc/client_call.hpp"
+#include "runtime/resident.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace coracle::client {
+
+class shard;
+
+// Kept alive by the channel and by each shard.
+class channel_state : public std::enable_shared_from_this<channel_state> {
+ public:
+  channel_state(runtime& on, std::shared_ptr<transport::connector> to);
+
+  // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
+  shard* here(loop& current);
+  void forget(loop& where) noexcept;  // by the shard, on its loop
+  void close() noexcept;              // any thread
+
+  runtime& owner;
+  const std::shared_ptr<transport::connector> connector;
+  const std::string authority;
+  calls::call_target target;
+
+ private:
+  std::vector<shard*> shards_;  // by loop; each entry is its loop's
+  std::mutex mutex_;            // of what follows
+  std::vector<std::shared_ptr<io::residence>> doors_;
+  bool closed_ = false;
+};
+
+}  // namespace coracle::client

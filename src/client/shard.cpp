@@ -1,0 +1,141 @@
+#include "client/shard.hpp"
+
+#include "coracle/coro/timeout.hpp"
+#include "net/duplex.hpp"
+#include "runtime/backend.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace coracle::client {
+
+shard::shard(std::shared_ptr<channel_state> channel, loop& home) : channel_(std::move(channel)), home_(home) {
+  timer::fire = [](coro::timer& t) noexcept {
+    auto& self = static_cast<shard&>(t);
+    if (self.state_ != state::transient_failure) return;
+    self.state_ = state::idle;
+    if (!self.waiting_.empty()) self.connect();
+  };
+}
+
+shard::~shard() {
+  CORACLE_ASSERT(connections_.empty() && waiting_.empty(), "a shard went before its calls and connections");
+}
+
+void shard::begin(calls::client_call& c) noexcept {
+  switch (state_) {
+    case state::shutdown: return c.fail(status::unavailable("the channel is being destroyed"));
+    case state::transient_failure: return c.fail(last_failure_);
+    case state::ready:
+      if (waiting_.empty()) {
+        if (transport::exchange x = current_->open(c)) return c.attach(x, channel_->target);
+      }
+      break;
+    case state::idle: waiting_.push_back(c); return connect();
+    case state::connecting: break;
+  }
+  waiting_.push_back(c);
+}
+
+// --- connecting
+
+void shard::connect() {
+  state_ = state::connecting;
+  attempting_ = true;
+  work_.spawn(make_connection());
+}
+
+task<> shard::make_connection() {
+  using made = result<std::unique_ptr<net::duplex>>;
+  task<made> attempt = channel_->connector->connect(home_);
+  timeout<made> limited(connect_timeout, std::move(attempt));
+  result<made> outcome = status::unavailable("not connected");
+  try {
+    outcome = co_await limited;
+  } catch (const coro::cancelled&) {
+    outcome = status::unavailable("the channel is being destroyed");
+  }
+  attempting_ = false;
+  if (state_ == state::shutdown) co_return leave_if_done();
+  if (!outcome) co_return attempt_failed(outcome.status());
+  if (!*outcome) co_return attempt_failed(outcome->status());
+  connections_.push_back(std::make_unique<transport::connection>(
+      home_, *std::move(*outcome), transport::role::client, transport::limits{},
+      static_cast<transport::connection_owner&>(*this), nullptr));
+  current_ = connections_.back().get();
+  current_->start();
+}
+
+void shard::attempt_failed(const status& why) noexcept {
+  std::string text = "cannot connect to " + channel_->authority;
+  text.append(": ").append(why.message());
+  last_failure_ = status::unavailable(text);
+  home_.log().write(log_level::info, text);
+  state_ = state::transient_failure;
+  home_.arm(*this, deadline_after(home_.now(), backoff_.next(home_.io().random())));
+  fail_waiting(last_failure_);
+}
+
+void shard::on_ready(transport::connection& c) noexcept {
+  if (&c != current_ || state_ != state::connecting) return;
+  state_ = state::ready;
+  backoff_.reset();
+  serve_waiting();
+}
+
+void shard::on_slots(transport::connection&) noexcept { serve_waiting(); }
+
+void shard::serve_waiting() noexcept {
+  while (state_ == state::ready && !waiting_.empty()) {
+    calls::client_call& c = *waiting_.front();
+    transport::exchange x = current_->open(c);
+    if (!x) return;  // at the peer's limit: on_slots() will come
+    c.attach(x, channel_->target);
+  }
+}
+
+void shard::fail_waiting(const status& why) noexcept {
+  while (calls::client_call* c = waiting_.pop_front()) c->fail(why);
+}
+
+// --- losing
+
+void shard::on_going_away(transport::connection& c) noexcept {
+  if (&c != current_) return;
+  current_ = nullptr;
+  if (state_ == state::connecting) {
+    attempt_failed(status::unavailable(c.end_reason()));
+  } else if (state_ == state::ready) {
+    state_ = state::idle;
+    if (!waiting_.empty()) connect();
+  }
+}
+
+void shard::on_closed(transport::connection& c) noexcept {
+  const auto it =
+      std::find_if(connections_.begin(), connections_.end(), [&](const auto& p) { return p.get() == &c; });
+  if (&c == current_) on_going_away(c);
+  connections_.erase(it);
+  if (state_ == state::shutdown) leave_if_done();
+}
+
+void shard::leave() noexcept {
+  state_ = state::shutdown;
+  channel_->forget(home_);
+  if (timer::holder) home_.disarm(*this);
+  fail_waiting(status::unavailable("the channel is being destroyed"));
+  work_.request_stop();
+  current_ = nullptr;
+  for (const auto& c : connections_)
+    c->close(transport::error_code::no_error, "the channel is being destroyed");
+  leave_if_done();
+}
+
+void shard::leave_if_done() noexcept {
+  if (!connections_.empty() || attempting_ || left_called_) return;
+  left_called_ = true;
+  left();
+}
+
+}  // namespace coracle::client

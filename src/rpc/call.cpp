@@ -1,0 +1,233 @@
+#include "rpc/call.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "protocol/envelope.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace coracle::calls {
+
+namespace {
+
+using protocol::envelope_prefix_bytes;
+
+// A writer waits while its stream holds more than this unsent ...
+constexpr std::size_t queue_high_bytes = 64u << 10;
+// ... and goes on below this, so that the connection does not run dry meanwhile.
+constexpr std::size_t queue_low_bytes = 32u << 10;
+
+}  // namespace
+
+status broken_message(deframer::state s, std::uint32_t limit) {
+  if (s == deframer::state::too_large)
+    return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
+                                      " bytes");
+  return status::internal("a message has a compressed flag, but no compression was agreed on");
+}
+
+call::~call() { CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it"); }
+
+// --- reading
+
+bool call::begin_read(read_operation& op) noexcept {
+  CORACLE_ASSERT(!reader_, "two tasks read from one call at the same time: one reads, and hands on");
+  if (take_kept(op)) return false;
+  // A reader waits: a message larger than the window must be able to arrive (its size is bounded).
+  credit(uncredited_);
+  reader_ = &op;
+  return true;
+}
+
+// True when `op` is settled by what is kept, or by the end.
+bool call::take_kept(read_operation& op) noexcept {
+  using state = deframer::state;
+  bytes_view message;
+  const state s = deframer_.front(max_receive_bytes_, message);
+  if (s == state::message) {
+    const std::size_t whole = envelope_prefix_bytes + message.size();
+    if (settle_read(op, message)) {
+      deframer_.pop(message);
+      credit(std::min(uncredited_, whole));
+    }
+    return true;
+  }
+  if (s != state::need_more) {
+    const status why = broken_message(s, max_receive_bytes_);
+    op.outcome_ = read_operation::outcome::failed;
+    op.why_ = why;
+    messages_broken(why);
+    return true;
+  }
+  if (incoming_ == incoming::open) return false;
+  if (incoming_ == incoming::clean && deframer_.empty()) {
+    op.outcome_ = read_operation::outcome::end;
+    return true;
+  }
+  op.outcome_ = read_operation::outcome::failed;
+  op.why_ = incoming_ == incoming::clean ? status::internal("the stream ended within a message") : failure_;
+  return true;
+}
+
+// False when the message does not parse; the operation has failed then, and the call with it.
+bool call::settle_read(read_operation& op, bytes_view message) noexcept {
+  if (op.codec_->read(op.into_, message)) {
+    op.outcome_ = read_operation::outcome::message;
+    return true;
+  }
+  const status why = status::internal("a message does not parse");
+  op.outcome_ = read_operation::outcome::failed;
+  op.why_ = why;
+  messages_broken(why);
+  return false;
+}
+
+void call::take_data(bytes_view bytes, bool end_stream) noexcept {
+  uncredited_ += bytes.size();
+  read_operation* direct = nullptr;
+  if (reader_ && deframer_.empty()) {
+    bytes_view message;
+    if (deframer::peek(bytes, max_receive_bytes_, message) == deframer::state::message) {
+      direct = std::exchange(reader_, nullptr);
+      if (!settle_read(*direct, message)) bytes = {};
+      else bytes = bytes.subspan(envelope_prefix_bytes + message.size());
+    }
+  }
+  if (!bytes.empty() && incoming_ == incoming::open) deframer_.append(bytes);
+  if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
+  if (direct || reader_ || single_message_) credit(uncredited_);
+  if (direct) {
+    direct->call_ = nullptr;
+    direct->waiter_.resume();
+    return;
+  }
+  serve_reader(true);
+}
+
+void call::incoming_ended() noexcept {
+  if (incoming_ == incoming::open) incoming_ = incoming::clean;
+  serve_reader(true);
+}
+
+void call::incoming_failed(const status& why, bool after_kept) noexcept {
+  if (incoming_ == incoming::failed) return;
+  incoming_ = incoming::failed;
+  failure_ = why;
+  if (!after_kept) deframer_.clear();
+  serve_reader(false);
+}
+
+void call::serve_reader(bool inside) noexcept {
+  if (!reader_ || !take_kept(*reader_)) return;
+  read_operation* op = std::exchange(reader_, nullptr);
+  op->call_ = nullptr;
+  if (inside) return op->waiter_.resume();
+  coro::this_executor().post(*op);
+}
+
+void call::credit(std::size_t n) noexcept {
+  if (n == 0 || !exchange_) return;
+  uncredited_ -= n;
+  exchange_.consume(n);
+}
+
+// --- writing
+
+bool call::begin_write(write_operation& op) noexcept {
+  CORACLE_ASSERT(!writer_, "two tasks write to one call at the same time: await one write before the next");
+  if (sending_over()) {
+    op.how_ = failure_.ok() ? status::cancelled("the call is over") : failure_;
+    return false;
+  }
+  writer_ = &op;
+  writer_serialized_ = false;
+  retry_writer();
+  if (!writer_) return false;
+  return true;
+}
+
+void call::retry_writer() noexcept {
+  if (!writer_ || writer_serialized_ || !prepare_write()) return;
+  writer_serialized_ = true;
+  if (!send_message(*writer_->codec_, writer_->message_, false)) {
+    return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
+  }
+  if (exchange_.queued() > queue_high_bytes) return exchange_.want_writable(queue_low_bytes);
+  write_settled({}, false);
+}
+
+void call::on_writable() noexcept {
+  if (writer_ && writer_serialized_) write_settled({}, true);
+}
+
+void call::outgoing_failed(const status& why) noexcept {
+  if (writer_) write_settled(why, false);
+}
+
+void call::write_settled(const status& how, bool inside) noexcept {
+  write_operation* op = std::exchange(writer_, nullptr);
+  op->how_ = how;
+  if (!std::exchange(op->call_, nullptr)) return;  // it is still inside its start(): it does not wait
+  if (inside) return op->waiter_.resume();
+  coro::this_executor().post(*op);
+}
+
+bool call::send_message(const codec& k, const void* message, bool end_stream) noexcept {
+  const std::size_t size = k.size_bytes(message);
+  CORACLE_ASSERT(size <= std::numeric_limits<std::uint32_t>::max() - envelope_prefix_bytes,
+                 "a message may have 4 GiB at most");
+  const std::size_t whole = size + envelope_prefix_bytes;
+  if (std::uint8_t* room = exchange_.reserve_data(whole)) {
+    protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
+    k.write(message, room + envelope_prefix_bytes);
+    exchange_.commit_data(whole, end_stream);
+    return true;
+  }
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
+  protocol::write_envelope_prefix(bytes.get(), 0, static_cast<std::uint32_t>(size));
+  k.write(message, bytes.get() + envelope_prefix_bytes);
+  return exchange_.queue_data(std::move(bytes), whole, end_stream);
+}
+
+bool call::send_serialized(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) noexcept {
+  return exchange_.queue_data(std::move(bytes), n, end_stream);
+}
+
+// --- the operations themselves
+
+read_operation::~read_operation() {
+  if (call_) call_->abandon_read();
+}
+
+bool read_operation::start(call* c, std::coroutine_handle<> waiter) noexcept {
+  waiter_ = waiter;
+  run = [](coro::work& w) noexcept { static_cast<read_operation&>(w).waiter_.resume(); };
+  if (!c) {
+    outcome_ = outcome::failed;
+    why_ = status::cancelled("the call is over");
+    return false;
+  }
+  if (!c->begin_read(*this)) return false;
+  call_ = c;
+  return true;
+}
+
+write_operation::~write_operation() {
+  if (call_) call_->abandon_write();
+}
+
+bool write_operation::start(call* c, std::coroutine_handle<> waiter) noexcept {
+  waiter_ = waiter;
+  run = [](coro::work& w) noexcept { static_cast<write_operation&>(w).waiter_.resume(); };
+  if (!c) {
+    how_ = status::cancelled("the call is over");
+    return false;
+  }
+  if (!c->begin_write(*this)) return false;
+  call_ = c;
+  return true;
+}
+
+}  // namespace coracle::calls

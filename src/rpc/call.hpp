@@ -1,0 +1,82 @@
+// call: what both sides of a call share: an exchange, messages in, messages out.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/rpc/operations.hpp"
+#include "rpc/deframer.hpp"
+#include "transport/exchange.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace coracle::calls {
+
+// Lives on one loop. Waiters resume on the spot when bytes or room arrive (no user code is below on
+// the stack then), and through the loop's queue when the call ends for another reason.
+class call : public transport::exchange_handler {
+ public:
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+  // From the operations: true when they have to wait.
+  bool begin_read(read_operation& op) noexcept;
+  void abandon_read() noexcept { reader_ = nullptr; }
+  bool begin_write(write_operation& op) noexcept;
+  void abandon_write() noexcept { writer_ = nullptr; }
+
+ protected:
+  enum class incoming : std::uint8_t { open, clean, failed };
+
+  call() noexcept = default;
+  ~call();
+
+  // A derived side's part.
+  // Called before a message is sent: false when nothing can be sent yet (the write waits) or any more.
+  virtual bool prepare_write() noexcept = 0;
+  [[nodiscard]] virtual bool sending_over() const noexcept = 0;
+  // The peer's messages cannot be understood; ends the call.
+  virtual void messages_broken(status why) noexcept = 0;
+
+  // transport::exchange_handler
+  void on_writable() noexcept override;
+
+  // Bytes of a body: to the waiting reader, or kept. The reader runs inside: `this` may be gone after.
+  void take_data(bytes_view bytes, bool end_stream) noexcept;
+  // Every message has arrived. With an OK end, readers see it once they have read what is kept.
+  void incoming_ended() noexcept;
+  // Readers see what is kept first if `after_kept`, else the failure at once.
+  void incoming_failed(const status& why, bool after_kept) noexcept;
+  void outgoing_failed(const status& why) noexcept;
+  // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
+  void serve_reader(bool inside) noexcept;
+  void retry_writer() noexcept;
+  // Serializes and sends; flow control may queue it. False when the stream takes nothing any more.
+  bool send_message(const codec& k, const void* message, bool end_stream) noexcept;
+  bool send_serialized(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) noexcept;
+
+  transport::exchange exchange_;
+  deframer deframer_;
+  std::uint32_t max_receive_bytes_ = 4u << 20;
+  incoming incoming_ = incoming::open;
+  // Bytes that arrived and whose stream credit was not given back yet.
+  std::size_t uncredited_ = 0;
+  // Nobody reads in pieces: the one message is waited for from the start.
+  bool single_message_ = false;
+  status failure_;
+
+ private:
+  void credit(std::size_t n) noexcept;
+  bool settle_read(read_operation& op, bytes_view message) noexcept;
+  bool take_kept(read_operation& op) noexcept;
+  void write_settled(const status& how, bool inside) noexcept;
+
+  read_operation* reader_ = nullptr;
+  write_operation* writer_ = nullptr;
+  bool writer_serialized_ = false;
+};
+
+// A message that a peer sent breaks the rules of `s`.
+status broken_message(deframer::state s, std::uint32_t limit);
+
+}  // namespace coracle::calls

@@ -1,0 +1,400 @@
+#include "rpc/client_call.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/base/version.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "protocol/envelope.hpp"
+#include "protocol/grpc/base64.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/status_mapping.hpp"
+#include "protocol/grpc/status_message.hpp"
+#include "protocol/grpc/timeout.hpp"
+#include "rpc/wire_metadata.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace coracle::calls {
+
+// What a block of fields said about the call's end.
+struct client_call::received_status {
+  bool present = false;
+  status_code code = status_code::unknown;
+  std::string message;
+  std::string details;
+};
+
+client_call::stop_hook::stop_hook(client_call& c) noexcept
+    : coro::stop_callback([](coro::stop_callback& s) noexcept { static_cast<stop_hook&>(s).owner.cancel(); }),
+      owner(c) {}
+
+client_call::client_call(call_channel& channel, const char* path, const call_options& options)
+    : channel_(channel), path_(path), options_(options), on_stop_(*this) {
+  max_receive_bytes_ = options.max_receive_bytes();
+  timer::fire = [](coro::timer& t) noexcept {
+    static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
+  };
+}
+
+client_call::~client_call() {
+  if (timer::holder) home_->disarm(*this);
+  if (exchange_) exchange_.release();
+}
+
+// --- the owner's side
+
+void client_call::set_unary(unary_operation& op, const codec& request_codec, const void* request) noexcept {
+  unary_ = &op;
+  request_codec_ = &request_codec;
+  request_ = request;
+  expect_reply(op.reply_codec_, op.reply_);
+}
+
+void client_call::set_request(const codec& k, const void* request) {
+  const std::size_t size = k.size_bytes(request);
+  request_size_ = size + protocol::envelope_prefix_bytes;
+  request_bytes_.reset(new std::uint8_t[request_size_]);
+  protocol::write_envelope_prefix(request_bytes_.get(), 0, static_cast<std::uint32_t>(size));
+  k.write(request, request_bytes_.get() + protocol::envelope_prefix_bytes);
+  half_closed_ = true;
+}
+
+void client_call::begin(const coro::environment& inherited) noexcept {
+  begun_ = true;
+  home_ = loop::current();
+  CORACLE_ASSERT(home_,
+                 "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
+  const time_point now = home_->now();
+  deadline_ = inherited.deadline;
+  if (options_.timeout()) deadline_ = std::min(deadline_, deadline_after(now, *options_.timeout()));
+  if (options_.bad_metadata())
+    return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
+               false);
+  if (!inherited.stop.subscribe(on_stop_)) return cancel();
+  if (deadline_ <= now)
+    return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
+  if (deadline_ != never) home_->arm(*this, deadline_);
+  channel_.begin(*this);
+}
+
+void client_call::half_close() noexcept {
+  half_closed_ = true;
+  if (!exchange_ || std::exchange(half_close_sent_, true)) return;
+  if (exchange_.reserve_data(0)) exchange_.commit_data(0, true);
+  else exchange_.queue_data(nullptr, 0, true);
+}
+
+void client_call::expect_reply(const codec& k, void* into) noexcept {
+  reply_codec_ = &k;
+  reply_ = into;
+  single_message_ = true;
+  if (ended_) return late_reply();
+  if (!deframer_.empty()) single_reply_data({});
+}
+
+// The call had ended before anybody asked for its reply.
+void client_call::late_reply() noexcept {
+  if (!outcome_.ok()) return;
+  bytes_view message;
+  if (deframer_.front(max_receive_bytes_, message) != deframer::state::message) {
+    outcome_ = status::unimplemented("the server ended the call without a reply");
+  } else if (!reply_codec_->read(reply_, message)) {
+    outcome_ = status::internal("the reply does not parse");
+  }
+}
+
+bool client_call::wait_for_end(end_operation& op) noexcept {
+  if (ended_) return false;
+  CORACLE_ASSERT(!ender_, "two tasks wait for one call's end");
+  ender_ = &op;
+  if (!reply_codec_) {
+    // finish() on a stream that is not read to its end: what still comes is dropped.
+    single_message_ = true;
+    deframer_.clear();
+    if (uncredited_ && exchange_) exchange_.consume(std::exchange(uncredited_, 0));
+  }
+  return true;
+}
+
+void client_call::forget(end_operation& op) noexcept {
+  if (ender_ == &op) ender_ = nullptr;
+}
+
+void client_call::dispose() noexcept {
+  if (begun_ && !home_->is_current()) {
+    work::run = [](coro::work& w) noexcept {
+      auto& self = static_cast<client_call&>(w);
+      self.cancel();
+      delete &self;
+    };
+    home_->post(*this);
+    return;
+  }
+  unary_ = nullptr;
+  if (begun_) cancel();
+  delete this;
+}
+
+// --- sending
+
+void client_call::attach(transport::exchange x, const call_target& target) noexcept {
+  list_hook::unlink();
+  exchange_ = x;
+  send_head(target);
+  send_request();
+}
+
+void client_call::send_head(const call_target& target) noexcept {
+  static const std::string user_agent = std::string("grpc-c++20-coracle/") + version_text;
+  if (!exchange_.begin_headers()) return;
+  exchange_.add_field(":method", "POST");
+  exchange_.add_field(":scheme", target.scheme);
+  exchange_.add_field(":path", path_);
+  exchange_.add_field(":authority", target.authority);
+  exchange_.add_field("te", "trailers");
+  exchange_.add_field("content-type", "application/grpc");
+  exchange_.add_field("user-agent", user_agent);
+  if (deadline_ != never) {
+    const auto text = protocol::grpc::format_timeout(deadline_ - home_->now());
+    exchange_.add_field("grpc-timeout", text.view(), false);
+  }
+  for_each_wire_field(options_.metadata(), [&](std::string_view name, std::string_view value) {
+    exchange_.add_field(name, value);
+  });
+  exchange_.end_headers(false);
+}
+
+void client_call::send_request() noexcept {
+  if (request_) {
+    half_closed_ = half_close_sent_ = true;
+    send_message(*request_codec_, request_, true);
+  } else if (request_bytes_) {
+    half_close_sent_ = true;
+    send_serialized(std::move(request_bytes_), request_size_, true);
+  } else {
+    retry_writer();
+    if (half_closed_) half_close();
+  }
+}
+
+// --- receiving
+
+void client_call::read_head(transport::header_source& fields, received_status& s) noexcept {
+  metadata received;
+  transport::field f;
+  while (fields.next(f)) {
+    if (f.name == "grpc-status") {
+      s.present = true;
+      s.code = protocol::grpc::parse_status_code(f.value);
+    } else if (f.name == "grpc-message") {
+      s.message = protocol::grpc::percent_decode(f.value);
+    } else if (f.name == "grpc-status-details-bin") {
+      protocol::grpc::base64_decode(f.value, s.details);
+    } else if (f.name == ":status") {
+      http_status_ = 0;
+      for (char c : f.value) http_status_ = http_status_ * 10 + (c - '0');
+    } else if (f.name == "content-type") {
+      grpc_content_ = protocol::grpc::classify_content_type(f.value) != protocol::grpc::content::other;
+    } else if (!is_reserved_key(f.name)) {
+      add_wire_field(received, f.name, f.value);
+    }
+  }
+  if (s.present || head_received_) trailing_ = std::move(received);
+  else initial_ = std::move(received);
+}
+
+void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
+                             bool end_stream) noexcept {
+  if (kind == transport::block_kind::informational) return;
+  received_status s;
+  if (kind == transport::block_kind::trailers) head_received_ = true;
+  read_head(fields, s);
+  if (!fields.ok()) return;  // on_reset() follows
+  head_received_ = true;
+  if (end_stream) return stream_ended(s);
+  if (kind == transport::block_kind::head && (http_status_ != 200 || !grpc_content_)) {
+    const status_code code =
+        http_status_ == 200 ? status_code::unknown : protocol::grpc::from_http_status(http_status_);
+    end({code,
+         "the server answered with HTTP status " + std::to_string(http_status_) + " and no gRPC content"},
+        true);
+  }
+}
+
+void client_call::on_data(bytes_view bytes, bool end_stream) noexcept {
+  if (single_message_) {
+    exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
+    if (reply_codec_) single_reply_data(bytes);
+    if (!ended_ && end_stream) stream_ended({});
+    return;
+  }
+  if (end_stream) {
+    // No trailers: the call cannot have ended well, whatever the messages say.
+    if (!bytes.empty()) deframer_.append(bytes);
+    return stream_ended({});
+  }
+  take_data(bytes, false);
+}
+
+// The one reply. Nothing resumes inside, but the call may end.
+void client_call::single_reply_data(bytes_view bytes) noexcept {
+  using state = deframer::state;
+  while (!ended_) {
+    const bool direct = deframer_.empty();
+    if (!direct) {
+      deframer_.append(bytes);
+      bytes = {};
+    }
+    bytes_view message;
+    const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
+                           : deframer_.front(max_receive_bytes_, message);
+    if (s == state::need_more) {
+      if (direct) deframer_.append(bytes);
+      return;
+    }
+    if (s != state::message) return end(broken_message(s, max_receive_bytes_), false);
+    if (std::exchange(reply_read_, true))
+      return end(status::unimplemented("the server sent more than one reply"), false);
+    if (!reply_codec_->read(reply_, message)) return end(status::internal("the reply does not parse"), false);
+    if (direct)
+      bytes = bytes.subspan(static_cast<std::size_t>(message.data() + message.size() - bytes.data()));
+    else deframer_.pop(message);
+  }
+}
+
+void client_call::stream_ended(const received_status& s) noexcept {
+  if (s.present) {
+    if (s.code != status_code::ok) return end(status(s.code, s.message, s.details), true);
+    if (reply_codec_ && !reply_read_) {
+      return end(deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
+                                   : status::internal("the reply was cut short"),
+                 true);
+    }
+    return end({}, true);
+  }
+  if (http_status_ != 200)
+    return end({protocol::grpc::from_http_status(http_status_),
+                "the server answered with HTTP status " + std::to_string(http_status_)},
+               true);
+  end(status::unknown("the server ended the call without a status"), true);
+}
+
+void client_call::on_reset(const transport::abnormal_end& e) noexcept {
+  exchange_.release();
+  if (e.unprocessed)
+    return end(status::unavailable("the server did not take the call: it is going away or at its limit"),
+               true);
+  if (e.disconnected) {
+    return end(status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason), true);
+  }
+  const auto code = protocol::grpc::from_reset_code(static_cast<std::uint32_t>(e.code));
+  std::string text =
+      e.by == transport::initiator::peer ? "the server reset the call" : "the server broke a rule of HTTP/2";
+  if (!e.reason.empty()) text.append(": ").append(e.reason);
+  end({code, text}, true);
+}
+
+// --- the end
+
+void client_call::end(status why, bool inside) noexcept {
+  if (ended_) return;
+  ended_ = true;
+  // A cancel that the server made of its own deadline, while ours has come: say what it was.
+  if (why.code() == status_code::cancelled && deadline_ != never && home_->now() >= deadline_)
+    why = status::deadline_exceeded("the deadline passed");
+  outcome_ = std::move(why);
+  if (timer::holder) home_->disarm(*this);
+  on_stop_.unlink();
+  if (exchange_) exchange_.release();
+  list_hook::unlink();  // a call that waits for a connection waits no more
+  if (unary_ || !inside) {
+    outgoing_failed(outcome_);
+    if (outcome_.ok()) incoming_ended();
+    else incoming_failed(outcome_, inside);
+    return tell_owner(inside);
+  }
+  // Streams: a reader or writer that resumes inside may destroy the call; so they go through the queue.
+  outgoing_failed(outcome_.ok() ? status::cancelled("the server has ended the call") : outcome_);
+  tell_owner(false);
+  if (outcome_.ok()) incoming_ended();
+  else incoming_failed(outcome_, true);
+}
+
+// Resumes whoever waits for the end.
+void client_call::tell_owner(bool inside) noexcept {
+  std::coroutine_handle<> waiter;
+  if (unary_ && unary_->waiter_) {
+    unary_->status_ = outcome_;
+    unary_->initial_ = std::move(initial_);
+    unary_->trailing_ = std::move(trailing_);
+    waiter = std::exchange(unary_->waiter_, {});
+  } else if (ender_) {
+    end_operation* op = std::exchange(ender_, nullptr);
+    op->call_ = nullptr;
+    waiter = op->waiter_;
+  }
+  if (!waiter) return;
+  if (inside) return waiter.resume();
+  resume_later_ = waiter;
+  work::run = [](coro::work& w) noexcept {
+    std::exchange(static_cast<client_call&>(w).resume_later_, {}).resume();
+  };
+  home_->post(*this);
+}
+
+// --- the public halves
+
+unary_operation::~unary_operation() {
+  if (call_) call_->dispose();
+}
+
+bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  call_ = new client_call(channel_, path_, options_);
+  call_->set_unary(*this, request_codec_, request_);
+  call_->begin(inherited);
+  if (call_->ended()) {
+    status_ = call_->outcome();
+    return false;
+  }
+  waiter_ = waiter;
+  return true;
+}
+
+end_operation::~end_operation() {
+  if (call_) call_->forget(*this);
+}
+
+bool end_operation::start(client_call& c, std::coroutine_handle<> waiter) noexcept {
+  waiter_ = waiter;
+  if (!c.wait_for_end(*this)) return false;
+  call_ = &c;
+  return true;
+}
+
+void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options)
+    : call_(new client_call(channel, path, options)) {}
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+                             const codec& k, const void* request)
+    : client_stream(channel, path, options) {
+  call_->set_request(k, request);
+}
+
+void client_stream::cancel() { call_->cancel(); }
+const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
+const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
+loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
+
+void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {
+  if (!c.begun() && !c.ended()) c.begin(inherited);
+}
+call* stream_of(client_call& c) noexcept { return &c; }
+void half_close(client_call& c) noexcept { c.half_close(); }
+void expect_reply(client_call& c, const codec& k, void* into) noexcept { c.expect_reply(k, into); }
+const status& status_of(client_call& c) noexcept { return c.outcome(); }
+loop& blocking_home_of(client_call& c) { return c.begun() ? c.home() : c.channel().blocking_home(); }
+
+}  // namespace coracle::calls

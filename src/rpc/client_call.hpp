@@ -1,0 +1,114 @@
+// client_call: a client's side of one call, from the stub to the status.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/frame_pool.hpp"
+#include "coracle/rpc/call_channel.hpp"
+#include "coracle/rpc/call_options.hpp"
+#include "coracle/rpc/client_stream.hpp"
+#include "coracle/rpc/unary_call.hpp"
+#include "rpc/call.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace coracle::calls {
+
+// What a channel says about the connections that it opens; outlives its calls.
+struct call_target {
+  std::string_view scheme;
+  std::string_view authority;
+};
+
+// While it waits for a connection it is linked in a list of its channel's. Belongs to a
+// unary_operation or a client_stream; memory comes from the loop's frame pool.
+class client_call final : public call, public base::list_hook, private coro::timer, private coro::work {
+ public:
+  client_call(call_channel& channel, const char* path, const call_options& options);
+  ~client_call();
+  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
+
+  // --- from the owner
+  void set_unary(unary_operation& op, const codec& request_codec, const void* request) noexcept;
+  void set_request(const codec& k, const void* request);
+  void begin(const coro::environment& inherited) noexcept;
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+  void half_close() noexcept;
+  void expect_reply(const codec& k, void* into) noexcept;
+  void cancel() noexcept { end({status_code::cancelled, "the call was cancelled"}, false); }
+  // The owner goes away: cancels, then deletes this, on the call's loop.
+  void dispose() noexcept;
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
+  [[nodiscard]] loop& home() const noexcept { return *home_; }
+  [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] const metadata& initial() const noexcept { return initial_; }
+  [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
+  bool wait_for_end(end_operation& op) noexcept;
+  void forget(end_operation& op) noexcept;
+
+  // --- from the channel
+  // A stream for this call: sends the head and what waits. The handler of x must be this.
+  void attach(transport::exchange x, const call_target& target) noexcept;
+  void fail(const status& why) noexcept { end(why, false); }
+
+  // transport::exchange_handler
+  void on_headers(transport::header_source& fields, transport::block_kind kind,
+                  bool end_stream) noexcept override;
+  void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_reset(const transport::abnormal_end& end) noexcept override;
+
+ private:
+  struct received_status;
+  struct stop_hook : coro::stop_callback {
+    explicit stop_hook(client_call& c) noexcept;
+    client_call& owner;
+  };
+
+  bool prepare_write() noexcept override { return static_cast<bool>(exchange_); }
+  [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
+  void messages_broken(status why) noexcept override { end(why, false); }
+
+  void send_head(const call_target& target) noexcept;
+  void send_request() noexcept;
+  void read_head(transport::header_source& fields, received_status& s) noexcept;
+  void single_reply_data(bytes_view bytes) noexcept;
+  void late_reply() noexcept;
+  void stream_ended(const received_status& s) noexcept;
+  // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
+  void end(status why, bool inside) noexcept;
+  void tell_owner(bool inside) noexcept;
+
+  call_channel& channel_;
+  const char* path_;
+  call_options options_;
+  stop_hook on_stop_;
+  loop* home_ = nullptr;
+  std::coroutine_handle<> resume_later_;
+  time_point deadline_ = never;
+
+  unary_operation* unary_ = nullptr;
+  end_operation* ender_ = nullptr;
+  const codec* request_codec_ = nullptr;
+  const void* request_ = nullptr;
+  std::unique_ptr<std::uint8_t[]> request_bytes_;
+  std::size_t request_size_ = 0;
+  const codec* reply_codec_ = nullptr;
+  void* reply_ = nullptr;
+
+  metadata initial_;
+  metadata trailing_;
+  status outcome_;
+  int http_status_ = 0;
+  bool grpc_content_ = false;
+  bool begun_ = false;
+  bool ended_ = false;
+  bool half_closed_ = false;
+  bool half_close_sent_ = false;
+  bool head_received_ = false;
+  bool reply_read_ = false;
+};
+
+}  // namespace coracle::calls

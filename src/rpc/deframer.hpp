@@ -1,0 +1,41 @@
+// deframer: cuts a body's bytes into length-prefixed messages.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/output_buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::calls {
+
+// Keeps only what came in and was not taken: at most the stream's window and one message of the
+// largest size. Costs no copy while messages are taken as they arrive.
+class deframer {
+ public:
+  enum class state : std::uint8_t {
+    need_more,
+    message,     // front() is a whole one
+    too_large,   // its length is over the limit: nothing more can be read
+    bad_flag,    // its flag byte is not one that was agreed on
+  };
+
+  // A whole message at the front of `bytes`, without looking at what is kept: for bytes that have just
+  // arrived. The message's view and its full size are set.
+  static state peek(bytes_view bytes, std::uint32_t most_bytes, bytes_view& message) noexcept;
+
+  void append(bytes_view bytes) { kept_.append(bytes); }
+  [[nodiscard]] state front(std::uint32_t most_bytes, bytes_view& message) const noexcept {
+    return peek(kept_.pending(), most_bytes, message);
+  }
+  // Removes the message that front() gave.
+  void pop(bytes_view message) noexcept;
+  [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
+  void clear() noexcept { kept_.clear(); }
+
+ private:
+  base::output_buffer kept_;
+};
+
+}  // namespace coracle::calls

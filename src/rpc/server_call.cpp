@@ -1,0 +1,249 @@
+#include "rpc/server_call.hpp"
+
+#include "protocol/grpc/base64.hpp"
+#include "protocol/grpc/status_message.hpp"
+#include "rpc/wire_metadata.hpp"
+#include "transport/header_block.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace coracle {
+
+void server_context::send_initial_metadata() { static_cast<calls::server_call*>(this)->send_head(); }
+
+namespace calls {
+
+namespace {
+
+const transport::header_block& plain_head() {
+  static const transport::header_block block = [] {
+    transport::header_block b;
+    b.add(":status", "200").add("content-type", "application/grpc");
+    return b;
+  }();
+  return block;
+}
+
+const transport::header_block& ok_trailers() {
+  static const transport::header_block block = [] {
+    transport::header_block b;
+    b.add("grpc-status", "0");
+    return b;
+  }();
+  return block;
+}
+
+void add_metadata(transport::header_block& to, const coracle::metadata& from) {
+  for_each_wire_field(from, [&](std::string_view name, std::string_view value) { to.add(name, value); });
+}
+
+void add_status(transport::header_block& to, const status& why) {
+  char digits[4];
+  const auto end = std::to_chars(digits, digits + sizeof digits, static_cast<int>(why.code())).ptr;
+  to.add("grpc-status", {digits, static_cast<std::size_t>(end - digits)});
+  std::string text;
+  if (!why.message().empty()) {
+    protocol::grpc::percent_encode(why.message(), text);
+    to.add("grpc-message", text);
+  }
+  if (!why.details().empty()) {
+    text.clear();
+    protocol::grpc::base64_encode(why.details(), text);
+    to.add("grpc-status-details-bin", text);
+  }
+}
+
+}  // namespace
+
+metadata call_set::take_metadata() noexcept {
+  if (spare_.empty()) return {};
+  metadata m = std::move(spare_.back());
+  spare_.pop_back();
+  return m;
+}
+
+void call_set::give_back(metadata m) noexcept {
+  constexpr std::size_t kept = 1024;  // as many calls as are likely to run at once
+  if (spare_.size() >= kept) return;
+  m.clear();
+  spare_.push_back(std::move(m));
+}
+
+server_context& context_of(server_call& c) noexcept { return c; }
+call* stream_of(server_call& c) noexcept { return &c; }
+void finish(server_call& c, const codec& k, const void* reply) noexcept { c.finish_with(k, reply); }
+void finish(server_call& c, const status& why) noexcept { c.finish_with(why); }
+
+server_call::server_call(transport::exchange x, const request_head& head, coracle::metadata received,
+                         call_set& set)
+    : service_(*head.target), set_(set), body_(head.what->make()) {
+  exchange_ = x;
+  exchange_.set_handler(this);
+  max_receive_bytes_ = head.max_receive_bytes;
+  method_ = head.what->path;
+  peer_ = &x.peer_address();
+  received_ = std::move(received);
+  environment_.stop = stop_.token();
+  environment_.deadline = head.deadline;
+  environment_.call = this;
+  single_message_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::server_streaming;
+  set_.running.push_back(*this);
+  ++set_.count;
+  timer::fire = [](coro::timer& t) noexcept {
+    static_cast<server_call&>(t).end_early(status::deadline_exceeded("the client's deadline passed"));
+  };
+  if (environment_.deadline != never) coro::this_executor().arm(*this, environment_.deadline);
+}
+
+server_call::~server_call() {
+  if (timer::holder) coro::this_executor().disarm(*this);
+}
+
+// --- the request
+
+void server_call::begin(bool end_stream) noexcept {
+  if (single_message_) {
+    if (end_stream) end_early(status::unimplemented("the call needs one request message and has none"));
+    return;
+  }
+  if (end_stream) incoming_ended();
+  start_handler();
+}
+
+void server_call::start_handler() noexcept {
+  handler_running_ = true;
+  body_->begin(service_, *this);  // this may be gone
+}
+
+void server_call::on_data(bytes_view bytes, bool end_stream) noexcept {
+  if (single_message_) single_request_data(bytes, end_stream);
+  else take_data(bytes, end_stream);
+}
+
+void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcept {
+  using state = deframer::state;
+  exchange_.consume(bytes.size());
+  bytes_view message;
+  const bool direct = deframer_.empty();
+  if (!direct) {
+    deframer_.append(bytes);
+    bytes = {};
+  }
+  const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
+                         : deframer_.front(max_receive_bytes_, message);
+  if (s == state::message) {
+    if (request_read_) return end_early(status::unimplemented("the call has more than one request message"));
+    if (!body_->read_request(message)) return end_early(status::internal("the request does not parse"));
+    request_read_ = true;
+    if (direct) bytes = bytes.subspan(message.data() + message.size() - bytes.data());
+    else deframer_.pop(message);
+  } else if (s != state::need_more) {
+    return end_early(broken_message(s, max_receive_bytes_));
+  }
+  if (direct && !bytes.empty()) deframer_.append(bytes);
+  if (request_read_ && !deframer_.empty())
+    return end_early(status::unimplemented("the call has more than one request message"));
+  if (!end_stream) return;
+  if (!request_read_) {
+    return end_early(deframer_.empty()
+                         ? status::unimplemented("the call needs one request message and has none")
+                         : status::internal("the stream ended within a message"));
+  }
+  start_handler();
+}
+
+void server_call::on_headers(transport::header_source& fields, transport::block_kind kind,
+                             bool end_stream) noexcept {
+  transport::field unused;
+  while (fields.next(unused)) {
+  }
+  // Trailers of a request mean nothing in gRPC but its end.
+  if (!fields.ok() || kind != transport::block_kind::trailers || !end_stream) return;
+  on_data({}, true);
+}
+
+void server_call::on_reset(const transport::abnormal_end& end) noexcept {
+  exchange_.release();
+  end_early(end.disconnected ? status::cancelled("the client's connection was lost")
+                             : status::cancelled("the client cancelled the call"));
+}
+
+void server_call::messages_broken(status why) noexcept { end_early(why); }
+
+void server_call::cancel(const status& why) noexcept { end_early(why); }
+
+// --- the reply
+
+void server_call::send_head() noexcept {
+  if (std::exchange(head_sent_, true) || !exchange_) return;
+  if (initial_.empty()) {
+    exchange_.send_block(plain_head().bytes(), false);
+    return;
+  }
+  transport::header_block block(plain_head());
+  add_metadata(block, initial_);
+  exchange_.send_block(block.bytes(), false);
+}
+
+bool server_call::prepare_write() noexcept {
+  send_head();
+  return true;
+}
+
+void server_call::finish_with(const codec& k, const void* reply) noexcept {
+  if (exchange_) {
+    send_head();
+    if (send_message(k, reply, false)) send_status({});
+  }
+  handler_done();
+}
+
+void server_call::finish_with(const status& why) noexcept {
+  send_status(why);
+  handler_done();
+}
+
+void server_call::send_status(const status& why) noexcept {
+  if (!exchange_) return;
+  if (why.ok() && trailing_.empty() && head_sent_) {
+    exchange_.send_block(ok_trailers().bytes(), true);
+  } else {
+    transport::header_block block;
+    if (!std::exchange(head_sent_, true)) {  // Trailers-Only: one block is head and trailers
+      block.append(plain_head().bytes());
+      add_metadata(block, initial_);
+    }
+    add_status(block, why);
+    add_metadata(block, trailing_);
+    exchange_.send_block(block.bytes(), true);
+  }
+  exchange_.release();
+}
+
+// --- the end
+
+void server_call::end_early(const status& why) noexcept {
+  send_status(why);
+  if (timer::holder) coro::this_executor().disarm(*this);
+  if (!handler_running_) return leave();
+  // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
+  incoming_failed(why, false);
+  outgoing_failed(why);
+  stop_.request_stop();
+}
+
+void server_call::handler_done() noexcept {
+  handler_running_ = false;
+  leave();
+}
+
+void server_call::leave() noexcept {
+  call_set& set = set_;
+  set.give_back(std::move(received_));
+  delete this;
+  if (--set.count == 0 && set.emptied) set.emptied(set);
+}
+
+}  // namespace calls
+}  // namespace coracle

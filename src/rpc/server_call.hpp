@@ -1,0 +1,88 @@
+// server_call: a server's side of one call, from its head to its trailers.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/rpc/method.hpp"
+#include "coracle/rpc/server_context.hpp"
+#include "coracle/rpc/service.hpp"
+#include "rpc/call.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace coracle::calls {
+
+class server_call;
+
+// The calls of one loop of a server. Must outlive them.
+class call_set {
+ public:
+  base::intrusive_list<server_call> running;
+  std::size_t count = 0;
+  // Called when count has sunk to 0; may be null.
+  void (*emptied)(call_set&) noexcept = nullptr;
+  // Metadata objects whose memory the next calls use.
+  coracle::metadata take_metadata() noexcept;
+  void give_back(coracle::metadata m) noexcept;
+
+ private:
+  std::vector<coracle::metadata> spare_;
+};
+
+// What the router has read from the head.
+struct request_head {
+  const coracle::method* what = nullptr;
+  service* target = nullptr;
+  time_point deadline = never;
+  std::uint32_t max_receive_bytes = 4u << 20;
+};
+
+// Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
+// from the loop's frame pool.
+class server_call final : public call, public server_context, public base::list_hook, private coro::timer {
+ public:
+  server_call(transport::exchange x, const request_head& head, coracle::metadata received, call_set& set);
+  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
+
+  // The head is complete; the handler starts now (streams) or with its request.
+  void begin(bool end_stream) noexcept;
+  // The drain's grace is over.
+  void cancel(const status& why) noexcept;
+
+  void finish_with(const codec& k, const void* reply) noexcept;
+  void finish_with(const status& why) noexcept;
+  void send_head() noexcept;
+
+  // transport::exchange_handler
+  void on_headers(transport::header_source& fields, transport::block_kind kind,
+                  bool end_stream) noexcept override;
+  void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_reset(const transport::abnormal_end& end) noexcept override;
+
+ private:
+  ~server_call();
+  bool prepare_write() noexcept override;
+  [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
+  void messages_broken(status why) noexcept override;
+
+  void single_request_data(bytes_view bytes, bool end_stream) noexcept;
+  void start_handler() noexcept;
+  // Tells the client, stops the handler, which may still run.
+  void end_early(const status& why) noexcept;
+  void stop_handler() noexcept;
+  void send_status(const status& why) noexcept;
+  void handler_done() noexcept;
+  void leave() noexcept;
+
+  service& service_;
+  call_set& set_;
+  std::unique_ptr<handler_body> body_;
+  bool handler_running_ = false;
+  bool head_sent_ = false;
+  bool request_read_ = false;
+};
+
+}  // namespace coracle::calls

@@ -1,0 +1,32 @@
+// request_reader: what a request's head says, read in one pass over its fields.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/rpc/metadata.hpp"
+#include "server/router.hpp"
+#include "transport/exchange.hpp"
+
+#include <cstdint>
+
+namespace coracle::serving {
+
+struct request_summary {
+  enum class verb : std::uint8_t { other, get, post };
+  enum class content : std::uint8_t { none, other, grpc };
+  verb method = verb::other;
+  content type = content::none;
+  const router::row* row = nullptr;
+  bool root_path = false;         // "/"
+  bool bad_timeout = false;
+  bool bad_metadata = false;      // a -bin value that is no base64
+  bool unknown_encoding = false;  // grpc-encoding other than identity
+  duration timeout = duration::max();
+};
+
+// Most fields of most requests repeat from call to call. What one means is left as a number with
+// the HPACK table's entry (header_source::set_slot), and the next time no text is looked at.
+// False when the head breaks HTTP/2's rules.
+bool read_request(transport::header_source& fields, const router& routes, request_summary& out,
+                  metadata& received);
+
+}  // namespace coracle::serving

@@ -1,0 +1,37 @@
+// router: who answers a request: a gRPC method by its path, or a plain page.
+#pragma once
+
+#include "coracle/rpc/service.hpp"
+#include "rpc/server_call.hpp"
+#include "transport/exchange.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace coracle::serving {
+
+// Filled before the first connection, read by every loop afterwards.
+class router {
+ public:
+  struct row {
+    const coracle::method* what;
+    service* target;
+  };
+  void add(service& s);
+  // Null for a path that no service has.
+  [[nodiscard]] const row* find(std::string_view path) const noexcept;
+  [[nodiscard]] std::uint32_t index_of(const row& r) const noexcept {
+    return static_cast<std::uint32_t>(&r - rows_.data());
+  }
+  [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
+  [[nodiscard]] const std::vector<service*>& services() const noexcept { return services_; }
+
+ private:
+  std::vector<row> rows_;
+  std::vector<service*> services_;
+  std::unordered_map<std::string_view, std::uint32_t> by_path_;
+};
+
+}  // namespace coracle::serving

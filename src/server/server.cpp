@@ -1,0 +1,85 @@
+#include "coracle/server/server.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/block_on.hpp"
+#include "net/duplex.hpp"
+#include "net/memory_duplex.hpp"
+#include "server/server_state.hpp"
+#include "server/shard.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace coracle {
+
+namespace {
+
+class in_process_connector final : public transport::connector {
+ public:
+  explicit in_process_connector(std::shared_ptr<serving::server_state> to) : server_(std::move(to)) {}
+
+  task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
+    const std::size_t i = on.index() % server_->size();
+    auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
+    auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
+    if (!server_->with_shard(i, [held](serving::shard& s) { s.adopt(std::move(*held)); }))
+      co_return status::unavailable("the server in this process is gone");
+    co_return std::move(here);
+  }
+  [[nodiscard]] std::string authority() const override { return "in-process"; }
+
+ private:
+  std::shared_ptr<serving::server_state> server_;
+};
+
+}  // namespace
+
+server::server(const server_options& options)
+    : own_(std::make_unique<runtime>()), state_(std::make_shared<serving::server_state>(*own_, options)) {
+  state_->settle();
+}
+
+server::server(runtime& on, const server_options& options)
+    : state_(std::make_shared<serving::server_state>(on, options)) {
+  state_->settle();
+}
+
+server::~server() {
+  coro::refuse_to_block_an_executor();
+  state_->close();
+}
+
+void server::add(service& s) {
+  CORACLE_ASSERT(!state_->listening, "add every service before listen()");
+  state_->routes.add(s);
+}
+
+status server::listen(std::string_view address, plaintext) { return state_->listen(address); }
+
+std::uint16_t server::port() const noexcept { return state_->port; }
+
+int server::run() {
+  status why = state_->listen_failure;
+  if (why.ok() && !state_->listening)
+    why = status::failed_precondition("the server has no address: call listen() before run()");
+  if (!why.ok()) {
+    std::fprintf(stderr, "coracle: %s\n", std::string(why.message()).c_str());
+    return 1;
+  }
+  runtime& rt = state_->owner;
+  rt.spawn_on(rt.at(0), state_->serve_until_told());
+  rt.run();
+  return 0;
+}
+
+void server::start() { state_->owner.start(); }
+void server::stop() noexcept { state_->request_stop(); }
+task<> server::drain(duration grace) { return state_->drain(grace); }
+
+std::shared_ptr<transport::connector> server::in_process() {
+  return std::make_shared<in_process_connector>(state_);
+}
+
+runtime& server::owner() const noexcept { return state_->owner; }
+
+}  // namespace coracle

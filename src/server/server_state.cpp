@@ -1,0 +1,136 @@
+#include "server/server_state.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "net/duplex.hpp"
+#include "net/socket_duplex.hpp"
+#include "runtime/runtime_core.hpp"
+#include "server/shard.hpp"
+
+#include <string>
+#include <utility>
+
+namespace coracle::serving {
+
+server_state::server_state(runtime& on, const server_options& o) : owner(on), options(o) {}
+
+void server_state::settle() {
+  for (std::size_t i = 0; i < owner.size(); ++i) {
+    auto made = std::make_unique<shard>(shared_from_this(), owner.at(i));
+    shards_.push_back(made.get());
+    doors_.push_back(io::resident::settle(owner.at(i), std::move(made)));
+  }
+}
+
+status server_state::listen(std::string_view text) {
+  const result<std::vector<net::address>> addresses = net::parse_addresses(text);
+  status why = addresses.status();
+  if (addresses) {
+    for (net::address a : *addresses) {
+      // "localhost:0": the second loopback gets the port that the first was given.
+      if (a.is_ip() && a.port() == 0 && port.load() != 0 && a != addresses->front())
+        a = a.with_port(port.load());
+      auto opened = net::acceptor::open(owner.at(0), a);
+      if (!opened) {
+        // A machine without IPv6 still has a localhost.
+        if (a != addresses->front() && listening) continue;
+        why = opened.status();
+        break;
+      }
+      if (!std::exchange(listening, true)) port = (*opened)->local_address().port();
+      // std::function and posted works want copyable callables.
+      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened))](shard& s) {
+        s.listen(std::move(*held));
+      });
+    }
+  }
+  if (!why.ok() && listen_failure.ok()) listen_failure = why;
+  return why;
+}
+
+void server_state::accepted(io::handle connection) noexcept {
+  const std::size_t i = next_++ % size();
+  loop& to = owner.at(i);
+  if (to.is_current()) return shards_[i]->adopt(net::make_socket_duplex(to, connection));
+  const bool taken =
+      with_shard(i, [&to, connection](shard& s) { s.adopt(net::make_socket_duplex(to, connection)); });
+  if (!taken) owner.at(0).io().close(connection);
+}
+
+void server_state::request_stop() noexcept {
+  with_shard(0, [this](shard&) { told_to_stop_.set(); });
+}
+
+void server_state::hurry() noexcept {
+  for (std::size_t i = 0; i < size(); ++i) with_shard(i, [](shard& s) { s.hurry(); });
+}
+
+void server_state::close() noexcept {
+  for (const auto& door : doors_) door->ask_to_leave();
+  for (const auto& door : doors_)
+    if (!door->gone.is_set()) owner.core().wait(door->gone);
+}
+
+namespace {
+
+// Shared by the shards' drains; the last one tells the loop that waits.
+struct all_drained {
+  std::atomic<std::size_t> left;
+  coro::executor& home;
+  event done{};
+};
+
+task<> drain_one(shard& s, duration grace, std::shared_ptr<all_drained> all) {
+  try {
+    co_await s.drain(grace);
+  } catch (const coro::cancelled&) {
+    // The runtime stops: the shard leaves by itself.
+  }
+  if (all->left.fetch_sub(1) == 1) coro::post_function(all->home, [all] { all->done.set(); });
+}
+
+}  // namespace
+
+task<> server_state::drain(duration grace) {
+  draining = true;
+  auto all = std::make_shared<all_drained>(size(), coro::this_executor());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const bool there = with_shard(
+        i, [this, i, grace, all](shard& s) { owner.spawn_on(owner.at(i), drain_one(s, grace, all)); });
+    if (!there && all->left.fetch_sub(1) == 1) all->done.set();
+  }
+  co_await all->done;
+}
+
+task<> server_state::watch_signals(net::signal_watch& signals) {
+  while (true) {
+    const result<process_signal> s = co_await signals.next();
+    if (!s) co_return;
+    if (told_to_stop_.is_set()) hurry();
+    else told_to_stop_.set();
+  }
+}
+
+task<> server_state::serve() {
+  co_await told_to_stop_;
+  co_await drain(options.drain_grace());
+}
+
+task<> server_state::serve_until_told() {
+  const std::shared_ptr<server_state> alive = shared_from_this();
+  result<net::signal_watch> signals = net::signal_watch::open();
+  if (!signals)
+    owner.log().write(log_level::warning,
+                      "signals will not drain the server: " + signals.status().to_string());
+  const coro::environment& here = co_await coro::this_environment();
+  scope watching(here);
+  if (signals) watching.spawn(watch_signals(*signals));
+  try {
+    co_await serve();
+  } catch (const coro::cancelled&) {
+    // The runtime stops; the shards leave by themselves.
+  }
+  watching.request_stop();
+  co_await watching.join();
+}
+
+}  // namespace coracle::serving

@@ -1,0 +1,69 @@
+// server_state: what a server's shards share, and how other threads reach them.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/net/signal_watch.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/server/server_options.hpp"
+#include "net/acceptor.hpp"
+#include "runtime/resident.hpp"
+#include "server/router.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace coracle::serving {
+
+class shard;
+
+// Kept alive by the server, its shards and its in-process connectors.
+class server_state : public std::enable_shared_from_this<server_state> {
+ public:
+  server_state(runtime& on, const server_options& o);
+
+  // --- any thread
+  void settle();  // makes the shards; once
+  status listen(std::string_view text);
+  void request_stop() noexcept;
+  // Stops calls that a drain still waits for.
+  void hurry() noexcept;
+  // Ends everything and waits.
+  void close() noexcept;
+  [[nodiscard]] task<> drain(duration grace);
+  [[nodiscard]] task<> serve_until_told();
+  // Runs f(shard&) on the i-th shard's loop; false when it is gone.
+  template <class F>
+  bool with_shard(std::size_t i, F f) {
+    return doors_[i]->run_there([s = shards_[i], f = std::move(f)]() mutable { f(*s); });
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return doors_.size(); }
+  [[nodiscard]] loop& loop_of(std::size_t i) const noexcept { return owner.at(i); }
+
+  // --- loop 0
+  void accepted(io::handle connection) noexcept;
+
+  runtime& owner;
+  const server_options options;
+  router routes;
+  std::atomic<bool> draining{false};
+  std::atomic<std::uint16_t> port{0};
+  status listen_failure;
+  bool listening = false;
+
+ private:
+  task<> watch_signals(net::signal_watch& signals);
+  task<> serve();
+
+  std::vector<shard*> shards_;
+  std::vector<std::shared_ptr<io::residence>> doors_;
+  std::size_t next_ = 0;
+  event told_to_stop_;  // on loop 0
+};
+
+}  // namespace coracle::serving

@@ -1,0 +1,130 @@
+#include "server/shard.hpp"
+
+#include "coracle/coro/timeout.hpp"
+#include "net/duplex.hpp"
+#include "server/plain_page.hpp"
+#include "server/request_reader.hpp"
+#include "transport/header_block.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::serving {
+
+namespace {
+
+// Trailers-Only, for a call that reaches no handler.
+void refuse(transport::exchange x, const status& why) {
+  transport::header_block block;
+  block.add(":status", "200").add("content-type", "application/grpc");
+  block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
+  if (why.code() == status_code::unimplemented) block.add("grpc-accept-encoding", "identity");
+  x.send_block(block.bytes(), true);
+  x.release();
+}
+
+}  // namespace
+
+shard::shard(std::shared_ptr<server_state> server, loop& home) : server_(std::move(server)), home_(home) {
+  emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
+}
+
+shard::~shard() {
+  CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
+}
+
+void shard::listen(std::unique_ptr<net::acceptor> a) {
+  if (draining_ || leaving_) return;
+  entrances_.push_back(std::make_unique<entrance>(
+      std::move(a), home_.log(), [this](io::handle h) { server_->accepted(h); },
+      [this](entrance& e) {
+        std::erase_if(entrances_, [&](const auto& p) { return p.get() == &e; });
+        settle_if_empty();
+      }));
+}
+
+void shard::adopt(std::unique_ptr<net::duplex> stream) {
+  if (draining_ || leaving_) return;  // closes it
+  auto made = std::make_unique<transport::connection>(
+      home_, std::move(stream), transport::role::server, transport::limits{},
+      static_cast<transport::connection_owner&>(*this), static_cast<transport::request_acceptor*>(this));
+  transport::connection& c = *made;
+  connections_.emplace(&c, std::move(made));
+  c.start();
+}
+
+void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept {
+  request_summary r;
+  metadata received = take_metadata();
+  if (!read_request(fields, server_->routes, r, received)) return x.release();
+  if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
+    return answer_plain(x, r, server_->routes);
+  if (!r.row) return refuse(x, status::unimplemented("the server knows no such method"));
+  if (r.unknown_encoding) return refuse(x, status::unimplemented("the server knows no such grpc-encoding"));
+  if (r.bad_timeout) return refuse(x, status::internal("grpc-timeout is malformed"));
+  if (r.bad_metadata) return refuse(x, status::internal("a -bin metadata value is no base64"));
+  calls::request_head head;
+  head.what = r.row->what;
+  head.target = r.row->target;
+  head.max_receive_bytes = server_->options.max_receive_bytes();
+  if (r.timeout != duration::max()) {
+    if (r.timeout <= duration::zero())
+      return refuse(x, status::deadline_exceeded("the deadline had passed before the call began"));
+    head.deadline = deadline_after(home_.now(), r.timeout);
+  }
+  (new calls::server_call(x, head, std::move(received), *this))->begin(end_stream);  // it owns itself
+}
+
+void shard::on_closed(transport::connection& c) noexcept {
+  connections_.erase(&c);
+  settle_if_empty();
+}
+
+// --- ending
+
+void shard::begin_drain() noexcept {
+  if (std::exchange(draining_, true)) return;
+  for (const auto& e : entrances_) e->close();
+  for (const auto& [c, owned] : connections_) c->drain();
+  settle_if_empty();
+}
+
+task<> shard::wait_until_empty() { co_await empty_; }
+
+task<> shard::drain(duration grace) {
+  begin_drain();
+  if (empty_.is_set()) co_return;
+  task<> all_gone = wait_until_empty();
+  timeout<void> limited(grace, std::move(all_gone));
+  const status in_time = co_await limited;
+  if (in_time.ok()) co_return;
+  hurry();
+  co_await empty_;
+}
+
+void shard::hurry() noexcept {
+  begin_drain();
+  // Calls end one by one and unlink themselves, some inside this loop.
+  base::intrusive_list<calls::server_call> ending;
+  ending.take(running);
+  while (calls::server_call* c = ending.pop_front()) {
+    running.push_back(*c);
+    c->cancel(status::unavailable("the server is going away"));
+  }
+  for (const auto& [c, owned] : connections_)
+    c->close(transport::error_code::no_error, "the server is going away");
+}
+
+void shard::leave() noexcept {
+  leaving_ = true;
+  hurry();
+  settle_if_empty();
+}
+
+void shard::settle_if_empty() noexcept {
+  if (!draining_ || !connections_.empty() || !entrances_.empty() || count != 0) return;
+  if (!empty_.is_set()) empty_.set();
+  if (leaving_ && !std::exchange(left_called_, true)) left();
+}
+
+}  // namespace coracle::serving

@@ -1,0 +1,60 @@
+// shard: a server on one loop: its connections and calls there.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/event.hpp"
+#include "rpc/server_call.hpp"
+#include "runtime/resident.hpp"
+#include "server/entrance.hpp"
+#include "server/server_state.hpp"
+#include "transport/connection.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace coracle::serving {
+
+// Everything happens on the loop.
+class shard final : public io::resident,
+                    private transport::connection_owner,
+                    private transport::request_acceptor,
+                    private calls::call_set {
+ public:
+  shard(std::shared_ptr<server_state> server, loop& home);
+  ~shard() override;
+
+  [[nodiscard]] loop& home() const noexcept { return home_; }
+  // Serves a new connection; refuses it when draining.
+  void adopt(std::unique_ptr<net::duplex> stream);
+  void listen(std::unique_ptr<net::acceptor> a);
+  // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
+  // when no connection is left.
+  [[nodiscard]] task<> drain(duration grace);
+  // The grace is over.
+  void hurry() noexcept;
+
+ private:
+  // io::resident
+  void leave() noexcept override;
+  // transport::connection_owner
+  void on_closed(transport::connection& c) noexcept override;
+  // transport::request_acceptor
+  void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept override;
+
+  void begin_drain() noexcept;
+  task<> wait_until_empty();
+  void settle_if_empty() noexcept;
+
+  std::shared_ptr<server_state> server_;
+  loop& home_;
+  std::unordered_map<transport::connection*, std::unique_ptr<transport::connection>> connections_;
+  std::vector<std::unique_ptr<entrance>> entrances_;
+  event empty_;  // draining, and no connection or entrance is left
+  bool draining_ = false;
+  bool leaving_ = false;
+  bool left_called_ = false;
+};
+
+}  // namespace coracle::serving

@@ -1,0 +1,316 @@
+#include "transport/connection.hpp"
+
+#include "coracle/base/assert.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace coracle::transport {
+
+namespace {
+
+// Output that has left the streams' windows but not the process: above this, streams queue (so that
+// their writers wait) ...
+constexpr std::size_t output_high_bytes = 256u << 10;
+// ... and above this nothing more is read either: a peer that asks and does not read its answers
+// must not make us grow.
+constexpr std::size_t output_stall_bytes = 1u << 20;
+// What an idle connection keeps of its output buffers.
+constexpr std::size_t output_kept_bytes = 16u << 10;
+// A closing connection waits so long for its peer to read the rest.
+constexpr duration linger = std::chrono::seconds(2);
+
+}  // namespace
+
+class connection::block_source final : public header_source {
+ public:
+  explicit block_source(http2::connection& engine) noexcept : engine_(engine) {}
+  bool next(field& out) override { return engine_.next_field(out); }
+  [[nodiscard]] bool ok() const noexcept override { return engine_.headers_ok(); }
+  void set_slot(std::uint32_t slot) noexcept override { engine_.set_slot(slot); }
+
+ private:
+  http2::connection& engine_;
+};
+
+connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const http2::limits& l,
+                       connection_owner& owner, request_acceptor* acceptor)
+    : home_(home), stream_(std::move(stream)), engine_(r, l, home.now()), owner_(owner), acceptor_(acceptor) {
+  CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
+                 "a server's connection needs an acceptor");
+  work::run = [](coro::work& w) noexcept {
+    auto& self = static_cast<connection&>(w);
+    self.flush_queued_ = false;
+    self.flush();
+  };
+  timer::fire = [](coro::timer& t) noexcept {
+    auto& self = static_cast<connection&>(t);
+    if (self.closing_) {
+      self.close_called_ = true;
+      return self.stream_->close(true);
+    }
+    self.engine_.on_timeout(self.home_.now());
+    self.dispatch();
+  };
+}
+
+connection::~connection() {
+  CORACLE_ASSERT(!flush_queued_, "a connection was destroyed before it was closed");
+  if (timer::holder) home_.disarm(*this);
+}
+
+void connection::start() {
+  stream_->start(*this);
+  touch();
+  update_timer();
+}
+
+exchange connection::open(exchange_handler& handler) {
+  if (closing_) return {};
+  const stream_ref s = engine_.open(&handler);
+  return s == http2::no_stream ? exchange() : exchange(*this, s);
+}
+
+void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {
+  engine_.set_user(s, handler);
+}
+
+// --- receiving
+
+void connection::received(bytes_view bytes) noexcept {
+  if (closing_) return;
+  engine_.feed(bytes, home_.now());
+  dispatch();
+}
+
+void connection::receive_ended(std::int64_t result) noexcept {
+  if (closing_) return finish_if_done();
+  if (result < 0) end_reason_ = std::strerror(static_cast<int>(-result));
+  else end_reason_ = "the peer closed the connection";
+  engine_.feed_end(home_.now());
+  dispatch();
+  if (!closing_) broken(end_reason_);
+}
+
+void connection::dispatch() noexcept {
+  if (dispatching_) return;  // a handler's doing: the outer round goes on
+  dispatching_ = true;
+  for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) handle(e);
+  dispatching_ = false;
+  // Whatever handlers sent has called touch() already; this is for the engine's own answers, and for
+  // queued data that a window has let go.
+  if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending()) touch();
+  if (draining_) finish_if_done();
+  update_timer();
+}
+
+void connection::handle(const http2::event& e) noexcept {
+  using kind = http2::event::kind;
+  auto* handler = static_cast<exchange_handler*>(e.user);
+  switch (e.what) {
+    case kind::headers: {
+      block_source fields(engine_);
+      if (!handler && acceptor_ && !e.trailers)
+        return acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream);
+      const block_kind k = e.informational ? block_kind::informational
+                           : e.trailers    ? block_kind::trailers
+                                           : block_kind::head;
+      if (handler) handler->on_headers(fields, k, e.end_stream);
+      return;
+    }
+    case kind::data:
+      if (handler) handler->on_data(e.data, e.end_stream);
+      return;
+    case kind::reset:
+      if (handler) handler->on_reset({e.code, e.by, e.unprocessed, engine_.failed(), e.reason});
+      return;
+    case kind::writable:
+      if (handler) handler->on_writable();
+      return;
+    case kind::settings: return owner_.on_ready(*this);
+    case kind::slots: return owner_.on_slots(*this);
+    case kind::goaway:
+      if (end_reason_.empty()) {
+        end_reason_ = "GOAWAY ";
+        end_reason_.append(name_of(e.code)).append(" ").append(as_text(e.data));
+      }
+      return going_away();
+    case kind::failed:
+      if (end_reason_.empty()) end_reason_.append(name_of(e.code)).append(": ").append(e.reason);
+      return broken(end_reason_);
+    case kind::ping_ack:
+    case kind::none: return;
+  }
+}
+
+// --- sending
+
+void connection::touch() noexcept {
+  if (flush_queued_) return;
+  flush_queued_ = true;
+  home_.at_turn_end(*this);
+}
+
+void connection::flush() noexcept {
+  if (gone_) return owner_.on_closed(*this);  // destroys this
+  if (close_called_) return;
+  if (!send_broken_ && !stream_->sending()) {
+    if (!closing_) engine_.produce(output_high_bytes);
+    base::output_buffer& out = engine_.output();
+    if (!out.empty()) {
+      in_flight_.swap(out);
+      if (!stream_->send(in_flight_.pending())) send_broken_ = true;
+    } else {
+      in_flight_.release(output_kept_bytes);
+      out.release(output_kept_bytes);
+    }
+    // produce() may have let a waiting writer go on; what it sends is for the next round.
+    if (!closing_) dispatch();
+  }
+  const bool stalled = engine_.output().size() > output_stall_bytes;
+  if (stalled != receive_paused_) {
+    receive_paused_ = stalled;
+    if (stalled) stream_->pause_receive();
+    else stream_->resume_receive();
+  }
+  finish_if_done();
+}
+
+void connection::sent(std::int64_t result) noexcept {
+  in_flight_.clear();
+  if (result < 0) {
+    send_broken_ = true;
+    if (!closing_) {
+      broken(std::strerror(static_cast<int>(-result)));
+      return;
+    }
+  }
+  touch();
+}
+
+// --- ending
+
+void connection::drain() {
+  if (closing_ || draining_) return;
+  draining_ = true;
+  engine_.drain();
+  touch();
+}
+
+void connection::close(http2::error_code code, std::string_view reason) {
+  if (closing_) return;
+  if (end_reason_.empty()) end_reason_ = reason;
+  engine_.fail(code, reason);
+  dispatch();
+}
+
+void connection::going_away() noexcept {
+  if (!std::exchange(told_going_away_, true)) owner_.on_going_away(*this);
+  draining_ = true;
+}
+
+// The engine has failed, or the byte stream has: nothing is left but to send what is pending.
+void connection::broken(std::string reason) noexcept {
+  if (closing_) return;
+  if (end_reason_.empty()) end_reason_ = std::move(reason);
+  if (!engine_.failed()) {
+    engine_.feed_end(home_.now());
+    for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
+      if (e.what != http2::event::kind::failed) handle(e);
+    }
+  }
+  closing_ = true;
+  going_away();
+  if (timer::holder) home_.disarm(*this);
+  home_.arm(*this, deadline_after(home_.now(), linger));
+  touch();
+}
+
+void connection::finish_if_done() noexcept {
+  if (close_called_) return;
+  if (draining_ && !closing_ && engine_.open_streams() == 0 && engine_.output().empty() &&
+      !stream_->sending() && !engine_.draining()) {
+    broken("drained");
+    return;
+  }
+  if (!closing_) return;
+  if (!send_broken_ && (stream_->sending() || !engine_.output().empty())) return;
+  close_called_ = true;
+  if (!send_broken_) stream_->shutdown_send();
+  stream_->close(send_broken_);
+}
+
+void connection::closed() noexcept {
+  if (timer::holder) home_.disarm(*this);
+  if (!closing_) broken("closed");
+  gone_ = true;  // the owner is told at the turn's end, behind a flush() that may be queued
+  touch();
+}
+
+void connection::update_timer() noexcept {
+  if (closing_) return;
+  const time_point t = engine_.next_timeout();
+  if (timer::holder && timer::when == t) return;
+  if (timer::holder) home_.disarm(*this);
+  if (t != never) home_.arm(*this, t);
+}
+
+// --- carrier: the engine's functions, each followed by touch()
+
+bool connection::begin_headers(stream_ref s) { return !closing_ && engine_.begin_headers(s); }
+
+void connection::add_field(std::string_view name, std::string_view value, bool index) {
+  engine_.add_field(name, value,
+                    index ? http2::connection::indexing::index : http2::connection::indexing::no_index);
+}
+
+void connection::end_headers(stream_ref, bool end_stream) {
+  engine_.end_headers(end_stream);
+  touch();
+}
+
+bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream) {
+  touch();
+  return !closing_ && engine_.send_block(s, stateless, end_stream);
+}
+
+std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
+  if (closing_ || engine_.output().size() > output_high_bytes) return nullptr;
+  return engine_.reserve_data(s, n);
+}
+
+void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
+  engine_.commit_data(s, n, end_stream);
+  touch();
+}
+
+bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                            bool end_stream) {
+  touch();
+  return !closing_ && engine_.queue_data(s, std::move(bytes), n, end_stream);
+}
+
+std::size_t connection::queued(stream_ref s) const noexcept { return engine_.queued(s); }
+
+void connection::want_writable(stream_ref s, std::size_t low_bytes) {
+  engine_.want_writable(s, low_bytes);
+  touch();
+}
+
+void connection::consume(stream_ref s, std::size_t n) {
+  if (closing_) return;
+  engine_.consume(s, n);
+  touch();
+}
+
+void connection::reset(stream_ref s, error_code code) {
+  engine_.reset(s, code);
+  touch();
+}
+
+void connection::release(stream_ref s) {
+  engine_.release(s);
+  touch();
+}
+
+}  // namespace coracle::transport

@@ -1,0 +1,110 @@
+// connection: an HTTP/2 engine on a byte stream, on one loop.
+#pragma once
+
+#include "coracle/coro/executor.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "http2/connection.hpp"
+#include "net/duplex.hpp"
+#include "transport/exchange.hpp"
+
+#include <memory>
+#include <string>
+
+namespace coracle::transport {
+
+using http2::limits;
+using http2::role;
+
+class connection;
+
+// Who keeps a connection. Called on its loop.
+class connection_owner {
+ public:
+  // The peer's first SETTINGS have arrived.
+  virtual void on_ready(connection&) noexcept {}
+  // Another exchange may be opened (client).
+  virtual void on_slots(connection&) noexcept {}
+  // No new exchanges here: the peer sent GOAWAY, or the connection broke. Once.
+  virtual void on_going_away(connection&) noexcept {}
+  // The end: every exchange has been told. The owner may destroy the connection in the call.
+  virtual void on_closed(connection&) noexcept = 0;
+
+ protected:
+  ~connection_owner() = default;
+};
+
+// Reads, parses, lets handlers run and gathers what they send; the whole turn's output leaves in one
+// send at the turn's end. Lives on one loop and belongs to its owner, who destroys it in on_closed().
+class connection final : public carrier, private net::duplex_sink, private coro::work, private coro::timer {
+ public:
+  // acceptor: null for a client.
+  connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const http2::limits& l,
+             connection_owner& owner, request_acceptor* acceptor);
+  ~connection();
+  void start();
+
+  // Client: empty when no stream can be opened now (limit, GOAWAY, broken).
+  exchange open(exchange_handler& handler);
+  [[nodiscard]] bool can_open() const noexcept { return !closing_ && engine_.can_open(); }
+  [[nodiscard]] std::size_t open_streams() const noexcept { return engine_.open_streams(); }
+
+  // Two-step GOAWAY (server) or no new streams (client); closes when the last exchange has ended.
+  void drain();
+  // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
+  // that does not read has `linger` to do so.
+  void close(http2::error_code code, std::string_view reason);
+  [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
+
+  // carrier
+  bool begin_headers(stream_ref s) override;
+  void add_field(std::string_view name, std::string_view value, bool index) override;
+  void end_headers(stream_ref s, bool end_stream) override;
+  bool send_block(stream_ref s, bytes_view stateless, bool end_stream) override;
+  std::uint8_t* reserve_data(stream_ref s, std::size_t n) override;
+  void commit_data(stream_ref s, std::size_t n, bool end_stream) override;
+  bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                  bool end_stream) override;
+  [[nodiscard]] std::size_t queued(stream_ref s) const noexcept override;
+  void want_writable(stream_ref s, std::size_t low_bytes) override;
+  void consume(stream_ref s, std::size_t n) override;
+  void reset(stream_ref s, error_code code) override;
+  void release(stream_ref s) override;
+  void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
+  [[nodiscard]] loop& home() const noexcept override { return home_; }
+  [[nodiscard]] const net::address& peer_address() const noexcept override { return stream_->peer_address(); }
+
+ private:
+  class block_source;
+  void received(bytes_view bytes) noexcept override;
+  void receive_ended(std::int64_t result) noexcept override;
+  void sent(std::int64_t result) noexcept override;
+  void closed() noexcept override;
+
+  void dispatch() noexcept;
+  void handle(const http2::event& e) noexcept;
+  void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
+  void flush() noexcept;
+  void update_timer() noexcept;
+  void finish_if_done() noexcept;
+  void going_away() noexcept;
+  void broken(std::string reason) noexcept;
+
+  loop& home_;
+  std::unique_ptr<net::duplex> stream_;
+  http2::connection engine_;
+  connection_owner& owner_;
+  request_acceptor* acceptor_;
+  base::output_buffer in_flight_;
+  std::string end_reason_;
+  bool flush_queued_ = false;
+  bool dispatching_ = false;
+  bool receive_paused_ = false;
+  bool draining_ = false;
+  bool closing_ = false;     // no exchange is left; what is pending is being sent
+  bool send_broken_ = false;
+  bool close_called_ = false;
+  bool gone_ = false;        // the byte stream is closed
+  bool told_going_away_ = false;
+};
+
+}  // namespace coracle::transport

@@ -1,0 +1,149 @@
+// exchange: one request and its response on some connection, as the layers above see it.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/net/address.hpp"
+#include "http2/event.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace coracle {
+class loop;
+}
+
+namespace coracle::transport {
+
+using http2::error_code;
+using http2::field;
+using http2::initiator;
+using stream_ref = http2::stream_ref;
+
+// The fields of a header block that has just arrived. Valid during the callback that it is given to.
+class header_source {
+ public:
+  // The next field, in order; its views are valid until the next call. False at the end.
+  virtual bool next(field& out) = 0;
+  // After next() gave false: the block kept to the rules. If not, the exchange has been reset, and
+  // on_reset() follows: forget what was read.
+  [[nodiscard]] virtual bool ok() const noexcept = 0;
+  // See http2::connection::set_slot().
+  virtual void set_slot(std::uint32_t slot) noexcept = 0;
+
+ protected:
+  ~header_source() = default;
+};
+
+enum class block_kind : std::uint8_t { informational, head, trailers };
+
+// How an exchange ended that did not end well.
+struct abnormal_end {
+  error_code code = error_code::no_error;
+  initiator by = initiator::peer;
+  bool unprocessed = false;  // the peer surely never saw it: it may be sent again
+  bool disconnected = false; // with its whole connection
+  std::string_view reason{}; // static text
+};
+
+// The upper side of an exchange. Called on the connection's loop, between the engine's events: any
+// function of the exchange may be called from inside, exchange::release() included, after which
+// nothing is called any more.
+class exchange_handler {
+ public:
+  virtual void on_headers(header_source& fields, block_kind kind, bool end_stream) noexcept = 0;
+  // Borrowed for the call; give the credit back with exchange::consume().
+  virtual void on_data(bytes_view bytes, bool end_stream) noexcept = 0;
+  virtual void on_writable() noexcept = 0;
+  // The last call; release the exchange in it, its connection may be gone afterwards.
+  virtual void on_reset(const abnormal_end& end) noexcept = 0;
+
+ protected:
+  ~exchange_handler() = default;
+};
+
+// The lower side: a connection that carries exchanges, numbered by stream_ref. HTTP/2 is one, a
+// later HTTP/1.1 another. What each function promises is said in http2/connection.hpp; all are
+// harmless on a stream that has ended meanwhile.
+class carrier {
+ public:
+  // A head (or, where no data is queued, trailers), field by field.
+  virtual bool begin_headers(stream_ref s) = 0;
+  virtual void add_field(std::string_view name, std::string_view value, bool index) = 0;
+  virtual void end_headers(stream_ref s, bool end_stream) = 0;
+  // A block encoded by hpack's stateless functions; goes behind queued data.
+  virtual bool send_block(stream_ref s, bytes_view stateless, bool end_stream) = 0;
+
+  // Room in the output when n bytes may leave at once, else null: then queue_data().
+  virtual std::uint8_t* reserve_data(stream_ref s, std::size_t n) = 0;
+  virtual void commit_data(stream_ref s, std::size_t n, bool end_stream) = 0;
+  virtual bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                          bool end_stream) = 0;
+  [[nodiscard]] virtual std::size_t queued(stream_ref s) const noexcept = 0;
+  virtual void want_writable(stream_ref s, std::size_t low_bytes) = 0;
+
+  virtual void consume(stream_ref s, std::size_t n) = 0;
+  virtual void reset(stream_ref s, error_code code) = 0;
+  virtual void release(stream_ref s) = 0;
+  virtual void set_handler(stream_ref s, exchange_handler* handler) noexcept = 0;
+
+  [[nodiscard]] virtual loop& home() const noexcept = 0;
+  [[nodiscard]] virtual const net::address& peer_address() const noexcept = 0;
+
+ protected:
+  ~carrier() = default;
+};
+
+// A name for (carrier, stream). Whoever got it releases it exactly once: at the latest in
+// on_reset(), or when it wants no more calls. What was queued with end_stream is still sent. A
+// released or default-made one is empty.
+class exchange {
+ public:
+  exchange() noexcept = default;
+  exchange(carrier& c, stream_ref s) noexcept : carrier_(&c), stream_(s) {}
+  explicit operator bool() const noexcept { return carrier_ != nullptr; }
+
+  bool begin_headers() { return carrier_->begin_headers(stream_); }
+  void add_field(std::string_view name, std::string_view value, bool index = true) {
+    carrier_->add_field(name, value, index);
+  }
+  void end_headers(bool end_stream) { carrier_->end_headers(stream_, end_stream); }
+  bool send_block(bytes_view stateless, bool end_stream) {
+    return carrier_->send_block(stream_, stateless, end_stream);
+  }
+  std::uint8_t* reserve_data(std::size_t n) { return carrier_->reserve_data(stream_, n); }
+  void commit_data(std::size_t n, bool end_stream) { carrier_->commit_data(stream_, n, end_stream); }
+  bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+    return carrier_->queue_data(stream_, std::move(bytes), n, end_stream);
+  }
+  [[nodiscard]] std::size_t queued() const noexcept { return carrier_->queued(stream_); }
+  void want_writable(std::size_t low_bytes) { carrier_->want_writable(stream_, low_bytes); }
+  void consume(std::size_t n) { carrier_->consume(stream_, n); }
+  void reset(error_code code) { carrier_->reset(stream_, code); }
+  void set_handler(exchange_handler* handler) noexcept { carrier_->set_handler(stream_, handler); }
+  void release() {
+    carrier* c = std::exchange(carrier_, nullptr);
+    if (c) c->release(stream_);
+  }
+  [[nodiscard]] loop& home() const noexcept { return carrier_->home(); }
+  [[nodiscard]] const net::address& peer_address() const noexcept { return carrier_->peer_address(); }
+
+ private:
+  carrier* carrier_ = nullptr;
+  stream_ref stream_ = http2::no_stream;
+};
+
+// A server's side: decides who handles a new request.
+class request_acceptor {
+ public:
+  // Pulls the head's fields. Takes `x` over: a handler is set on it (exchange::set_handler), or it was
+  // answered and released. end_stream: the request has no body.
+  virtual void on_request(exchange x, header_source& fields, bool end_stream) noexcept = 0;
+
+ protected:
+  ~request_acceptor() = default;
+};
+
+}  // namespace coracle::transport

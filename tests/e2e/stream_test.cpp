@@ -1,0 +1,189 @@
+#include "support/echo_fixture.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class streams : public echo_fixture {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, streams, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(streams, CollectManyRequestsIntoOneReply) {
+  struct program {
+    static task<result<echo::Text>> upload(echo_stub s, int messages) {
+      auto call = s.Collect();
+      const echo::Text one = text("abc");
+      for (int i = 0; i < messages; ++i) co_await call.write(one);
+      co_return co_await call.finish();
+    }
+  };
+  for (const int messages : {0, 1, 2, 10'000}) {
+    const auto reply = run(program::upload(stub(), messages));
+    ASSERT_EQ(reply.status(), status());
+    EXPECT_EQ(reply->count(), messages);
+    EXPECT_EQ(reply->text().size(), static_cast<std::size_t>(messages) * 3);
+  }
+}
+
+TEST_P(streams, GiveManyRepliesInOrder) {
+  struct program {
+    static task<status> download(echo_stub s, int messages) {
+      const echo::Text request = text("abc", messages);
+      auto call = s.Repeat(request);
+      int expected = 0;
+      while (auto one = co_await call.next()) EXPECT_EQ(one->count(), expected++);
+      EXPECT_EQ(expected, messages);
+      co_return co_await call.finish();
+    }
+  };
+  for (const int messages : {0, 1, 2, 10'000}) EXPECT_EQ(run(program::download(stub(), messages)), status());
+}
+
+TEST_P(streams, ThrowAStatusThatIsNotOkBehindTheReplies) {
+  struct program {
+    static task<status> download(echo_stub s) {
+      const echo::Text request = text("fail", 3);
+      auto call = s.Repeat(request);
+      int seen = 0;
+      status caught;
+      try {
+        while (auto one = co_await call.next()) ++seen;
+      } catch (const call_ended& e) {
+        caught = e.why();
+      }
+      EXPECT_EQ(seen, 3);
+      const status last = co_await call.finish();
+      EXPECT_EQ(last, caught);
+      co_return caught;
+    }
+  };
+  EXPECT_EQ(run(program::download(stub())), status::not_found("after the replies"));
+}
+
+TEST_P(streams, PlayPingPong) {
+  struct program {
+    static task<status> play(echo_stub s) {
+      auto call = s.Chat();
+      for (int i = 0; i < 500; ++i) {
+        const echo::Text ball = text("ball", i);
+        co_await call.write(ball);
+        const auto back = co_await call.next();
+        EXPECT_TRUE(back && back->count() == i);
+      }
+      co_await call.writes_done();
+      const auto nothing = co_await call.next();
+      EXPECT_FALSE(nothing);
+      co_return co_await call.finish();
+    }
+  };
+  EXPECT_EQ(run(program::play(stub())), status());
+}
+
+TEST_P(streams, ReadAndWriteAtOnce) {
+  struct program {
+    static task<> write_all(bidi_call<echo::Text, echo::Text>& call, int messages) {
+      echo::Text one = text(std::string(1000, 'x'));
+      for (int i = 0; i < messages; ++i) {
+        one.set_count(i);
+        co_await call.write(one);
+      }
+      co_await call.writes_done();
+    }
+    static task<int> both(echo_stub s, int messages) {
+      auto call = s.Chat();
+      scope work{co_await coro::this_environment()};
+      work.spawn(write_all(call, messages));
+      int got = 0;
+      echo::Text one;
+      while (co_await call.read(one)) EXPECT_EQ(one.count(), got++);
+      co_await work.join();
+      co_return got;
+    }
+  };
+  EXPECT_EQ(run(program::both(stub(), 5000)), 5000);
+}
+
+// More than any window, from a server that writes to a client that does not read yet.
+TEST_P(streams, HoldAWriterBackUntilTheReaderReads) {
+  struct program {
+    static task<int> late(echo_stub s) {
+      const echo::Text request = text(std::string(100'000, 'x'), 200);
+      auto call = s.Repeat(request);
+      int got = 0;
+      while (auto one = co_await call.next()) {
+        if (got++ == 0) co_await sleep_for(50ms);
+      }
+      co_return got;
+    }
+  };
+  EXPECT_EQ(run(program::late(stub())), 200);
+}
+
+TEST_P(streams, CarryAMessageLargerThanTheWindow) {
+  struct program {
+    static task<std::size_t> big(echo_stub s) {
+      auto call = s.Chat();
+      const echo::Text one = text(std::string(3'900'000, 'x'));
+      co_await call.write(one);
+      const auto back = co_await call.next();
+      const status end = co_await call.finish();
+      EXPECT_EQ(end, status());
+      co_return back ? back->text().size() : 0;
+    }
+  };
+  EXPECT_EQ(run(program::big(stub())), 3'900'000u);
+}
+
+TEST_P(streams, NeverShowAHandlerACleanEndWhenTheUploadIsCut) {
+  struct program {
+    static task<> cut(echo_stub s) {
+      auto call = s.Collect();
+      const echo::Text one = text("abc");
+      co_await call.write(one);
+      co_await sleep_for(20ms);
+      call.cancel();
+      const auto reply = co_await call.finish();
+      EXPECT_EQ(reply.status().code(), status_code::cancelled);
+    }
+  };
+  run(program::cut(stub()));
+  EXPECT_EQ(sync_wait(stub().Say(text("behind it"))).status(), status());
+  EXPECT_EQ(service_.collected, 0);
+}
+
+TEST_P(streams, CanBeDroppedAtAnyPoint) {
+  struct program {
+    static task<> drop(echo_stub s) {
+      {
+        auto never_begun = s.Chat();
+      }
+      {
+        auto begun = s.Chat();
+        const echo::Text one = text("abc");
+        co_await begun.write(one);
+      }
+      {
+        const echo::Text request = text("abc", 1'000'000);
+        auto half_read = s.Repeat(request);
+        const auto one = co_await half_read.next();
+        EXPECT_TRUE(one);
+      }
+    }
+  };
+  run(program::drop(stub()));
+  EXPECT_EQ(sync_wait(stub().Say(text("behind it"))).status(), status());
+}
+
+TEST_P(streams, WorkFromAPlainThread) {
+  auto call = stub().Chat();
+  for (int i = 0; i < 10; ++i) {
+    sync_wait(call.write(text("ball", i)));
+    const auto back = sync_wait(call.next());
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->count(), i);
+  }
+  EXPECT_EQ(sync_wait(call.finish()), status());
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
