@@ -16,6 +16,7 @@ limits sound(limits l) {
   l.connection_window_bytes = std::clamp(l.connection_window_bytes, default_window_bytes, window_bytes_max);
   l.max_frame_bytes = std::clamp(l.max_frame_bytes, frame_bytes_min_max, frame_bytes_max_max);
   l.header_table_bytes = std::min(l.header_table_bytes, hpack::table_bytes_max);
+  l.own_streams = std::min(l.own_streams, (stream_id_max >> 1) + 1);  // the odd ids
   return l;
 }
 

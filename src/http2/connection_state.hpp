@@ -158,7 +158,7 @@ struct connection::state {
   stream* block_stream = nullptr;
 
   // SETTINGS.
-  settings peer;
+  settings_values peer;
   bool peer_settings_seen = false;
   bool settings_acked = false;
   time_point settings_deadline;

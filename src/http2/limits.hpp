@@ -20,6 +20,7 @@ struct limits {
   std::uint32_t header_list_bytes = 16u << 10;       // soft: beyond it, fields are decoded and discarded, the stream fails
 
   // Ours alone.
+  std::uint32_t own_streams = 1u << 30;              // client: opened in the connection's whole life; more ids there are not
   std::uint32_t header_block_bytes = 64u << 10;      // hard, on encoded bytes over HEADERS and CONTINUATION: connection error
   std::uint32_t continuations = 16;                  // frames per block (CVE-2024-27316)
   std::uint32_t encoder_table_bytes = 4096;          // what we use of the peer's SETTINGS_HEADER_TABLE_SIZE

@@ -177,8 +177,11 @@ connection::state::progress connection::state::begin_data_payload(std::uint32_t 
     stream_fault(s, frame.id, error_code::protocol_error, "DATA contradicts content-length");  // RFC 9113 8.1.1
   } else {
     s->length_left -= s->length_known ? data_left : 0;
-    s->receive.give_back(pad + pad_field);  // nobody will consume it
     data_stream = s;
+    if (pad_field == 0) return progress::again;
+    s->receive.give_back(pad + pad_field);  // nobody will consume it
+    const std::uint32_t increment = ends ? 0 : s->receive.announce();
+    if (increment) write_window_update(s->id, increment);
   }
   return progress::again;
 }

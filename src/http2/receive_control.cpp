@@ -50,7 +50,7 @@ connection::state::progress connection::state::on_settings(bytes_view payload) {
     return on_settings_ack();
   }
   if (!charge_control()) return progress::again;
-  settings changed = peer;
+  settings_values changed = peer;
   if (!peer_settings_seen) changed.max_concurrent_streams = unlimited;  // ours was an assumption
   const settings_fault fault = read_settings(payload, side == role::client, changed);
   if (fault.code != error_code::no_error) return die(fault.code, fault.reason);

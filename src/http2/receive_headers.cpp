@@ -5,6 +5,11 @@
 
 namespace coracle::http2 {
 
+namespace {
+// Of the memory for Huffman strings, which an unusually large block has made grow.
+constexpr std::size_t scratch_kept_bytes = 16u << 10;
+}  // namespace
+
 connection::state::progress connection::state::on_headers(bytes_view payload, event& e) {
   if (frame.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0");
   if (frame.has(flag::padded) && !strip_padding(payload)) return die(error_code::protocol_error, "more padding than payload");
@@ -141,6 +146,7 @@ bool connection::state::next_field(field& out) {
 void connection::state::settle_block() {
   block_open = false;
   stream* const s = std::exchange(block_stream, nullptr);
+  reader.release(scratch_kept_bytes);
   switch (reader.result()) {
     case header_reader::outcome::reading: return;
     case header_reader::outcome::undecodable:

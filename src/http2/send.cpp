@@ -8,6 +8,10 @@
 
 namespace coracle::http2 {
 
+namespace {
+constexpr std::uint32_t updates_for(std::size_t data_bytes) { return 2 + static_cast<std::uint32_t>(data_bytes / 1024); }
+}  // namespace
+
 // --- headers
 
 bool connection::state::begin_headers(stream_ref ref) {
@@ -115,7 +119,7 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
   reserved_bytes = 0;
   s->send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
-  allow_updates(2);
+  allow_updates(updates_for(n));
   if (end_stream) end_sent(*s, stream_input::send_data_end);
 }
 
@@ -171,7 +175,7 @@ bool connection::state::send_data_frame(stream& s) {
   output.commit(frame_header_bytes + n);
   s.send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
-  allow_updates(2);
+  allow_updates(updates_for(n));
   if (!ends) return true;
   tell_if_writable(s);
   return end_sent(s, stream_input::send_data_end);
@@ -194,10 +198,10 @@ void connection::state::tell_if_writable(stream& s) noexcept {
 
 // --- credit
 
-// Each DATA frame may call forth an update for its stream and one for the connection, and some peers update
-// streams as they open. This much is free; see on_window_update().
+// A DATA frame may call forth an update for its stream and one for the connection, or more if the peer reads
+// in small pieces; and some peers update streams as they open. So much is free; see on_window_update().
 void connection::state::allow_updates(std::uint32_t n) noexcept {
-  constexpr std::uint32_t most = 1u << 16;
+  constexpr std::uint32_t most = 1u << 20;
   update_allowance = std::min(update_allowance + n, most);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t entry_bytes = 6;
 
-settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server, settings& values) noexcept {
+settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server, settings_values& values) noexcept {
   switch (id) {
     case setting::header_table_size:
       values.header_table_bytes = value;
@@ -46,7 +46,7 @@ std::uint8_t* write_entry(std::uint8_t* to, setting id, std::uint32_t value) noe
 
 }  // namespace
 
-settings_fault read_settings(bytes_view payload, bool sent_by_server, settings& values) noexcept {
+settings_fault read_settings(bytes_view payload, bool sent_by_server, settings_values& values) noexcept {
   if (payload.size() % entry_bytes != 0) return {error_code::frame_size_error, "SETTINGS of an odd length"};
   values.header_table_bytes_lowest = values.header_table_bytes;
   for (; !payload.empty(); payload = payload.subspan(entry_bytes)) {
@@ -58,7 +58,7 @@ settings_fault read_settings(bytes_view payload, bool sent_by_server, settings& 
 }
 
 std::uint8_t* write_settings(std::uint8_t* to, const limits& l, bool server) noexcept {
-  constexpr settings initial;
+  constexpr settings_values initial;
   std::uint8_t* out = to + frame_header_bytes;
   if (l.header_table_bytes != initial.header_table_bytes) out = write_entry(out, setting::header_table_size, l.header_table_bytes);
   // RFC 9113 8.4: only a client may be pushed to, so only it has something to refuse.

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t window_bytes_max = 0x7fffffff;
 inline constexpr std::uint32_t unlimited = ~std::uint32_t{0};
 
 // One side's parameters; at first the initial values of RFC 9113 6.5.2.
-struct settings {
+struct settings_values {
   std::uint32_t header_table_bytes = 4096;
   std::uint32_t max_concurrent_streams = unlimited;
   std::uint32_t initial_window_bytes = default_window_bytes;
@@ -43,7 +43,7 @@ struct settings_fault {
 
 // Enters the payload of a SETTINGS frame without ACK into `values`. The last of several values for one
 // parameter counts; all are checked. Unknown parameters are ignored. On a fault `values` is half changed.
-[[nodiscard]] settings_fault read_settings(bytes_view payload, bool sent_by_server, settings& values) noexcept;
+[[nodiscard]] settings_fault read_settings(bytes_view payload, bool sent_by_server, settings_values& values) noexcept;
 
 // A whole SETTINGS frame that announces `l`, as far as it differs from the initial values. Returns its end.
 inline constexpr std::size_t settings_frame_bytes_max = 9 + 6 * 6;

@@ -105,7 +105,7 @@ stream_ref connection::state::open(void* user) {
 bool connection::state::can_open() const noexcept {
   if (side == role::server || failed || draining || peer_goes_away || at_limit()) return false;
   // RFC 9113 5.1.1: ids are not used twice; when they are used up a new connection is needed.
-  return next_own_id + 2 * std::uint64_t{unnumbered_count} <= stream_id_max;
+  return next_own_id / 2 + unnumbered_count < limit.own_streams;
 }
 
 // Sees to a slots event when the number of streams falls below the limit.

@@ -1,0 +1,229 @@
+// HEADERS and CONTINUATION as they come in, and what makes a message malformed.
+#include "support/http2/frames.hpp"
+#include "support/http2/transcript.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace coracle::http2 {
+namespace {
+
+using namespace test;
+using namespace test::frames;
+
+const std::string head1 = "headers 1 [:method=POST :scheme=http :path=/a.B/C :authority=h]";
+
+story serve(const std::string& input, const limits& l = {}) {
+  return play({.side = role::server, .input = from_client() + input, .bounds = l});
+}
+story answer(const std::string& input) {
+  story s = play({.side = role::client, .input = from_server() + input,
+                  .first = [](session& at) { at.open_and_request(false); }});
+  EXPECT_TRUE(s.frames.starts_with("HEADERS 1\nSETTINGS ack\n"));
+  s.frames.erase(0, 23);
+  return s;
+}
+
+TEST(Http2ReceiveHeaders, ABlockMayBeSpreadOverContinuations) {
+  const std::string block = request_block();
+  EXPECT_EQ(serve(headers(1, block.substr(0, 2), end) + continuation(1, block.substr(2, 5), 0) +
+                  continuation(1, block.substr(7)))
+                .events,
+            head1 + " end\n");
+  EXPECT_EQ(serve(headers(1, block, 0) + continuation(1, "")).events, head1 + "\n");
+}
+
+TEST(Http2ReceiveHeaders, PaddingAndPriorityAreTakenOff) {
+  const std::string priority_fields = u32(3) + '\x10';
+  EXPECT_EQ(serve(headers(1, padded(priority_fields + request_block(), 7),
+                          end_both | flag::padded | flag::priority))
+                .events,
+            head1 + " end\n");
+}
+
+TEST(Http2ReceiveHeaders, PaddingAsLongAsThePayloadIsAConnectionError) {
+  EXPECT_EQ(serve(headers(1, "\x05" "abcd", end_headers | flag::padded)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+  EXPECT_EQ(serve(headers(1, "", end_headers | flag::padded)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+}
+
+TEST(Http2ReceiveHeaders, APriorityThatDoesNotFitIsAConnectionError) {
+  EXPECT_EQ(serve(headers(1, "abcd", end_headers | flag::priority)).frames,
+            "GOAWAY 0 FRAME_SIZE_ERROR 'HEADERS too short for its priority'\n");
+}
+
+TEST(Http2ReceiveHeaders, AStreamThatDependsOnItselfIsReset) {
+  const std::string frame = headers(1, u32(1) + '\x10' + request_block(), end_both | flag::priority);
+  const story s = serve(frame + request(3, end_both));
+  EXPECT_EQ(s.frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(s.events, "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h] end\n");
+}
+
+TEST(Http2ReceiveHeaders, HeadersOnStreamZeroIsAConnectionError) {
+  EXPECT_EQ(serve(request(0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on stream 0'\n");
+}
+
+TEST(Http2ReceiveHeaders, AClientCannotOpenEvenStreams) {
+  EXPECT_EQ(serve(request(2)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+}
+
+TEST(Http2ReceiveHeaders, AServerCannotOpenStreams) {
+  for (const stream_id id : {2u, 3u})
+    EXPECT_EQ(answer(response(id)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+}
+
+TEST(Http2ReceiveHeaders, ALowerIdThanTheHighestIsAConnectionError) {
+  EXPECT_EQ(serve(request(5) + request(3)).frames, "GOAWAY 5 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+}
+
+TEST(Http2ReceiveHeaders, ContinuationNeedsABlock) {
+  EXPECT_EQ(serve(request(1) + continuation(1, "x")).frames,
+            "GOAWAY 1 PROTOCOL_ERROR 'CONTINUATION without a header block'\n");
+}
+
+TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
+  for (const std::string& frame : {data(1, "x"), request(3), priority(1, 3), rst_stream(1, error_code::cancel), settings(),
+                                   ping("12345678"), goaway(0, error_code::no_error), window_update(0, 1),
+                                   continuation(3, "x")})
+    EXPECT_EQ(serve(request(1, 0) + frame).frames, "GOAWAY 0 PROTOCOL_ERROR 'a header block was interrupted'\n");
+}
+
+TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionError) {
+  const story s = serve(request(1) + headers(3, "\x80"));
+  EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(s.events, head1 + "\nheaders 3 [] bad\nreset 1 COMPRESSION_ERROR library\n"
+            "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0\n");
+}
+
+TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
+  const std::string broken = "\x80";
+  EXPECT_EQ(serve(request(1, end_both) + headers(1, broken, end_both)).frames, "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(request(1) + headers(1, broken, end_headers)).frames, "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + broken, end_headers | flag::priority)).frames,
+            "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+  limits l;
+  l.max_concurrent_streams = 0;
+  EXPECT_EQ(serve(headers(1, broken), l).frames, "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+  const story reset = play({.input = from_client() + request(1) + headers(1, broken, end_both),
+                            .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); }});
+  EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+}
+
+// --- malformed messages, RFC 9113 8.1.1
+
+struct malformed_case {
+  const char* what;
+  std::initializer_list<hpack::field> fields;
+};
+
+TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
+  const malformed_case cases[] = {
+      {"upper case", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"X-A", "1"}}},
+      {"unknown pseudo-header", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":x", "1"}}},
+      {"a response's pseudo-header", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":status", "200"}}},
+      {"pseudo-header behind a field", {{":method", "GET"}, {":scheme", "http"}, {"a", "b"}, {":path", "/"}}},
+      {"connection", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"connection", "close"}}},
+      {"te", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"te", "gzip"}}},
+      {"empty path", {{":method", "GET"}, {":scheme", "http"}, {":path", ""}}},
+      {"no method", {{":scheme", "http"}, {":path", "/"}}},
+      {"no scheme", {{":method", "GET"}, {":path", "/"}}},
+      {"no path", {{":method", "GET"}, {":scheme", "http"}}},
+      {"two methods", {{":method", "GET"}, {":method", "GET"}, {":scheme", "http"}, {":path", "/"}}},
+      {"no fields", {}},
+  };
+  for (const malformed_case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const story s = serve(headers(1, block(c.fields), end_both) + request(3, end_both));
+    EXPECT_EQ(s.frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+    EXPECT_NE(s.events.find("bad end\nreset 1 PROTOCOL_ERROR library\nheaders 3 ["), std::string::npos) << s.events;
+  }
+}
+
+TEST(Http2ReceiveHeaders, AFieldThatWasCheckedOnceIsStillCheckedForItsPlace) {
+  // "a: b" enters the table; from then on it is known by its tag, and so is ":path".
+  std::string first = block({{":method", "GET"}, {":scheme", "http"}, {":path", "/"}});
+  first += std::string("\x40\x01" "a\x01" "b", 5);
+  const std::string second = std::string("\xbe\x82\x86\x84", 4);
+  EXPECT_EQ(serve(headers(1, first, end_both) + headers(3, second, end_both)).frames, "RST_STREAM 3 PROTOCOL_ERROR\n");
+}
+
+TEST(Http2ReceiveHeaders, AMalformedBlockIsFoundThoughNobodyPullsIt) {
+  const story s = play({.input = from_client() + headers(1, block({{":path", "/"}}), end_both) + request(3, end_both),
+                        .first = [](session& at) { at.pulls_fields = false; }});
+  EXPECT_EQ(s.events, "headers 1 end\nreset 1 PROTOCOL_ERROR library\nheaders 3 end\n");
+}
+
+TEST(Http2ReceiveHeaders, MalformedResponsesAreReset) {
+  EXPECT_EQ(answer(headers(1, block({{"a", "b"}}), end_both)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(answer(headers(1, block({{":status", "99"}}), end_both)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(answer(headers(1, block({{":status", "200"}, {":path", "/"}}), end_both)).frames,
+            "RST_STREAM 1 PROTOCOL_ERROR\n");
+}
+
+TEST(Http2ReceiveHeaders, InterimResponsesComeBeforeTheFinalOne) {
+  const story s = answer(headers(1, block({{":status", "100"}})) + headers(1, block({{":status", "103"}, {"link", "x"}})) +
+                         response(1) + data(1, "abc") + trailers(1));
+  EXPECT_EQ(s.events, "informational 1 [:status=100]\ninformational 1 [:status=103 link=x]\nheaders 1 [:status=200]\n"
+            "data 1 'abc'\ntrailers 1 [grpc-status=0] end\n");
+}
+
+TEST(Http2ReceiveHeaders, AnInterimResponseCannotEndTheStream) {
+  const story s = answer(headers(1, block({{":status", "100"}}), end_both));
+  EXPECT_EQ(s.frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(s.events, "reset 1 PROTOCOL_ERROR library\n");
+}
+
+TEST(Http2ReceiveHeaders, TrailersEndTheStream) {
+  EXPECT_EQ(serve(request(1) + data(1, "abc") + trailers(1)).events,
+            head1 + "\ndata 1 'abc'\ntrailers 1 [grpc-status=0] end\n");
+  EXPECT_EQ(serve(request(1) + trailers(1)).events, head1 + "\ntrailers 1 [grpc-status=0] end\n");
+}
+
+TEST(Http2ReceiveHeaders, TrailersWithoutEndStreamAreMalformed) {
+  const std::string block = frames::block({{"grpc-status", "0"}});
+  EXPECT_EQ(serve(request(1) + headers(1, block)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(answer(response(1) + headers(1, block)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+}
+
+TEST(Http2ReceiveHeaders, TrailersHoldNoPseudoHeaders) {
+  EXPECT_EQ(serve(request(1) + headers(1, block({{":path", "/"}}), end_both)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+}
+
+TEST(Http2ReceiveHeaders, TheTableFollowsBlocksThatNobodyWants) {
+  // Entered by a block that is refused, used by the next stream's.
+  const std::string entering = request_block() + std::string("\x40\x01" "a\x01" "b", 5);
+  const std::string using_it = request_block() + "\xbe";
+  const std::string told = "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h a=b] end\n";
+  EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + entering, end_both | flag::priority) + headers(3, using_it, end_both)).events,
+            told);
+  EXPECT_EQ(serve(request(1, end_both) + headers(1, entering, end_both) + headers(3, using_it, end_both)).events,
+            head1 + " end\nreset 1 STREAM_CLOSED library\n" + told);
+}
+
+TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {
+  std::vector<std::uint32_t> seen;
+  session s(role::server, {}, [&](session& at, const event&) {
+    for (field f; at.engine.next_field(f);) {
+      if (f.name != ":path") continue;
+      seen.push_back(f.slot);
+      if (f.slot == 0) at.engine.set_slot(7);
+    }
+  });
+  s.pulls_fields = false;
+  s.feed(from_client() + request(1, end_both) + request(3, end_both) + request(5, end_both));
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{0, 7, 7}));
+}
+
+TEST(Http2ReceiveHeaders, AUserMayReleaseAStreamWhileItsBlockIsBeingRead) {
+  const story s = play({.input = from_client() + request(1) + data(1, "x", end) + request(3, end_both),
+                        .react = [](session& at, const event& e) {
+                          if (e.id == 1) at.engine.release(e.stream);
+                        },
+                        .first = [](session& at) { at.pulls_fields = false; }});
+  EXPECT_EQ(s.events, "headers 1\nheaders 3 end\n");
+  EXPECT_EQ(s.frames, "RST_STREAM 1 CANCEL\n");
+}
+
+}  // namespace
+}  // namespace coracle::http2
