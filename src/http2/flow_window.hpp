@@ -36,9 +36,10 @@ class receive_window {
  public:
   explicit receive_window(std::uint32_t bytes = default_window_bytes) noexcept : open_(bytes), size_(bytes) {}
 
-  // False if the peer sent more than it was allowed to: FLOW_CONTROL_ERROR.
+  // False if the peer sent more than it was allowed to: FLOW_CONTROL_ERROR. Nothing is always allowed, also
+  // below zero (RFC 9113 6.9.1).
   [[nodiscard]] bool take(std::uint32_t n) noexcept {
-    if (std::int64_t{n} > open_) return false;
+    if (n != 0 && std::int64_t{n} > open_) return false;
     open_ -= n;
     return true;
   }

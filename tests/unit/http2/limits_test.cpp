@@ -1,0 +1,368 @@
+// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not.
+#include "support/http2/frames.hpp"
+#include "support/http2/transcript.hpp"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace coracle::http2 {
+namespace {
+
+using namespace test;
+using namespace test::frames;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""ms;
+
+struct server : session {
+  explicit server(const limits& l, reaction react = [](session&, const event&) {})
+      : session(role::server, l, std::move(react)) {
+    feed(from_client());
+    take_frames();
+  }
+  // How often `frame` may come before the connection fails.
+  int stands(const std::function<std::string(int)>& frame, int most = 5000) {
+    for (int i = 0; i < most; ++i) {
+      feed(frame(i));
+      engine.produce();
+      engine.output().clear();
+      if (engine.failed()) return i;
+    }
+    return most;
+  }
+  [[nodiscard]] bool calmed() { return events().find("failed ENHANCE_YOUR_CALM") != std::string::npos; }
+};
+stream_id odd(int i) { return static_cast<stream_id>(2 * i + 1); }
+
+TEST(Http2Limits, MaxConcurrentStreams) {
+  limits l;
+  l.max_concurrent_streams = 3;
+  server s(l);
+  s.feed(request(1) + request(3) + request(5));
+  EXPECT_EQ(s.take_frames(), "");
+  s.feed(request(7));
+  EXPECT_EQ(s.take_frames(), "RST_STREAM 7 REFUSED_STREAM\n");
+}
+
+TEST(Http2Limits, InitialWindowBytesAndConnectionWindowBytesAreAdvertised) {
+  limits l;
+  l.initial_window_bytes = 77777;
+  l.connection_window_bytes = 100000;
+  connection c(role::server, l, time_point{});
+  const std::string words = spell_frames(as_text(c.output().pending()));
+  EXPECT_NE(words.find("4=77777"), std::string::npos);
+  EXPECT_NE(words.find("WINDOW_UPDATE 0 +34465"), std::string::npos);
+}
+
+TEST(Http2Limits, MaxFrameBytes) {
+  limits l;
+  l.max_frame_bytes = 20000;
+  server s(l);
+  s.feed(request(1) + data(1, std::string(20000, 'x')));
+  EXPECT_FALSE(s.engine.failed());
+  s.feed(data(1, std::string(20001, 'x')));
+  EXPECT_TRUE(s.engine.failed());
+}
+
+TEST(Http2Limits, HeaderTableBytesHoldFromTheAckOn) {
+  limits l;
+  l.header_table_bytes = 100;
+  const std::string update_to_100 = std::string("\x3f\x45", 2) + request_block();
+  const std::string update_to_101 = std::string("\x3f\x46", 2) + request_block();
+  EXPECT_EQ(play({.input = from_client() + headers(1, update_to_100, end_both), .bounds = l}).frames, "");
+  EXPECT_NE(play({.input = from_client() + headers(1, update_to_101, end_both), .bounds = l}).frames, "");
+  const std::string unacked = std::string(client_preface) + settings();
+  EXPECT_EQ(play({.input = unacked + headers(1, update_to_101, end_both), .bounds = l}).frames, "");
+}
+
+TEST(Http2Limits, HeaderListBytesFailTheStreamAndKeepTheTable) {
+  limits l;
+  l.header_list_bytes = 500;
+  // An entry of 200 octets for the table, and then four references to it.
+  const std::string entry = std::string("\x40\x01" "a\x7f\x49", 5) + std::string(200, 'x');
+  const std::string bomb = request_block() + entry + "\xbe\xbe\xbe\xbe";
+  const std::string small = request_block() + "\xbe";
+  const story s = play({.input = from_client() + headers(1, bomb, end_both) + headers(3, small, end_both), .bounds = l});
+  EXPECT_EQ(s.frames, "RST_STREAM 1 ENHANCE_YOUR_CALM\n");
+  EXPECT_NE(s.events.find("bad end\nreset 1 ENHANCE_YOUR_CALM library\nheaders 3 ["), std::string::npos) << s.events;
+  EXPECT_TRUE(s.events.ends_with(" a=" + std::string(200, 'x') + "] end\n"));
+}
+
+TEST(Http2Limits, HeaderBlockBytes) {
+  limits l;
+  l.header_block_bytes = 100;
+  const std::string block = request_block() + std::string("\x00\x01" "a\x7f", 4);
+  const std::string padded_block = block + '\x00' + std::string(127, 'x');
+  EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames,
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+  EXPECT_EQ(play({.input = from_client() + headers(1, padded_block.substr(0, 60), 0) +
+                           continuation(1, padded_block.substr(60)),
+                  .bounds = l})
+                .frames,
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+  l.header_block_bytes = static_cast<std::uint32_t>(padded_block.size());
+  EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames, "");
+}
+
+TEST(Http2Limits, Continuations) {
+  limits l;
+  l.continuations = 3;
+  const auto spread = [&](int frames) {
+    std::string input = from_client() + headers(1, request_block(), end);
+    for (int i = 1; i < frames; ++i) input += continuation(1, "\x82", 0);
+    return play({.input = input + continuation(1, ""), .bounds = l}).frames;
+  };
+  EXPECT_EQ(spread(3), "RST_STREAM 1 PROTOCOL_ERROR\n") << "two methods, but no flood";
+  EXPECT_EQ(spread(4), "GOAWAY 0 ENHANCE_YOUR_CALM 'too many CONTINUATION frames'\n");
+}
+
+TEST(Http2Limits, OwnStreams) {
+  limits l;
+  l.own_streams = 3;
+  session s(role::client, l, [](session&, const event&) {});
+  s.engine.release(s.open_and_request(true));
+  EXPECT_NE(s.open(), no_stream);
+  EXPECT_NE(s.open(), no_stream);
+  EXPECT_EQ(s.open(), no_stream);
+  EXPECT_FALSE(s.engine.can_open());
+}
+
+TEST(Http2Limits, TheHighestStreamIdIsTheLast) {
+  const story s = play({.input = from_client() + request(0x7fffffff, end_both) + request(1, end_both)});
+  EXPECT_EQ(s.frames, "GOAWAY 2147483647 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+}
+
+// --- floods. A bucket gives its burst at once and its rate afterwards.
+
+TEST(Http2Limits, ResetsBurstAgainstRapidReset) {
+  limits l;
+  l.resets_burst = 20;
+  const auto rapid = [](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::cancel); };
+  server s(l, [](session& at, const event& e) {
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  });
+  EXPECT_EQ(s.stands(rapid), 20);
+  EXPECT_TRUE(s.calmed());
+}
+
+TEST(Http2Limits, ResetsPerSecond) {
+  limits l;
+  l.resets_burst = 20;
+  l.resets_per_second = 10;
+  int next = 0;
+  const auto rapid = [&](int) {
+    const stream_id id = odd(next++);
+    return request(id) + rst_stream(id, error_code::cancel);
+  };
+  server s(l, [](session& at, const event& e) {
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  });
+  for (int i = 0; i < 300; ++i) {
+    s.now += 100ms;
+    s.feed(rapid(i));
+  }
+  EXPECT_FALSE(s.engine.failed());
+  s.now += 1s;
+  EXPECT_EQ(s.stands(rapid), 20) << "the bucket was full again, and holds no more than the burst";
+}
+
+TEST(Http2Limits, ResetsBurstAgainstResetsThatThePeerProvokes) {
+  limits l;
+  l.resets_burst = 20;
+  const std::function<std::string(int)> provocations[] = {
+      [](int i) { return request(odd(i)) + window_update(odd(i), 0); },
+      [](int i) { return request(odd(i)) + window_update(odd(i), 0x7fffffff); },
+      [](int i) { return request(odd(i), end_both) + data(odd(i), "x"); },
+      [](int i) { return request(odd(i), end_both) + request(odd(i), end_both); },
+      [](int i) { return request(odd(i)) + priority(odd(i), odd(i)); },
+      [](int i) { return headers(odd(i), block({{":path", "/"}}), end_both); },
+  };
+  for (const auto& provoke : provocations) {
+    server s(l, [](session& at, const event& e) {
+      if (e.what == event::kind::reset) at.engine.release(e.stream);
+    });
+    EXPECT_EQ(s.stands(provoke), 20);
+    EXPECT_TRUE(s.calmed());
+  }
+}
+
+TEST(Http2Limits, ResetsBurstAgainstStreamsAboveTheLimit) {
+  limits l;
+  l.resets_burst = 20;
+  l.max_concurrent_streams = 0;
+  EXPECT_EQ(server(l).stands([](int i) { return request(odd(i)); }), 20);
+}
+
+TEST(Http2Limits, ResetsOfAnsweredStreamsCostNothing) {
+  limits l;
+  l.resets_burst = 1;
+  l.control_frames_burst = 5;
+  server s(l, [](session& at, const event& e) {
+    if (e.what == event::kind::headers) at.respond(e.stream, true);
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  });
+  EXPECT_EQ(s.stands([](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::no_error); }, 500), 500);
+}
+
+TEST(Http2Limits, ServersMayResetAsTheyLike) {
+  limits l;
+  l.resets_burst = 1;
+  session s(role::client, l, [](session& at, const event& e) {
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  });
+  s.feed(from_server());
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_NE(s.open_and_request(true), no_stream);
+    s.feed(rst_stream(odd(i), error_code::refused_stream));
+    s.engine.output().clear();
+  }
+  EXPECT_FALSE(s.engine.failed());
+}
+
+TEST(Http2Limits, ControlFramesBurst) {
+  limits l;
+  l.control_frames_burst = 51;  // one goes to the client's first SETTINGS
+  const std::function<std::string(int)> floods[] = {
+      [](int) { return settings(); },
+      [](int) { return settings_ack(); },
+      [](int) { return ping("12345678"); },
+      [](int) { return ping("12345678", true); },
+      [](int) { return priority(1, 3); },
+      [](int) { return window_update(0, 1); },
+      [](int) { return goaway(0, error_code::no_error); },
+      [](int) { return raw(static_cast<frame_type>(99), 0, 0, "x"); },
+  };
+  for (const auto& flood : floods) {
+    server s(l);
+    EXPECT_EQ(s.stands(flood), 50);
+    EXPECT_TRUE(s.calmed());
+  }
+}
+
+TEST(Http2Limits, ControlFramesPerSecond) {
+  limits l;
+  l.control_frames_burst = 10;
+  l.control_frames_per_second = 10;
+  server s(l);
+  for (int i = 0; i < 200; ++i) {
+    s.now += 100ms;
+    s.feed(ping("12345678"));
+  }
+  EXPECT_FALSE(s.engine.failed());
+}
+
+TEST(Http2Limits, WindowUpdatesForOurDataCostNothing) {
+  limits l;
+  l.control_frames_burst = 5;
+  server s(l, [](session& at, const event& e) {
+    if (e.what != event::kind::headers) return;
+    at.respond(e.stream, false);
+    at.send_data(e.stream, "abc", true);
+    at.engine.release(e.stream);
+  });
+  const auto call = [](int i) { return request(odd(i), end_both); };
+  const auto call_and_updates = [&](int i) {
+    return call(i) + (i == 0 ? "" : window_update(odd(i - 1), 3) + window_update(0, 3));
+  };
+  EXPECT_EQ(s.stands(call_and_updates, 500), 500);
+}
+
+TEST(Http2Limits, StragglersAfterOurResetsCostNothing) {
+  limits l;
+  l.control_frames_burst = 5;
+  server s(l, [](session& at, const event& e) {
+    at.engine.reset(e.stream, error_code::cancel);
+    at.engine.release(e.stream);
+  });
+  EXPECT_EQ(s.stands([](int i) { return request(odd(i)) + data(odd(i), "x") + trailers(odd(i)); }, 500), 500);
+}
+
+TEST(Http2Limits, BlocksOnClosedStreamsAreNotFreeForEver) {
+  limits l;
+  l.control_frames_burst = 11;
+  server s(l);
+  s.feed(request(1));
+  s.engine.reset(s.stream(), error_code::cancel);
+  EXPECT_EQ(s.stands([](int) { return trailers(1); }), 14);
+  EXPECT_TRUE(s.calmed());
+}
+
+TEST(Http2Limits, EmptyFramesBurst) {
+  limits l;
+  l.empty_frames_burst = 20;
+  server with_data(l);
+  with_data.feed(request(1));
+  EXPECT_EQ(with_data.stands([](int) { return data(1, ""); }), 20);
+  EXPECT_TRUE(with_data.calmed());
+  server with_padding(l);
+  with_padding.feed(request(1));
+  EXPECT_EQ(with_padding.stands([](int) { return data(1, padded("", 9), flag::padded); }), 20);
+  l.continuations = 100;
+  server with_continuation(l);
+  with_continuation.feed(headers(1, request_block(), 0));
+  EXPECT_EQ(with_continuation.stands([](int) { return continuation(1, "", 0); }), 20);
+  server with_headers(l);
+  EXPECT_EQ(with_headers.stands([](int i) {
+              return headers(odd(i), "", 0) + continuation(odd(i), request_block(), end_headers);
+            }),
+            20);
+}
+
+TEST(Http2Limits, EmptyFramesPerSecond) {
+  limits l;
+  l.empty_frames_burst = 5;
+  l.empty_frames_per_second = 10;
+  server s(l);
+  s.feed(request(1));
+  for (int i = 0; i < 100; ++i) {
+    s.now += 100ms;
+    s.feed(data(1, ""));
+  }
+  EXPECT_FALSE(s.engine.failed());
+}
+
+TEST(Http2Limits, OutputBytesBoundUnreadAnswers) {
+  limits l;
+  l.output_bytes = 170;
+  server s(l);
+  for (int i = 0; i < 10; ++i) s.feed(ping("12345678"));
+  EXPECT_FALSE(s.engine.failed());
+  s.feed(ping("12345678"));
+  EXPECT_TRUE(s.engine.failed());
+  server read(l);
+  EXPECT_EQ(read.stands([](int) { return ping("12345678"); }, 900), 900);
+}
+
+TEST(Http2Limits, SettingsTimeout) {
+  limits l;
+  l.settings_timeout = 3s;
+  session s(role::server, l, [](session&, const event&) {});
+  s.feed(std::string(client_preface) + settings() + request(1));
+  s.take_frames();
+  EXPECT_EQ(s.engine.next_timeout(), time_point{} + 3s);
+  s.engine.on_timeout(time_point{} + 3s - 1ms);
+  EXPECT_FALSE(s.engine.failed());
+  s.engine.on_timeout(time_point{} + 3s);
+  s.pump();
+  EXPECT_EQ(s.take_frames(), "GOAWAY 1 SETTINGS_TIMEOUT 'SETTINGS were not acknowledged'\n");
+  EXPECT_TRUE(s.events().ends_with(
+      "reset 1 SETTINGS_TIMEOUT library\nfailed SETTINGS_TIMEOUT library: SETTINGS were not acknowledged\n"));
+  server acked(l);
+  EXPECT_EQ(acked.engine.next_timeout(), never);
+}
+
+TEST(Http2Limits, DrainTimeout) {
+  limits l;
+  l.drain_timeout = 2s;
+  server s(l);
+  s.feed(request(1));
+  s.engine.drain();
+  s.take_frames();
+  EXPECT_EQ(s.engine.next_timeout(), time_point{} + 2s);
+  s.engine.on_timeout(time_point{} + 2s);
+  EXPECT_EQ(s.take_frames(), "GOAWAY 1 NO_ERROR\n");
+  EXPECT_EQ(s.engine.next_timeout(), never);
+}
+
+}  // namespace
+}  // namespace coracle::http2

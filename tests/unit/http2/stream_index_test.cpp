@@ -1,0 +1,53 @@
+#include "http2/stream_index.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+namespace coracle::http2 {
+namespace {
+
+TEST(Http2StreamIndex, FindsNothingWhileEmpty) {
+  stream_index index;
+  EXPECT_EQ(index.find(1), no_stream);
+  EXPECT_EQ(index.capacity_bytes(), 0u);
+}
+
+TEST(Http2StreamIndex, AgreesWithAMapWhateverComesAndGoes) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    stream_index index;
+    std::map<stream_id, stream_ref> model;
+    stream_id next = 1;
+    for (int i = 0; i < 5000; ++i) {
+      if (model.size() < 100 && random() % 2 == 0) {
+        // Strides as a hostile client may choose them.
+        next += 2 * (1 + (random() % 4 == 0 ? random() % 5000 : 0));
+        model[next] = static_cast<stream_ref>(i);
+        index.insert(next, static_cast<stream_ref>(i));
+      } else if (!model.empty()) {
+        auto at = model.begin();
+        std::advance(at, static_cast<long>(random() % model.size()));
+        index.erase(at->first);
+        model.erase(at);
+      }
+      ASSERT_EQ(index.size(), model.size());
+      for (const auto& [id, ref] : model) ASSERT_EQ(index.find(id), ref) << "seed " << seed;
+      ASSERT_EQ(index.find(next + 2), no_stream);
+    }
+  }
+}
+
+TEST(Http2StreamIndex, DoesNotGrowWhileStreamsComeAndGo) {
+  stream_index index;
+  for (stream_id id = 1; id <= 15; id += 2) index.insert(id, id);
+  const std::size_t bytes = index.capacity_bytes();
+  for (stream_id id = 17; id < 100001; id += 2) {
+    index.erase(id - 16);
+    index.insert(id, id);
+  }
+  EXPECT_EQ(index.capacity_bytes(), bytes);
+}
+
+}  // namespace
+}  // namespace coracle::http2
