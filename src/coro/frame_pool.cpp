@@ -21,6 +21,8 @@ constinit thread_local frame_pool::counters counted;
 
 frame_pool::counters frame_pool::count() noexcept { return counted; }
 
+bool frame_pool::from_heap() noexcept { return CORACLE_FRAMES_FROM_HEAP; }
+
 frame_pool::~frame_pool() {
   for (block*& list : free_) {
     while (block* b = list) {

@@ -30,6 +30,9 @@ class frame_pool {
   };
   static counters count() noexcept;
 
+  // Whether every block comes from the heap in this build.
+  static bool from_heap() noexcept;
+
   static frame_pool* exchange_current(frame_pool* p) noexcept {
     frame_pool* before = current_;
     current_ = p;

@@ -13,9 +13,11 @@ int hex_value(char c) noexcept {
 
 void percent_encode(std::string_view text, std::string& out) {
   static constexpr char digits[] = "0123456789ABCDEF";
-  for (char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto u = static_cast<unsigned char>(c);
-    if (u >= 0x20 && u <= 0x7e && c != '%') {
+    const bool edge_blank = c == ' ' && (i == 0 || i + 1 == text.size());
+    if (u >= 0x20 && u <= 0x7e && c != '%' && !edge_blank) {
       out.push_back(c);
     } else {
       out.push_back('%');

@@ -1,0 +1,60 @@
+// What a steady call costs in coroutine frames and in memory.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/coro/frame_pool.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+class frames : public echo_fixture {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, frames, every_world_and_link, echo_fixture::case_name);
+
+constexpr int calls_made = 100;
+
+// Client and server share one loop here, so that one thread counts both.
+struct program {
+  static task<coro::frame_pool::counters> say(echo_stub s) {
+    const echo::Text request;
+    const auto before = coro::frame_pool::count();
+    for (int i = 0; i < calls_made; ++i) {
+      const auto reply = co_await s.Say(request);
+      EXPECT_TRUE(reply.ok());
+    }
+    co_return difference(before);
+  }
+  static task<coro::frame_pool::counters> say_at_once(echo_stub s) {
+    const echo::Text request;
+    const auto before = coro::frame_pool::count();
+    for (int i = 0; i < calls_made; ++i) {
+      const auto reply = co_await s.SayAtOnce(request);
+      EXPECT_TRUE(reply.ok());
+    }
+    co_return difference(before);
+  }
+  static coro::frame_pool::counters difference(const coro::frame_pool::counters& before) {
+    coro::frame_pool::counters now = coro::frame_pool::count();
+    now.frames -= before.frames;
+    now.heap_blocks -= before.heap_blocks;
+    return now;
+  }
+};
+
+TEST_P(frames, AUnaryCallIsOneFrameOnTheServerAndThatOfItsCallerOnTheClient) {
+  run(program::say(stub()));
+  EXPECT_EQ(run(program::say(stub())).frames, static_cast<std::uint64_t>(calls_made));
+}
+
+TEST_P(frames, AHandlerThatRepliesAtOnceHasNone) {
+  run(program::say_at_once(stub()));
+  EXPECT_EQ(run(program::say_at_once(stub())).frames, 0u);
+}
+
+TEST_P(frames, ASteadyCallTakesItsMemoryFromTheLoopsPool) {
+  if (coro::frame_pool::from_heap())
+    GTEST_SKIP() << "sanitizer builds take frames from the heap, to see their misuse";
+  run(program::say(stub()));
+  EXPECT_EQ(run(program::say(stub())).heap_blocks, 0u);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

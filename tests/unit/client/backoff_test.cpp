@@ -1,0 +1,40 @@
+#include "client/backoff.hpp"
+
+#include <gtest/gtest.h>
+
+namespace coracle::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t no_jitter = 5'000;  // the middle of what next() draws from
+
+TEST(Backoff, GrowsByItsFactorUpToTheLongestPause) {
+  backoff b;
+  EXPECT_EQ(b.next(no_jitter), 1s);
+  EXPECT_EQ(b.next(no_jitter), 1600ms);
+  EXPECT_EQ(b.next(no_jitter), 2560ms);
+  for (int i = 0; i < 20; ++i) b.next(no_jitter);
+  EXPECT_EQ(b.next(no_jitter), 120s);
+}
+
+TEST(Backoff, SpreadsClientsByAFifthEachWay) {
+  for (std::uint64_t r = 0; r < 20'000; r += 7) {
+    const duration pause = backoff().next(r);
+    EXPECT_GE(pause, 800ms);
+    EXPECT_LE(pause, 1200ms);
+  }
+  EXPECT_EQ(backoff().next(0), 800ms);
+  EXPECT_EQ(backoff().next(10'000), 1200ms);
+}
+
+TEST(Backoff, StartsAnewWhenAServerHasSpoken) {
+  backoff b;
+  b.next(no_jitter);
+  b.next(no_jitter);
+  b.reset();
+  EXPECT_EQ(b.next(no_jitter), 1s);
+}
+
+}  // namespace
+}  // namespace coracle::client

@@ -1,0 +1,140 @@
+// The other texts of gRPC's wire: grpc-message, -bin values, content types, and statuses made of other things.
+#include "protocol/envelope.hpp"
+#include "protocol/grpc/base64.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/status_mapping.hpp"
+#include "protocol/grpc/status_message.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace coracle::protocol {
+namespace {
+
+std::string encoded(std::string_view text) {
+  std::string out;
+  grpc::percent_encode(text, out);
+  return out;
+}
+
+TEST(GrpcMessage, EscapesWhatIsNotPrintableAscii) {
+  EXPECT_EQ(encoded("plain text, ~!"), "plain text, ~!");
+  EXPECT_EQ(encoded("100%"), "100%25");
+  EXPECT_EQ(encoded("\t\r\n\x7f"), "%09%0D%0A%7F");
+  EXPECT_EQ(encoded("\xc3\xbc"), "%C3%BC");
+}
+
+TEST(GrpcMessage, EscapesBlanksAtItsEdgesWhichHttp2WouldNotCarry) {
+  EXPECT_EQ(encoded(" both "), "%20both%20");
+  EXPECT_EQ(encoded(" "), "%20");
+  EXPECT_EQ(encoded("in between"), "in between");
+}
+
+TEST(GrpcMessage, IsDecodedLeniently) {
+  EXPECT_EQ(grpc::percent_decode("a%C3%BCb%c3%bc"),
+            "a\xc3\xbc"
+            "b\xc3\xbc");
+  EXPECT_EQ(grpc::percent_decode("100%"), "100%");
+  EXPECT_EQ(grpc::percent_decode("%4"), "%4");
+  EXPECT_EQ(grpc::percent_decode("%zz%41"), "%zzA");
+}
+
+TEST(GrpcMessage, ComesBackWhole) {
+  std::string all;
+  for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));
+  EXPECT_EQ(grpc::percent_decode(encoded(all)), all);
+}
+
+TEST(BinaryMetadata, IsWrittenWithoutPadding) {
+  std::string out;
+  for (const auto& [bytes, text] :
+       {std::pair{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"}}) {
+    out.clear();
+    grpc::base64_encode(bytes, out);
+    EXPECT_EQ(out, text);
+  }
+}
+
+TEST(BinaryMetadata, IsReadWithOrWithoutPadding) {
+  std::string out;
+  for (const auto& [text, bytes] :
+       {std::pair{"Zg", "f"}, {"Zg==", "f"}, {"Zm8", "fo"}, {"Zm8=", "fo"}, {"Zm9v", "foo"}, {"", ""}}) {
+    EXPECT_TRUE(grpc::base64_decode(text, out)) << text;
+    EXPECT_EQ(out, bytes);
+  }
+  for (const std::string_view text : {"Z", "Zg=", "Zm8==", "Zm9v=", "Z!==", "Zm 9", "===="})
+    EXPECT_FALSE(grpc::base64_decode(text, out)) << text;
+}
+
+TEST(BinaryMetadata, ComesBackWhole) {
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    std::string text;
+    std::string back;
+    grpc::base64_encode(bytes, text);
+    ASSERT_TRUE(grpc::base64_decode(text, back));
+    EXPECT_EQ(back, bytes);
+    bytes.push_back(static_cast<char>(i * 37));
+  }
+}
+
+TEST(ContentType, OfGrpcIsRecognised) {
+  using grpc::content;
+  for (const auto& [text, what] : {std::pair{"application/grpc", content::proto},
+                                   {"application/grpc+proto", content::proto},
+                                   {"application/grpc;charset=utf-8", content::proto},
+                                   {"application/grpc+proto ; q=1", content::proto},
+                                   {"application/grpc+json", content::json},
+                                   {"application/grpc+thrift", content::unknown_subformat},
+                                   {"application/grpc-web", content::other},
+                                   {"application/grpc-web+proto", content::other},
+                                   {"application/json", content::other},
+                                   {"", content::other}}) {
+    EXPECT_EQ(grpc::classify_content_type(text), what) << text;
+  }
+}
+
+TEST(StatusMapping, FollowsTheDocumentsTables) {
+  for (const auto& [http, code] : {std::pair{400, status_code::internal},
+                                   {401, status_code::unauthenticated},
+                                   {403, status_code::permission_denied},
+                                   {404, status_code::unimplemented},
+                                   {429, status_code::unavailable},
+                                   {431, status_code::internal},
+                                   {502, status_code::unavailable},
+                                   {503, status_code::unavailable},
+                                   {504, status_code::unavailable},
+                                   {200, status_code::unknown},
+                                   {500, status_code::unknown},
+                                   {302, status_code::unknown}}) {
+    EXPECT_EQ(grpc::from_http_status(http), code) << http;
+  }
+  for (const auto& [reset, code] : {std::pair{0u, status_code::internal},
+                                    {1u, status_code::internal},
+                                    {3u, status_code::internal},
+                                    {7u, status_code::unavailable},
+                                    {8u, status_code::cancelled},
+                                    {11u, status_code::resource_exhausted},
+                                    {12u, status_code::permission_denied},
+                                    {13u, status_code::internal},
+                                    {99u, status_code::internal}}) {
+    EXPECT_EQ(grpc::from_reset_code(reset), code) << reset;
+  }
+  EXPECT_EQ(grpc::parse_status_code("0"), status_code::ok);
+  EXPECT_EQ(grpc::parse_status_code("16"), status_code::unauthenticated);
+  for (const std::string_view text : {"", "17", "-1", "x", "100", "1x"})
+    EXPECT_EQ(grpc::parse_status_code(text), status_code::unknown) << text;
+}
+
+TEST(Envelope, ComesBackWhole) {
+  for (const std::uint32_t length : {0u, 1u, 255u, 256u, 65'536u, 0xffff'ffffu}) {
+    std::uint8_t bytes[envelope_prefix_bytes];
+    write_envelope_prefix(bytes, 7, length);
+    EXPECT_EQ(read_envelope_prefix(bytes).flags, 7);
+    EXPECT_EQ(read_envelope_prefix(bytes).length_bytes, length);
+  }
+}
+
+}  // namespace
+}  // namespace coracle::protocol

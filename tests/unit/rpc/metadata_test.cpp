@@ -1,0 +1,68 @@
+#include "coracle/rpc/metadata.hpp"
+
+#include "rpc/wire_metadata.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+TEST(Metadata, TakesWhatTheProtocolAllows) {
+  metadata m;
+  EXPECT_TRUE(m.add("x-user_1.a", "printable ~ text"));
+  EXPECT_TRUE(m.add("x-blob-bin", std::string("\0\xff\n", 3)));
+  EXPECT_TRUE(m.add("x-empty", ""));
+  EXPECT_EQ(m.size(), 3u);
+}
+
+TEST(Metadata, RefusesKeysAndValuesThatBreakTheRules) {
+  metadata m;
+  for (const std::string_view key : {"", "Upper", "sp ace", ":path", "grpc-status", "grpc-timeout",
+                                     "content-type", "te", "connection", "host", "user-agent", "k\xc3\xbc"}) {
+    EXPECT_FALSE(m.add(key, "v")) << key;
+  }
+  EXPECT_FALSE(m.add("x-line", "a\nb"));
+  EXPECT_FALSE(m.add("x-high", "\x80"));
+  EXPECT_TRUE(m.empty());
+}
+
+TEST(Metadata, DropsBlanksAroundAsciiValues) {
+  metadata m;
+  ASSERT_TRUE(m.add("x-key", "  value "));
+  EXPECT_EQ(m.find("x-key"), "value");
+}
+
+TEST(Metadata, KeepsTheOrderUnderOneKey) {
+  metadata m;
+  m.add("x-a", "1");
+  m.add("x-b", "2");
+  m.add("x-a", "3");
+  EXPECT_EQ(m.find_all("x-a"), (std::vector<std::string_view>{"1", "3"}));
+  EXPECT_EQ(m.find("x-none"), std::nullopt);
+}
+
+TEST(WireMetadata, CarriesBinaryValuesAsBase64) {
+  metadata m;
+  m.add("x-blob-bin", std::string("\0\xff", 2));
+  m.add("x-text", "plain");
+  std::vector<std::pair<std::string, std::string>> fields;
+  calls::for_each_wire_field(
+      m, [&](std::string_view name, std::string_view value) { fields.emplace_back(name, value); });
+  EXPECT_EQ(fields,
+            (std::vector<std::pair<std::string, std::string>>{{"x-blob-bin", "AP8"}, {"x-text", "plain"}}));
+}
+
+TEST(WireMetadata, SplitsBinaryValuesThatAProxyJoined) {
+  metadata m;
+  ASSERT_TRUE(calls::add_wire_field(m, "x-blob-bin", "AP8, Zg==,"));
+  EXPECT_EQ(m.find_all("x-blob-bin"),
+            (std::vector<std::string_view>{std::string_view("\0\xff", 2), "f", ""}));
+  EXPECT_FALSE(calls::add_wire_field(m, "x-blob-bin", "no base64!"));
+}
+
+}  // namespace
+}  // namespace coracle
