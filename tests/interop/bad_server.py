@@ -91,9 +91,9 @@ def status_against(server, case="empty_unary"):
     return "OK" if done.returncode == 0 else found[1] if found else done.stderr
 
 
-def ends_with(status, says, **how):
+def ends_with(status, says, case="empty_unary", **how):
     with FakeServer(says, **how) as server:
-        equal(status_against(server), status, "the status")
+        equal(status_against(server, case), status, "the status")
 
 
 def survives_noise():
@@ -130,6 +130,15 @@ CASES = {
     "GarbageInAHeaderBlockIsNotOk": ("UNAVAILABLE", frame(h2.HEADERS, h2.END_HEADERS, 1, b"\xff" * 10)),
 }
 
+# The same to a client that reads a stream, which learns of it in next().
+STREAM_CASES = {name: CASES[name] for name in (
+    "AMessageCutByTheEndIsInternal", "AMessageThatDoesNotParseIsInternal", "AMessageOverTheLimitIsResourceExhausted",
+    "ACompressedMessageWithoutAnEncodingIsInternal", "ResetWithCancelIsCancelled", "Http503IsUnavailable",
+    "NoGrpcStatusIsUnknown")}
+STREAM_CASES["NoGrpcStatusIsUnknown"] = ("UNKNOWN", headers(HEAD, end=True))
+IN_PIECES = {"AMessageThatDoesNotParseIsInternal": ("INTERNAL", headers(HEAD) + body(b"\0\0") + body(b"\0\0\2\x0a\xff")),
+             "AMessageOverTheLimitIsResourceExhausted": ("RESOURCE_EXHAUSTED", headers(HEAD) + body(b"\0\x7f") + body(b"\0\0\0"))}
+
 
 if __name__ == "__main__":
     cases = Cases()
@@ -140,6 +149,9 @@ if __name__ == "__main__":
         cases.end()
     for name, (status, says) in CASES.items():
         cases.run(f"BadServer.{name}", ends_with, status, says)
+    for group, some in (("Stream", STREAM_CASES), ("StreamInPieces", IN_PIECES)):
+        for name, (status, says) in some.items():
+            cases.run(f"BadServer.{group}.{name}", ends_with, status, says, "server_streaming")
     gone = {"hangs_up": True}
     cases.run("BadServer.AConnectionThatIsLostIsUnavailable", lambda: ends_with("UNAVAILABLE", b"", **gone))
     cases.run("BadServer.AConnectionLostWithinAnAnswerIsUnavailable", lambda: ends_with("UNAVAILABLE", headers(HEAD) + body(EMPTY[:3]), **gone))
