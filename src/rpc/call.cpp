@@ -66,8 +66,11 @@ bool call::take_kept(read_operation& op) noexcept {
     op.outcome_ = read_operation::outcome::end;
     return true;
   }
+  const bool cut = incoming_ == incoming::clean;
+  const status why = cut ? status::internal("the stream ended within a message") : failure_;
   op.outcome_ = read_operation::outcome::failed;
-  op.why_ = incoming_ == incoming::clean ? status::internal("the stream ended within a message") : failure_;
+  op.why_ = why;
+  if (cut) messages_broken(why);
   return true;
 }
 
@@ -120,8 +123,13 @@ void call::incoming_failed(const status& why, bool after_kept) noexcept {
 }
 
 void call::serve_reader(bool inside) noexcept {
-  if (!reader_ || !take_kept(*reader_)) return;
+  // Taken away first: what settling it sets off must not find it again.
   read_operation* op = std::exchange(reader_, nullptr);
+  if (!op) return;
+  if (!take_kept(*op)) {
+    reader_ = op;
+    return;
+  }
   op->call_ = nullptr;
   if (inside) return op->waiter_.resume();
   coro::this_executor().post(*op);

@@ -38,11 +38,11 @@ void answer_plain(transport::exchange x, const request_summary& request, const r
   using verb = request_summary::verb;
   if (request.method == verb::get && request.root_path)
     return answer(x, "200", "text/html; charset=utf-8", page(routes));
-  if (request.method == verb::get)
+  if (request.method == verb::get && !request.row)
     return answer(x, "404", "text/plain", "no such page; gRPC calls are POST requests\n");
   if (request.method == verb::post)
     return answer(x, "415", "text/plain", "a gRPC call has the content-type application/grpc\n");
-  answer(x, "405", "text/plain", "only GET and POST are answered here\n");
+  answer(x, "405", "text/plain", "a gRPC call is a POST request, a page a GET request\n");
 }
 
 }  // namespace coracle::serving
