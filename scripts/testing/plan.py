@@ -115,6 +115,7 @@ def whole():
     yield "golden", lambda: scripts_in("golden")
     yield "consume", lambda: scripts_in("consume")
     yield "interop", interop
+    yield "conformance", lambda: scripts_in("conformance", skips_fail=CI)
     yield "build (asan)", lambda: build("asan", ["test_programs"])
     yield "unit (asan)", lambda: unit("asan")
     for backend in ("io_uring", "epoll"):
