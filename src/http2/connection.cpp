@@ -52,7 +52,8 @@ connection::state::state(role r, const limits& l, time_point at)
   }
 }
 
-connection::connection(role r, const limits& l, time_point now) : state_(std::make_unique<state>(r, l, now)) {}
+connection::connection(role r, const limits& l, time_point now)
+    : state_(std::make_unique<state>(r, l, now)) {}
 connection::~connection() = default;
 
 void connection::feed(bytes_view bytes, time_point now) {
@@ -96,14 +97,20 @@ bool connection::begin_headers(stream_ref s) { return state_->begin_headers(s); 
 void connection::add_field(std::string_view name, std::string_view value, indexing policy) {
   state_->add_field(name, value, policy);
 }
+void connection::add_field(std::string_view name, std::string_view value, field_memo& memo) {
+  state_->add_field(name, value, memo);
+}
 void connection::end_headers(bool end_stream) { state_->end_headers(end_stream); }
 bool connection::send_block(stream_ref s, bytes_view block, bool end_stream) {
   return state_->send_block(s, block, end_stream);
 }
 
 std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) { return state_->reserve_data(s, n); }
-void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) { state_->commit_data(s, n, end_stream); }
-bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
+  state_->commit_data(s, n, end_stream);
+}
+bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                            bool end_stream) {
   return state_->queue_data(s, std::move(bytes), n, end_stream);
 }
 std::size_t connection::queued(stream_ref s) const noexcept {
@@ -120,7 +127,9 @@ void connection::ping(std::uint64_t opaque) {
 }
 void connection::drain() { state_->drain(); }
 void connection::drain_now() { state_->drain_now(); }
-void connection::fail(error_code code, std::string_view reason) { state_->fail(code, reason, initiator::user); }
+void connection::fail(error_code code, std::string_view reason) {
+  state_->fail(code, reason, initiator::user);
+}
 bool connection::draining() const noexcept { return state_->goaway_first && !state_->failed; }
 bool connection::failed() const noexcept { return state_->failed; }
 

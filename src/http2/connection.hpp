@@ -17,6 +17,12 @@ namespace coracle::http2 {
 
 enum class role : std::uint8_t { client, server };
 
+// Where a field that is sent with every request was last entered into the peer's table. Belongs to one
+// connection and one field: it comes with the same name and value every time.
+struct field_memo {
+  std::uint64_t place = 0;
+};
+
 // A pull parser (RFC 9113): bytes and the time go in by feed(), events come out of next(), frames
 // to send gather in output(). Nothing here calls back, waits or reads a clock.
 //
@@ -63,7 +69,8 @@ class connection {
   // has answered in full) if it is still open. The ref is dead afterwards. Each stream that the user was
   // told of by a headers event, or got from open(), is released exactly once.
   void release(stream_ref s);
-  [[nodiscard]] bool can_send(stream_ref s) const noexcept;  // open for sending: not half-closed (local), not closed
+  [[nodiscard]] bool can_send(
+      stream_ref s) const noexcept;  // open for sending: not half-closed (local), not closed
   [[nodiscard]] stream_id id_of(stream_ref s) const noexcept;  // 0 before a client's first HEADERS
   [[nodiscard]] std::size_t open_streams() const noexcept;
   [[nodiscard]] bool can_open() const noexcept;
@@ -74,6 +81,8 @@ class connection {
   enum class indexing : std::uint8_t { index, no_index, never_index };
   bool begin_headers(stream_ref s);
   void add_field(std::string_view name, std::string_view value, indexing policy = indexing::index);
+  // The same as with indexing::index, and much cheaper when the field is still in the table.
+  void add_field(std::string_view name, std::string_view value, field_memo& memo);
   void end_headers(bool end_stream);
   // A block encoded beforehand by hpack's stateless functions (no reference to a dynamic table).
   // Goes behind data that is still queued. False when the stream is closed for sending.

@@ -67,6 +67,7 @@ struct connection::state {
   // --- send.cpp
   bool begin_headers(stream_ref ref);
   void add_field(std::string_view name, std::string_view value, indexing policy);
+  void add_field(std::string_view name, std::string_view value, field_memo& memo);
   void end_headers(bool end_stream);
   bool send_block(stream_ref ref, bytes_view block, bool end_stream);
   std::uint8_t* reserve_data(stream_ref ref, std::size_t n);
@@ -90,7 +91,8 @@ struct connection::state {
   void write_window_update(stream_id id, std::uint32_t increment);
   void write_ping(std::uint64_t opaque, bool ack);
   void write_goaway(stream_id last, error_code code, std::string_view debug);
-  bool answered(std::size_t n);  // an answer of n bytes to a control frame was written; false if it was one too many
+  bool answered(
+      std::size_t n);  // an answer of n bytes to a control frame was written; false if it was one too many
 
   // --- streams.cpp
   [[nodiscard]] stream* find(stream_ref ref) noexcept { return streams.live(ref) ? &streams[ref] : nullptr; }
@@ -101,7 +103,8 @@ struct connection::state {
   void advance(stream& s, stream_input input);  // s may be gone afterwards if it is released
   void close(stream& s, stream_state how);      // likewise
   void erase(stream& s) noexcept;
-  void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason, bool unprocessed = false);
+  void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
+           bool unprocessed = false);
   void stream_fault(stream* s, stream_id id, error_code code, std::string_view reason);
   stream_ref open(void* user);
   void reset(stream_ref ref, error_code code);
@@ -216,7 +219,7 @@ struct connection::state {
   token_bucket control_tokens;
   token_bucket empty_tokens;
   std::uint32_t update_allowance = 0;  // WINDOW_UPDATEs that our DATA may rightly call forth
-  std::uint32_t stray_allowance = 0;   // header blocks that may be under way on streams which we have reset
+  std::uint32_t stray_allowance = 0;  // header blocks that may be under way on streams which we have reset
   std::size_t answer_bytes = 0;
 };
 

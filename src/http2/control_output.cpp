@@ -12,7 +12,8 @@ void connection::state::write_rst_stream(stream_id id, error_code code) {
   constexpr std::uint32_t most = 1u << 16;
   stray_allowance = std::min(stray_allowance + blocks_on_their_way, most);
   std::uint8_t* const out = output.reserve(frame_header_bytes + 4);
-  store_u32(write_frame_header(out, 4, frame_type::rst_stream, flag::none, id), static_cast<std::uint32_t>(code));
+  store_u32(write_frame_header(out, 4, frame_type::rst_stream, flag::none, id),
+            static_cast<std::uint32_t>(code));
   output.commit(frame_header_bytes + 4);
 }
 

@@ -72,7 +72,9 @@ void connection::state::drain_now() {
   write_goaway(goaway_last_id, error_code::no_error, {});
 }
 
-bool connection::state::is_drain_ping(std::uint64_t opaque) const noexcept { return goaway_first && opaque == drain_ping; }
+bool connection::state::is_drain_ping(std::uint64_t opaque) const noexcept {
+  return goaway_first && opaque == drain_ping;
+}
 
 time_point connection::state::next_timeout() const noexcept {
   if (failed) return never;

@@ -17,19 +17,29 @@ inline constexpr stream_ref no_stream = ~stream_ref{0};
 // Borrows the fed bytes (or the engine's own assembly buffer) until the next call of next().
 struct event {
   enum class kind : std::uint8_t {
-    none,      // everything fed is used up
-    headers,   // a header block; pull its fields with next_field(). On a server's new stream user is null.
-               // `informational` for 1xx; a block after data or with end_stream behind a first one is trailers
-    data,      // a piece of a DATA frame, padding removed; may be empty with end_stream
-    reset,     // the stream ended abnormally: code, by, and whether the peer surely never processed it.
-               // The last event of its stream
-    writable,  // asked for by want_writable(): the stream's queue has drained
-    settings,  // the peer's first SETTINGS have arrived (and so has anything they change)
-    slots,     // client: open() may succeed again
-    goaway,    // the peer goes away: code, debug data in `data`; streams above its last id get reset events first
-    ping_ack,  // of a ping() by the user; opaque in `ping`
-    failed,    // connection error (code, reason): GOAWAY is in the output; send it and close. The last event;
-               // every open stream has had its reset event
+    // Everything fed is used up.
+    none,
+    // A header block; pull its fields with next_field(). On a server's new stream user is null.
+    // `informational` for 1xx; `trailers` for the block behind a first one that ends the stream.
+    headers,
+    // A piece of a DATA frame, padding removed; may be empty with end_stream.
+    data,
+    // The stream ended abnormally: code, by, and whether the peer surely never processed it. The last event of
+    // its stream.
+    reset,
+    // Asked for by want_writable(): the stream's queue has drained. May come after the stream's last frame.
+    writable,
+    // The peer's first SETTINGS have arrived (and so has anything they change).
+    settings,
+    // Client: open() may succeed again.
+    slots,
+    // The peer goes away: code, debug data in `data`; streams above its last id get reset events first.
+    goaway,
+    // Of a ping() by the user; opaque in `ping`.
+    ping_ack,
+    // Connection error (code, reason): GOAWAY is in the output; send it and close. The last event; every open
+    // stream has had its reset event. Without GOAWAY after a bad preface and feed_end().
+    failed,
   };
   kind what = kind::none;
   bool end_stream = false;

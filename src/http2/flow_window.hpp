@@ -12,9 +12,12 @@ namespace coracle::http2 {
 // is in flight (RFC 9113 6.9.2).
 class send_window {
  public:
-  explicit send_window(std::uint32_t bytes = default_window_bytes) noexcept : bytes_(static_cast<std::int32_t>(bytes)) {}
+  explicit send_window(std::uint32_t bytes = default_window_bytes) noexcept
+      : bytes_(static_cast<std::int32_t>(bytes)) {}
 
-  [[nodiscard]] std::uint32_t available() const noexcept { return bytes_ > 0 ? static_cast<std::uint32_t>(bytes_) : 0; }
+  [[nodiscard]] std::uint32_t available() const noexcept {
+    return bytes_ > 0 ? static_cast<std::uint32_t>(bytes_) : 0;
+  }
   [[nodiscard]] std::int32_t bytes() const noexcept { return bytes_; }
   // n <= available()
   void take(std::uint32_t n) noexcept { bytes_ -= static_cast<std::int32_t>(n); }

@@ -70,13 +70,14 @@ struct frame_header {
 
 // Nine readable octets.
 inline frame_header read_frame_header(const std::uint8_t* from) noexcept {
-  return {std::uint32_t{from[0]} << 16 | std::uint32_t{from[1]} << 8 | from[2], static_cast<frame_type>(from[3]), from[4],
+  return {std::uint32_t{from[0]} << 16 | std::uint32_t{from[1]} << 8 | from[2],
+          static_cast<frame_type>(from[3]), from[4],
           load_u32(from + 5) & stream_id_max};  // the reserved bit is ignored
 }
 
 // Nine writable octets; returns where the payload starts.
-inline std::uint8_t* write_frame_header(std::uint8_t* to, std::size_t length, frame_type type, std::uint8_t flags,
-                                        stream_id id) noexcept {
+inline std::uint8_t* write_frame_header(std::uint8_t* to, std::size_t length, frame_type type,
+                                        std::uint8_t flags, stream_id id) noexcept {
   to[0] = static_cast<std::uint8_t>(length >> 16);
   to[1] = static_cast<std::uint8_t>(length >> 8);
   to[2] = static_cast<std::uint8_t>(length);

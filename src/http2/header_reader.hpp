@@ -43,7 +43,9 @@ class header_reader {
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
   // Why it is malformed or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept { return validator_.content_length(); }
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
+    return validator_.content_length();
+  }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }
 
   // Our SETTINGS_HEADER_TABLE_SIZE was acknowledged.
@@ -52,6 +54,8 @@ class header_reader {
   void release(std::size_t keep_bytes) noexcept { decoder_.release(keep_bytes); }
 
  private:
+  static constexpr std::size_t short_field_bytes = 48;  // content-type: application/grpc+proto is 34
+
   bool advance();
   void give_up(outcome why);
 
@@ -87,6 +91,11 @@ inline bool header_reader::advance() {
     http::field_class found;
     error = validator_.check(f.name, f.value, &found);
     decoder_.set_tag(static_cast<std::uint8_t>(found));
+    // Servers send pre-encoded responses and trailers: the same short literals with every call, worth a place
+    // in the literal cache. A client's recur in the dynamic table or get a slot from the router.
+    if (validator_.kind() != http::header_kind::request &&
+        f.name.size() + f.value.size() <= short_field_bytes)
+      static_cast<void>(decoder_.remember());
   }
   if (error != http::field_error::none) [[unlikely]] {
     give_up(outcome::malformed);

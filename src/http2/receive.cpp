@@ -82,7 +82,8 @@ connection::state::progress connection::state::read_header(event& e) {
     frame = read_frame_header(partial.data());
   }
   // RFC 9113 4.2. It could be a stream's fault for some frames; a peer that does it is broken anyway.
-  if (frame.length > limit.max_frame_bytes) return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
+  if (frame.length > limit.max_frame_bytes)
+    return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
   // RFC 9113 3.4: SETTINGS comes first, from either side.
   if (!peer_settings_seen && (frame.type != frame_type::settings || frame.has(flag::ack)))
     return die(error_code::protocol_error, "the first frame is not SETTINGS");
@@ -90,7 +91,8 @@ connection::state::progress connection::state::read_header(event& e) {
   if (block_id != 0 && (frame.type != frame_type::continuation || frame.id != block_id))
     return die(error_code::protocol_error, "a header block was interrupted");
   if (frame.type == frame_type::data) return begin_data();
-  if (frame.type == frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it
+  if (frame.type ==
+      frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it
     return die(error_code::protocol_error, "PUSH_PROMISE");
   if (frame.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
     if (!charge_control()) return progress::again;
@@ -98,7 +100,8 @@ connection::state::progress connection::state::read_header(event& e) {
     reading = phase::skip;
     return progress::again;
   }
-  if (in.size() >= frame.length) [[likely]] return on_frame(take_input(frame.length), e);
+  if (in.size() >= frame.length) [[likely]]
+    return on_frame(take_input(frame.length), e);
   start_over(assembly);
   reading = phase::payload;
   return progress::again;
@@ -140,10 +143,12 @@ connection::state::progress connection::state::on_frame(bytes_view payload, even
 connection::state::progress connection::state::begin_data() {
   if (frame.id == 0) return die(error_code::protocol_error, "DATA on stream 0");
   // RFC 9113 6.9.1: the whole payload counts, padding included, whatever becomes of the stream.
-  if (!receive.take(frame.length)) return die(error_code::flow_control_error, "DATA beyond the connection's window");
+  if (!receive.take(frame.length))
+    return die(error_code::flow_control_error, "DATA beyond the connection's window");
   receive.give_back(frame.length);
   return_connection_credit();
-  if (!frame.has(flag::padded)) [[likely]] return begin_data_payload(0);
+  if (!frame.has(flag::padded)) [[likely]]
+    return begin_data_payload(0);
   if (frame.length == 0) return die(error_code::frame_size_error, "padded DATA without a pad length");
   reading = phase::pad_length;
   return progress::again;
@@ -164,9 +169,12 @@ connection::state::progress connection::state::begin_data_payload(std::uint32_t 
                                       ends ? stream_input::receive_data_end : stream_input::receive_data);
   switch (t.verdict) {
     case stream_verdict::take: break;
-    case stream_verdict::stream_error: stream_fault(s, frame.id, t.code, "DATA on a closed stream"); return progress::again;
+    case stream_verdict::stream_error:
+      stream_fault(s, frame.id, t.code, "DATA on a closed stream");
+      return progress::again;
     case stream_verdict::connection_error:
-      return die(t.code, t.code == error_code::stream_closed ? "DATA on a closed stream" : "DATA on an idle stream");
+      return die(t.code,
+                 t.code == error_code::stream_closed ? "DATA on a closed stream" : "DATA on an idle stream");
     default: return progress::again;  // the payload is read and dropped
   }
   if (!s->receive.take(frame.length)) {
@@ -174,7 +182,8 @@ connection::state::progress connection::state::begin_data_payload(std::uint32_t 
   } else if (side == role::client && !s->head_received) {
     stream_fault(s, frame.id, error_code::protocol_error, "DATA before the response's HEADERS");
   } else if (s->length_known && (ends ? data_left != s->length_left : data_left > s->length_left)) {
-    stream_fault(s, frame.id, error_code::protocol_error, "DATA contradicts content-length");  // RFC 9113 8.1.1
+    stream_fault(s, frame.id, error_code::protocol_error,
+                 "DATA contradicts content-length");  // RFC 9113 8.1.1
   } else {
     s->length_left -= s->length_known ? data_left : 0;
     data_stream = s;

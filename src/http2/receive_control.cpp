@@ -68,7 +68,8 @@ connection::state::progress connection::state::on_settings(bytes_view payload) {
   if (more != 0) {
     for (stream_ref i = 0; i < streams.bound(); ++i) {
       if (!streams.live(i) || is_closed(streams[i].state)) continue;
-      if (!streams[i].send.add(more)) return die(error_code::flow_control_error, "SETTINGS overflow a stream's window");
+      if (!streams[i].send.add(more))
+        return die(error_code::flow_control_error, "SETTINGS overflow a stream's window");
       schedule(streams[i]);
     }
   }
@@ -149,7 +150,8 @@ connection::state::progress connection::state::on_window_update(bytes_view paylo
   if (frame.id == 0) {
     if (increment == 0) return die(error_code::protocol_error, "WINDOW_UPDATE of 0");
     // RFC 9113 6.9.1.
-    if (!send.add(increment)) return die(error_code::flow_control_error, "the connection's window above 2^31-1");
+    if (!send.add(increment))
+      return die(error_code::flow_control_error, "the connection's window above 2^31-1");
     return progress::again;
   }
   stream* const s = find_id(frame.id);

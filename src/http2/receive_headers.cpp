@@ -12,7 +12,8 @@ constexpr std::size_t scratch_kept_bytes = 16u << 10;
 
 connection::state::progress connection::state::on_headers(bytes_view payload, event& e) {
   if (frame.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0");
-  if (frame.has(flag::padded) && !strip_padding(payload)) return die(error_code::protocol_error, "more padding than payload");
+  if (frame.has(flag::padded) && !strip_padding(payload))
+    return die(error_code::protocol_error, "more padding than payload");
   block_depends_on_itself = false;
   if (frame.has(flag::priority)) {
     if (payload.size() < 5) return die(error_code::frame_size_error, "HEADERS too short for its priority");
@@ -20,8 +21,10 @@ connection::state::progress connection::state::on_headers(bytes_view payload, ev
     payload = payload.subspan(5);
   }
   block_ends_stream = frame.has(flag::end_stream);
-  if (payload.size() > limit.header_block_bytes) return die(error_code::enhance_your_calm, "a header block is too large");
-  if (frame.has(flag::end_headers)) [[likely]] return on_block(frame.id, payload, e);
+  if (payload.size() > limit.header_block_bytes)
+    return die(error_code::enhance_your_calm, "a header block is too large");
+  if (frame.has(flag::end_headers)) [[likely]]
+    return on_block(frame.id, payload, e);
 
   if (payload.empty() && !charge_empty()) return progress::again;
   if (block.capacity() > limit.header_block_bytes / 2) block = {};
@@ -34,7 +37,8 @@ connection::state::progress connection::state::on_headers(bytes_view payload, ev
 connection::state::progress connection::state::on_continuation(bytes_view payload, event& e) {
   // RFC 9113 6.10; another stream's was refused in read_header().
   if (block_id == 0) return die(error_code::protocol_error, "CONTINUATION without a header block");
-  if (++block_frames > limit.continuations) return die(error_code::enhance_your_calm, "too many CONTINUATION frames");
+  if (++block_frames > limit.continuations)
+    return die(error_code::enhance_your_calm, "too many CONTINUATION frames");
   if (block.size() + payload.size() > limit.header_block_bytes)
     return die(error_code::enhance_your_calm, "a header block is too large");
   const bool complete = frame.has(flag::end_headers);
@@ -46,23 +50,27 @@ connection::state::progress connection::state::on_continuation(bytes_view payloa
 
 connection::state::progress connection::state::on_block(stream_id id, bytes_view bytes, event& e) {
   stream* s = find_id(id);
-  if (!s && side == role::server && (id & 1) != 0 && id > highest_peer_id) [[likely]] return on_new_stream(id, bytes, e);
+  if (!s && side == role::server && (id & 1) != 0 && id > highest_peer_id) [[likely]]
+    return on_new_stream(id, bytes, e);
   const stream_state now_in = s ? s->state : state_of(id);
   // RFC 9113 5.1.1: only clients open streams, by odd ids.
-  if (now_in == stream_state::idle) return die(error_code::protocol_error, "HEADERS on a stream that cannot be opened");
-  const transition& t =
-      transition_of(now_in, block_ends_stream ? stream_input::receive_headers_end : stream_input::receive_headers);
+  if (now_in == stream_state::idle)
+    return die(error_code::protocol_error, "HEADERS on a stream that cannot be opened");
+  const transition& t = transition_of(
+      now_in, block_ends_stream ? stream_input::receive_headers_end : stream_input::receive_headers);
   switch (t.verdict) {
     case stream_verdict::take: break;
     case stream_verdict::connection_error: return die(t.code, "HEADERS on a closed stream");
-    case stream_verdict::stream_error: return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream");
+    case stream_verdict::stream_error:
+      return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream");
     default:
       if (!charge_stray_block()) return progress::again;
       if (!reader.skip(bytes)) return die(error_code::compression_error, reader.reason());
       return progress::again;
   }
   // RFC 7540 5.3.1; RFC 9113 has no priorities any more, and a stream still must not depend on itself.
-  if (block_depends_on_itself) return refuse_block(s, id, bytes, error_code::protocol_error, "a stream depends on itself");
+  if (block_depends_on_itself)
+    return refuse_block(s, id, bytes, error_code::protocol_error, "a stream depends on itself");
   if (side == role::client && !s->head_received) return give_block(*s, bytes, http::header_kind::response, e);
   if (!block_ends_stream)  // RFC 9113 8.1: trailers end the stream
     return refuse_block(s, id, bytes, error_code::protocol_error, "trailers without END_STREAM");
@@ -83,7 +91,8 @@ connection::state::progress connection::state::on_new_stream(stream_id id, bytes
     return refuse_block(nullptr, id, bytes, error_code::protocol_error, "a stream depends on itself");
   // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too: a client that
   // resets what it has just opened does not get past the limit.
-  if (open_count >= limit.max_concurrent_streams || streams.size() >= 2 * std::size_t{limit.max_concurrent_streams})
+  if (open_count >= limit.max_concurrent_streams ||
+      streams.size() >= 2 * std::size_t{limit.max_concurrent_streams})
     return refuse_block(nullptr, id, bytes, error_code::refused_stream, "too many streams");
   last_given_id = id;
   stream& s = make_stream(nullptr);
@@ -93,14 +102,15 @@ connection::state::progress connection::state::on_new_stream(stream_id id, bytes
 }
 
 // The block is decoded for the table's sake, and the stream fails.
-connection::state::progress connection::state::refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
-                                                            std::string_view reason) {
+connection::state::progress connection::state::refuse_block(stream* s, stream_id id, bytes_view bytes,
+                                                            error_code code, std::string_view reason) {
   if (!reader.skip(bytes)) return die(error_code::compression_error, reader.reason());
   stream_fault(s, id, code, reason);
   return progress::again;
 }
 
-connection::state::progress connection::state::give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e) {
+connection::state::progress connection::state::give_block(stream& s, bytes_view bytes, http::header_kind kind,
+                                                          event& e) {
   reader.start(bytes, kind);
   bool informational = false;
   block_has_length = kind != http::header_kind::trailers;
@@ -110,7 +120,8 @@ connection::state::progress connection::state::give_block(stream& s, bytes_view 
     // RFC 9113 8.1: an interim response is not the end.
     if (informational && block_ends_stream) {
       reader.finish();
-      if (reader.result() == header_reader::outcome::undecodable) return die(error_code::compression_error, reader.reason());
+      if (reader.result() == header_reader::outcome::undecodable)
+        return die(error_code::compression_error, reader.reason());
       stream_fault(&s, s.id, error_code::protocol_error, "END_STREAM on an interim response");
       return progress::again;
     }
@@ -137,7 +148,8 @@ connection::state::progress connection::state::give_block(stream& s, bytes_view 
 
 bool connection::state::next_field(field& out) {
   if (!block_open) return false;
-  if (reader.next(out)) [[likely]] return true;
+  if (reader.next(out)) [[likely]]
+    return true;
   settle_block();
   return false;
 }

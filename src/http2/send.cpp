@@ -9,7 +9,9 @@
 namespace coracle::http2 {
 
 namespace {
-constexpr std::uint32_t updates_for(std::size_t data_bytes) { return 2 + static_cast<std::uint32_t>(data_bytes / 1024); }
+constexpr std::uint32_t updates_for(std::size_t data_bytes) {
+  return 2 + static_cast<std::uint32_t>(data_bytes / 1024);
+}
 }  // namespace
 
 // --- headers
@@ -39,7 +41,17 @@ void connection::state::add_field(std::string_view name, std::string_view value,
   CORACLE_ASSERT(head_stream, "add_field() outside of begin_headers() and end_headers()");
   if (name == ":method" && value == "HEAD") head_stream->is_head_request = true;
   std::uint8_t* const out = output.reserve(hpack::encoder::bound(name.size(), value.size()));
-  output.commit(static_cast<std::size_t>(encoder.encode(out, name, value, static_cast<hpack::indexing>(policy)) - out));
+  output.commit(
+      static_cast<std::size_t>(encoder.encode(out, name, value, static_cast<hpack::indexing>(policy)) - out));
+}
+
+// Not for :method: a memo's field is not looked at.
+void connection::state::add_field(std::string_view name, std::string_view value, field_memo& memo) {
+  CORACLE_ASSERT(head_stream, "add_field() outside of begin_headers() and end_headers()");
+  hpack::field_hint hint{memo.place};
+  std::uint8_t* const out = output.reserve(hpack::encoder::bound(name.size(), value.size()));
+  output.commit(static_cast<std::size_t>(encoder.encode(out, name, value, hint) - out));
+  memo.place = hint.number_plus_one;
 }
 
 void connection::state::end_headers(bool end_stream) {
@@ -60,7 +72,8 @@ bool connection::state::finish_head(bool end_stream) {
     const std::size_t n = std::min<std::size_t>(size - at, frame_bytes_min_max);
     std::uint8_t* const to = begin + (i + 1) * frame_header_bytes + at;
     std::memmove(to, begin + frame_header_bytes + at, n);
-    write_frame_header(to - frame_header_bytes, n, frame_type::continuation, i == more ? flag::end_headers : flag::none, s.id);
+    write_frame_header(to - frame_header_bytes, n, frame_type::continuation,
+                       i == more ? flag::end_headers : flag::none, s.id);
   }
   output.commit(more * frame_header_bytes);
   const unsigned flags = (more == 0 ? flag::end_headers : 0u) | (end_stream ? flag::end_stream : 0u);
@@ -113,8 +126,8 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
   stream* const s = find(ref);
   CORACLE_ASSERT(s && n <= reserved_bytes, "commit_data() of more than reserve_data() gave");
   if (n == 0 && !end_stream) return;
-  write_frame_header(output.reserve(frame_header_bytes + n), n, frame_type::data, end_stream ? flag::end_stream : flag::none,
-                     s->id);
+  write_frame_header(output.reserve(frame_header_bytes + n), n, frame_type::data,
+                     end_stream ? flag::end_stream : flag::none, s->id);
   output.commit(frame_header_bytes + n);
   reserved_bytes = 0;
   s->send.take(static_cast<std::uint32_t>(n));
@@ -123,7 +136,8 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
   if (end_stream) end_sent(*s, stream_input::send_data_end);
 }
 
-bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                                   bool end_stream) {
   stream* const s = find(ref);
   if (!s || !s->head_sent || !s->can_send() || failed) return false;
   if (n == 0 && !end_stream) return true;

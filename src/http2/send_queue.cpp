@@ -38,7 +38,8 @@ void send_queue::clear(chunk_pool& pool) noexcept {
 
 std::size_t send_queue::data_ready(const chunk_pool& pool, std::size_t most) const noexcept {
   std::size_t n = 0;
-  for (std::uint32_t i = head_; i != none && n < most && !pool[i].is_block; i = pool[i].next) n += pool[i].size - pool[i].taken;
+  for (std::uint32_t i = head_; i != none && n < most && !pool[i].is_block; i = pool[i].next)
+    n += pool[i].size - pool[i].taken;
   return std::min(n, most);
 }
 

@@ -29,7 +29,8 @@ class send_queue {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool ends() const noexcept { return ends_; }  // the last chunk carries END_STREAM
 
-  void push(chunk_pool& pool, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block, bool end_stream);
+  void push(chunk_pool& pool, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
+            bool end_stream);
   [[nodiscard]] const send_chunk& front(const chunk_pool& pool) const noexcept { return pool[head_]; }
   void pop(chunk_pool& pool) noexcept;
   void clear(chunk_pool& pool) noexcept;

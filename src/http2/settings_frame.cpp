@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t entry_bytes = 6;
 
-settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server, settings_values& values) noexcept {
+settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server,
+                          settings_values& values) noexcept {
   switch (id) {
     case setting::header_table_size:
       values.header_table_bytes = value;
@@ -23,7 +24,8 @@ settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server, 
       break;
     case setting::max_concurrent_streams: values.max_concurrent_streams = value; break;
     case setting::initial_window_size:
-      if (value > window_bytes_max) return {error_code::flow_control_error, "SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1"};
+      if (value > window_bytes_max)
+        return {error_code::flow_control_error, "SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1"};
       values.initial_window_bytes = value;
       break;
     case setting::max_frame_size:
@@ -60,13 +62,15 @@ settings_fault read_settings(bytes_view payload, bool sent_by_server, settings_v
 std::uint8_t* write_settings(std::uint8_t* to, const limits& l, bool server) noexcept {
   constexpr settings_values initial;
   std::uint8_t* out = to + frame_header_bytes;
-  if (l.header_table_bytes != initial.header_table_bytes) out = write_entry(out, setting::header_table_size, l.header_table_bytes);
+  if (l.header_table_bytes != initial.header_table_bytes)
+    out = write_entry(out, setting::header_table_size, l.header_table_bytes);
   // RFC 9113 8.4: only a client may be pushed to, so only it has something to refuse.
   if (server) out = write_entry(out, setting::max_concurrent_streams, l.max_concurrent_streams);
   else out = write_entry(out, setting::enable_push, 0);
   if (l.initial_window_bytes != initial.initial_window_bytes)
     out = write_entry(out, setting::initial_window_size, l.initial_window_bytes);
-  if (l.max_frame_bytes != initial.max_frame_bytes) out = write_entry(out, setting::max_frame_size, l.max_frame_bytes);
+  if (l.max_frame_bytes != initial.max_frame_bytes)
+    out = write_entry(out, setting::max_frame_size, l.max_frame_bytes);
   out = write_entry(out, setting::max_header_list_size, l.header_list_bytes);
   const auto length = static_cast<std::size_t>(out - to) - frame_header_bytes;
   write_frame_header(to, length, frame_type::settings, flag::none, 0);

@@ -43,7 +43,8 @@ struct settings_fault {
 
 // Enters the payload of a SETTINGS frame without ACK into `values`. The last of several values for one
 // parameter counts; all are checked. Unknown parameters are ignored. On a fault `values` is half changed.
-[[nodiscard]] settings_fault read_settings(bytes_view payload, bool sent_by_server, settings_values& values) noexcept;
+[[nodiscard]] settings_fault read_settings(bytes_view payload, bool sent_by_server,
+                                           settings_values& values) noexcept;
 
 // A whole SETTINGS frame that announces `l`, as far as it differs from the initial values. Returns its end.
 inline constexpr std::size_t settings_frame_bytes_max = 9 + 6 * 6;

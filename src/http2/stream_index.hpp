@@ -26,7 +26,9 @@ class stream_index {
   // The id must be there.
   void erase(stream_id id) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return cells_ ? (mask_ + 1) * sizeof(cell) : 0; }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    return cells_ ? (mask_ + 1) * sizeof(cell) : 0;
+  }
 
  private:
   struct cell {

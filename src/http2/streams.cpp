@@ -65,8 +65,8 @@ void connection::state::erase(stream& s) noexcept {
 }
 
 // The stream ends abnormally, and its user is told. It may have ended well on the wire already.
-void connection::state::end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
-                            bool unprocessed) {
+void connection::state::end(stream& s, stream_state how, error_code code, initiator by,
+                            std::string_view reason, bool unprocessed) {
   const bool tell = !s.released;
   if (!is_closed(s.state)) close(s, how);
   if (!tell) return;

@@ -26,7 +26,8 @@ class token_bucket {
  private:
   void refill(time_point now) noexcept {
     if (per_second_ == 0) return;
-    const duration each = std::max(std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second_, duration(1));
+    const duration each =
+        std::max(std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second_, duration(1));
     const std::int64_t earned = (now - filled_) / each;
     if (earned >= burst_ - tokens_) {
       tokens_ = burst_;

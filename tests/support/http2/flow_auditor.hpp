@@ -4,8 +4,8 @@
 #include "coracle/base/bytes.hpp"
 #include "http2/frame.hpp"
 
-#include <cstdint>
 #include <gtest/gtest.h>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -47,7 +47,8 @@ class flow_auditor {
     bytes = std::string(rest);
   }
   void on_told(const frame_header& f, std::string_view payload) {
-    if (f.type == frame_type::window_update) (f.id ? given_[f.id] : connection_) += load_u32(as_bytes(payload).data());
+    if (f.type == frame_type::window_update)
+      (f.id ? given_[f.id] : connection_) += load_u32(as_bytes(payload).data());
     if (f.type != frame_type::settings) return;
     for (; payload.size() >= 6; payload.remove_prefix(6))
       if (payload[1] == 4) initial_ = load_u32(as_bytes(payload).data() + 2);

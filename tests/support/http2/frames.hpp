@@ -59,7 +59,8 @@ inline std::string ping(std::string_view opaque, bool ack = false) {
   return raw(frame_type::ping, ack ? flag::ack : 0u, 0, opaque);
 }
 inline std::string goaway(stream_id last, error_code code, std::string_view debug = {}) {
-  return raw(frame_type::goaway, 0, 0, u32(last) + u32(static_cast<std::uint32_t>(code)) + std::string(debug));
+  return raw(frame_type::goaway, 0, 0,
+             u32(last) + u32(static_cast<std::uint32_t>(code)) + std::string(debug));
 }
 inline std::string window_update(stream_id id, std::uint32_t increment) {
   return raw(frame_type::window_update, 0, id, u32(increment));
@@ -77,8 +78,12 @@ inline std::string request_block() {
   return block({{":method", "POST"}, {":scheme", "http"}, {":path", "/a.B/C"}, {":authority", "h"}});
 }
 inline std::string response_block() { return block({{":status", "200"}}); }
-inline std::string request(stream_id id, unsigned flags = end_headers) { return headers(id, request_block(), flags); }
-inline std::string response(stream_id id, unsigned flags = end_headers) { return headers(id, response_block(), flags); }
+inline std::string request(stream_id id, unsigned flags = end_headers) {
+  return headers(id, request_block(), flags);
+}
+inline std::string response(stream_id id, unsigned flags = end_headers) {
+  return headers(id, response_block(), flags);
+}
 inline std::string trailers(stream_id id) { return headers(id, block({{"grpc-status", "0"}}), end_both); }
 
 }  // namespace coracle::http2::test::frames

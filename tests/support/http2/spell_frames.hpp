@@ -41,7 +41,8 @@ inline std::string one(const frame_header& f, std::string_view payload) {
     case frame_type::continuation: return "CONTINUATION " + id + (f.has(flag::end_headers) ? "" : " more");
     case frame_type::rst_stream: return "RST_STREAM " + id + " " + code(payload, 0);
     case frame_type::settings: return settings(f, payload);
-    case frame_type::ping: return std::string(f.has(flag::ack) ? "PING ack " : "PING ") + number(load_u64(bytes));
+    case frame_type::ping:
+      return std::string(f.has(flag::ack) ? "PING ack " : "PING ") + number(load_u64(bytes));
     case frame_type::goaway:
       return "GOAWAY " + number(load_u32(bytes)) + " " + code(payload, 4) +
              (payload.size() > 8 ? " '" + std::string(payload.substr(8)) + "'" : "");

@@ -4,10 +4,10 @@
 #include "http2/connection.hpp"
 #include "support/http2/spell_frames.hpp"
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <gtest/gtest.h>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,7 +56,9 @@ class session {
   }
 
   // Streams in the order in which they were opened or told of.
-  [[nodiscard]] stream_ref stream(std::size_t i) const { return i < streams_.size() ? streams_[i] : no_stream; }
+  [[nodiscard]] stream_ref stream(std::size_t i) const {
+    return i < streams_.size() ? streams_[i] : no_stream;
+  }
   [[nodiscard]] stream_ref stream() const { return streams_.empty() ? no_stream : streams_.back(); }
 
   // Small things that a user does.
@@ -68,7 +70,8 @@ class session {
   stream_ref open_and_request(bool end_stream) {
     const stream_ref s = open();
     if (!engine.begin_headers(s)) return no_stream;
-    for (auto [name, value] : {std::pair{":method", "POST"}, {":scheme", "http"}, {":path", "/a.B/C"}, {":authority", "h"}})
+    for (auto [name, value] :
+         {std::pair{":method", "POST"}, {":scheme", "http"}, {":path", "/a.B/C"}, {":authority", "h"}})
       engine.add_field(name, value);
     engine.end_headers(end_stream);
     return s;
@@ -110,7 +113,8 @@ class session {
 inline std::string session::fields() {
   if (!pulls_fields) return {};
   std::string words = " [";
-  for (field f; engine.next_field(f);) words.append(words.size() > 2 ? " " : "").append(f.name).append("=").append(f.value);
+  for (field f; engine.next_field(f);)
+    words.append(words.size() > 2 ? " " : "").append(f.name).append("=").append(f.value);
   return words + (engine.headers_ok() ? "]" : "] bad");
 }
 
@@ -134,8 +138,12 @@ inline void session::write_down(const event& e) {
   const std::string by = e.by == initiator::peer ? " peer" : e.by == initiator::user ? " user" : " library";
   switch (e.what) {
     case kind::headers:
-      if (std::find(streams_.begin(), streams_.end(), e.stream) == streams_.end()) streams_.push_back(e.stream);
-      note((e.trailers ? "trailers " : e.informational ? "informational " : "headers ") + id + fields() + end);
+      if (std::find(streams_.begin(), streams_.end(), e.stream) == streams_.end())
+        streams_.push_back(e.stream);
+      note((e.trailers        ? "trailers "
+            : e.informational ? "informational "
+                              : "headers ") +
+           id + fields() + end);
       break;
     case kind::reset:
       note("reset " + id + " " + std::string(name_of(e.code)) + by + (e.unprocessed ? " unprocessed" : ""));
@@ -143,9 +151,13 @@ inline void session::write_down(const event& e) {
     case kind::writable: note("writable " + id); break;
     case kind::settings: break;  // of every conversation
     case kind::slots: note("slots"); break;
-    case kind::goaway: note("goaway " + std::string(name_of(e.code)) + " " + spelling::text(as_text(e.data))); break;
+    case kind::goaway:
+      note("goaway " + std::string(name_of(e.code)) + " " + spelling::text(as_text(e.data)));
+      break;
     case kind::ping_ack: note("ping_ack " + std::to_string(e.ping)); break;
-    case kind::failed: note("failed " + std::string(name_of(e.code)) + by + ": " + std::string(e.reason)); break;
+    case kind::failed:
+      note("failed " + std::string(name_of(e.code)) + by + ": " + std::string(e.reason));
+      break;
     case kind::data:
     case kind::none: break;
   }
@@ -165,7 +177,9 @@ struct story {
   std::string events;  // a line each; without settings
   std::string frames;  // a line each; without our preface and the ack of the peer's SETTINGS
   friend bool operator==(const story&, const story&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const story& s) { return out << s.events << "---\n" << s.frames; }
+  friend std::ostream& operator<<(std::ostream& out, const story& s) {
+    return out << s.events << "---\n" << s.frames;
+  }
 };
 
 // `pieces` are the lengths of all pieces but the last.

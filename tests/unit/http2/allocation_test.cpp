@@ -4,9 +4,9 @@
 #include "hpack/stateless_encoder.hpp"
 #include "http2/connection.hpp"
 
+#include <gtest/gtest.h>
 #include <cstdlib>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <new>
 #include <vector>
 
@@ -15,8 +15,13 @@ void* operator new(std::size_t n) {
   if (void* const p = std::malloc(n ? n : 1)) return p;
   throw std::bad_alloc();
 }
+void* operator new[](std::size_t n) {
+  return operator new(n);
+}  // by default it does, but not under a sanitizer
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace coracle::http2 {
 namespace {

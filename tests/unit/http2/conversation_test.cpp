@@ -3,8 +3,8 @@
 #include "http2/connection.hpp"
 #include "support/http2/engine_pair.hpp"
 
-#include <cstring>
 #include <gtest/gtest.h>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +32,8 @@ class Http2Conversation : public ::testing::Test {
     pair.client.commit_data(s, body.size(), true);
   }
   void answer(stream_ref s, std::string_view body) {
-    const auto head = hpack::stateless_encoder::encode_block({{":status", "200"}, {"content-type", "application/grpc"}});
+    const auto head =
+        hpack::stateless_encoder::encode_block({{":status", "200"}, {"content-type", "application/grpc"}});
     const auto trailers = hpack::stateless_encoder::encode_block({{"grpc-status", "0"}});
     ASSERT_TRUE(pair.server.send_block(s, head, false));
     std::uint8_t* const to = pair.server.reserve_data(s, body.size());
@@ -91,7 +92,9 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
     ASSERT_NE(s, no_stream);
     send_request(s, "ping");
     pair.run();
-    EXPECT_EQ(request, ":method=POST;:scheme=http;:path=/echo.Echo/Say;:authority=localhost;te=trailers;content-type=application/grpc;");
+    EXPECT_EQ(request,
+              ":method=POST;:scheme=http;:path=/echo.Echo/"
+              "Say;:authority=localhost;te=trailers;content-type=application/grpc;");
     EXPECT_EQ(response, ":status=200;content-type=application/grpc;");
     EXPECT_EQ(response_body, "ping");
     EXPECT_EQ(trailers, "grpc-status=0;");

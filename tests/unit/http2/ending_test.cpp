@@ -29,7 +29,8 @@ TEST(Http2Ending, FailTellsThePeerAndEveryStream) {
   s.engine.fail(error_code::enhance_your_calm, "too_many_pings");
   s.pump();
   EXPECT_EQ(s.take_frames(), "GOAWAY 3 ENHANCE_YOUR_CALM 'too_many_pings'\n");
-  EXPECT_TRUE(s.events().ends_with("reset 1 ENHANCE_YOUR_CALM user\nfailed ENHANCE_YOUR_CALM user: closed by the user\n"));
+  EXPECT_TRUE(s.events().ends_with(
+      "reset 1 ENHANCE_YOUR_CALM user\nfailed ENHANCE_YOUR_CALM user: closed by the user\n"));
   EXPECT_TRUE(s.engine.failed());
   EXPECT_EQ(s.engine.open_streams(), 0u);
   EXPECT_EQ(s.engine.next_timeout(), never);
@@ -56,11 +57,12 @@ TEST(Http2Ending, NothingWorksAfterFailure) {
 }
 
 TEST(Http2Ending, AUserMayFailTheConnectionFromWithinAnEvent) {
-  const story s = play({.input = from_client() + request(1) + request(3),
-                        .react = [](session& at, const event& e) {
-                          if (e.what == event::kind::headers) at.engine.fail(error_code::internal_error, "no more");
-                        }});
-  EXPECT_EQ(s.events, head1 + "reset 1 INTERNAL_ERROR user\nfailed INTERNAL_ERROR user: closed by the user\n");
+  const story s =
+      play({.input = from_client() + request(1) + request(3), .react = [](session& at, const event& e) {
+              if (e.what == event::kind::headers) at.engine.fail(error_code::internal_error, "no more");
+            }});
+  EXPECT_EQ(s.events,
+            head1 + "reset 1 INTERNAL_ERROR user\nfailed INTERNAL_ERROR user: closed by the user\n");
 }
 
 TEST(Http2Ending, AGoneClientCancelsItsStreams) {
@@ -77,7 +79,8 @@ TEST(Http2Ending, AGoneServerFailsItsStreams) {
   s.open();
   s.engine.feed_end(s.now);
   s.pump();
-  EXPECT_EQ(s.events(), "reset 1 INTERNAL_ERROR peer\nreset 0 INTERNAL_ERROR peer unprocessed\n"
+  EXPECT_EQ(s.events(),
+            "reset 1 INTERNAL_ERROR peer\nreset 0 INTERNAL_ERROR peer unprocessed\n"
             "failed INTERNAL_ERROR peer: connection closed\n");
 }
 
@@ -127,9 +130,10 @@ TEST(Http2Ending, ResetEventsComeBeforeFailedAndStreamsMayBeReleasedInThem) {
     if (e.what == event::kind::reset) at.engine.release(e.stream);
   });
   s.feed(from_client() + request(1) + request(3) + request(5) + ping("short"));
-  EXPECT_TRUE(s.events().ends_with("reset 1 FRAME_SIZE_ERROR library\nreset 3 FRAME_SIZE_ERROR library\n"
-                                   "reset 5 FRAME_SIZE_ERROR library\n"
-                                   "failed FRAME_SIZE_ERROR library: PING of a wrong length\n"));
+  EXPECT_TRUE(
+      s.events().ends_with("reset 1 FRAME_SIZE_ERROR library\nreset 3 FRAME_SIZE_ERROR library\n"
+                           "reset 5 FRAME_SIZE_ERROR library\n"
+                           "failed FRAME_SIZE_ERROR library: PING of a wrong length\n"));
 }
 
 TEST(Http2Ending, AStreamReleasedBeforeItsResetEventGetsNone) {

@@ -2,8 +2,8 @@
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
-#include <functional>
 #include <gtest/gtest.h>
+#include <functional>
 #include <string>
 
 namespace coracle::http2 {
@@ -15,7 +15,8 @@ using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
 struct server : session {
-  explicit server(const limits& l, reaction react = [](session&, const event&) {})
+  explicit server(
+      const limits& l, reaction react = [](session&, const event&) {})
       : session(role::server, l, std::move(react)) {
     feed(from_client());
     take_frames();
@@ -79,19 +80,28 @@ TEST(Http2Limits, HeaderListBytesFailTheStreamAndKeepTheTable) {
   limits l;
   l.header_list_bytes = 500;
   // An entry of 200 octets for the table, and then four references to it.
-  const std::string entry = std::string("\x40\x01" "a\x7f\x49", 5) + std::string(200, 'x');
+  const std::string entry = std::string(
+                                "\x40\x01"
+                                "a\x7f\x49",
+                                5) +
+                            std::string(200, 'x');
   const std::string bomb = request_block() + entry + "\xbe\xbe\xbe\xbe";
   const std::string small = request_block() + "\xbe";
-  const story s = play({.input = from_client() + headers(1, bomb, end_both) + headers(3, small, end_both), .bounds = l});
+  const story s =
+      play({.input = from_client() + headers(1, bomb, end_both) + headers(3, small, end_both), .bounds = l});
   EXPECT_EQ(s.frames, "RST_STREAM 1 ENHANCE_YOUR_CALM\n");
-  EXPECT_NE(s.events.find("bad end\nreset 1 ENHANCE_YOUR_CALM library\nheaders 3 ["), std::string::npos) << s.events;
+  EXPECT_NE(s.events.find("bad end\nreset 1 ENHANCE_YOUR_CALM library\nheaders 3 ["), std::string::npos)
+      << s.events;
   EXPECT_TRUE(s.events.ends_with(" a=" + std::string(200, 'x') + "] end\n"));
 }
 
 TEST(Http2Limits, HeaderBlockBytes) {
   limits l;
   l.header_block_bytes = 100;
-  const std::string block = request_block() + std::string("\x00\x01" "a\x7f", 4);
+  const std::string block = request_block() + std::string(
+                                                  "\x00\x01"
+                                                  "a\x7f",
+                                                  4);
   const std::string padded_block = block + '\x00' + std::string(127, 'x');
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames,
             "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
@@ -201,7 +211,8 @@ TEST(Http2Limits, ResetsOfAnsweredStreamsCostNothing) {
     if (e.what == event::kind::headers) at.respond(e.stream, true);
     if (e.what == event::kind::reset) at.engine.release(e.stream);
   });
-  EXPECT_EQ(s.stands([](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::no_error); }, 500), 500);
+  EXPECT_EQ(s.stands([](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::no_error); }, 500),
+            500);
 }
 
 TEST(Http2Limits, ServersMayResetAsTheyLike) {
@@ -303,8 +314,8 @@ TEST(Http2Limits, EmptyFramesBurst) {
   EXPECT_EQ(with_continuation.stands([](int) { return continuation(1, "", 0); }), 20);
   server with_headers(l);
   EXPECT_EQ(with_headers.stands([](int i) {
-              return headers(odd(i), "", 0) + continuation(odd(i), request_block(), end_headers);
-            }),
+    return headers(odd(i), "", 0) + continuation(odd(i), request_block(), end_headers);
+  }),
             20);
 }
 

@@ -4,9 +4,9 @@
 #include "http2/connection.hpp"
 #include "support/http2/flow_auditor.hpp"
 
+#include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>
-#include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <random>
@@ -25,7 +25,9 @@ char octet(stream_id id, std::size_t at) { return static_cast<char>(id * 31 + at
 class conversation {
  public:
   explicit conversation(unsigned seed)
-      : random_(seed), client_(role::client, random_limits(), now_), server_(role::server, random_limits(), now_) {}
+      : random_(seed),
+        client_(role::client, random_limits(), now_),
+        server_(role::server, random_limits(), now_) {}
 
   void run(int calls) {
     calls_left_ = calls;
@@ -82,8 +84,8 @@ class conversation {
   }
   bool open();
   bool wire();
-  void fly(connection& from, connection& to, std::string& pipe, test::flow_auditor& of_from, test::flow_auditor& of_to,
-           bool to_server);
+  void fly(connection& from, connection& to, std::string& pipe, test::flow_auditor& of_from,
+           test::flow_auditor& of_to, bool to_server);
 
   bool go_on(call& c);
   void on_client(const event& e);
@@ -243,7 +245,8 @@ void conversation::fly(connection& from, connection& to, std::string& pipe, test
 bool conversation::wire() {
   fly(client_, server_, to_server_, client_flow_, server_flow_, true);
   fly(server_, client_, to_client_, server_flow_, client_flow_, false);
-  return !to_server_.empty() || !to_client_.empty() || client_.has_queued() || server_.has_queued() || !calls_.empty();
+  return !to_server_.empty() || !to_client_.empty() || client_.has_queued() || server_.has_queued() ||
+         !calls_.empty();
 }
 
 TEST(Http2Pair, RandomConversationsLoseNothingAndKeepToTheWindows) {

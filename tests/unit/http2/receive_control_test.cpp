@@ -19,12 +19,15 @@ story serve(const std::string& input, const limits& l = {}) {
 std::string frames_of_client(const std::string& input) {
   return play({.side = role::client, .input = input}).frames;
 }
-std::string u48(unsigned id, std::uint32_t value) { return std::string{'\0', static_cast<char>(id)} + u32(value); }
+std::string u48(unsigned id, std::uint32_t value) {
+  return std::string{'\0', static_cast<char>(id)} + u32(value);
+}
 
 // --- PRIORITY
 
 TEST(Http2Priority, IsParsedAndIgnoredInEveryState) {
-  const story s = serve(priority(1, 3) + request(1) + priority(1, 3) + data(1, "", end) + priority(1, 0) + priority(7, 1));
+  const story s = serve(priority(1, 3) + request(1) + priority(1, 3) + data(1, "", end) + priority(1, 0) +
+                        priority(7, 1));
   EXPECT_EQ(s.events, head1 + "data 1 '' end\n");
   EXPECT_EQ(s.frames, "");
 }
@@ -42,8 +45,10 @@ TEST(Http2Priority, AnIdleStreamThatDependsOnItselfIsAConnectionError) {
 }
 
 TEST(Http2Priority, OfAWrongLengthResetsTheStream) {
-  EXPECT_EQ(serve(request(1) + raw(frame_type::priority, 0, 1, "abcd")).frames, "RST_STREAM 1 FRAME_SIZE_ERROR\n");
-  EXPECT_EQ(serve(raw(frame_type::priority, 0, 1, "abcdef")).frames, "GOAWAY 0 FRAME_SIZE_ERROR 'bad PRIORITY'\n");
+  EXPECT_EQ(serve(request(1) + raw(frame_type::priority, 0, 1, "abcd")).frames,
+            "RST_STREAM 1 FRAME_SIZE_ERROR\n");
+  EXPECT_EQ(serve(raw(frame_type::priority, 0, 1, "abcdef")).frames,
+            "GOAWAY 0 FRAME_SIZE_ERROR 'bad PRIORITY'\n");
 }
 
 // --- RST_STREAM
@@ -65,11 +70,13 @@ TEST(Http2RstStream, RefusedStreamPromisesThatNothingWasProcessed) {
 }
 
 TEST(Http2RstStream, OnStreamZeroIsAConnectionError) {
-  EXPECT_EQ(serve(rst_stream(0, error_code::cancel)).frames, "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on stream 0'\n");
+  EXPECT_EQ(serve(rst_stream(0, error_code::cancel)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on stream 0'\n");
 }
 
 TEST(Http2RstStream, OnAnIdleStreamIsAConnectionError) {
-  EXPECT_EQ(serve(rst_stream(1, error_code::cancel)).frames, "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on an idle stream'\n");
+  EXPECT_EQ(serve(rst_stream(1, error_code::cancel)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on an idle stream'\n");
 }
 
 TEST(Http2RstStream, OfAWrongLengthIsAConnectionError) {
@@ -83,7 +90,9 @@ TEST(Http2Settings, AreAcknowledgedEachTime) {
   EXPECT_EQ(serve(settings() + settings({{4, 1}})).frames, "SETTINGS ack\nSETTINGS ack\n");
 }
 
-TEST(Http2Settings, UnknownParametersAreIgnored) { EXPECT_EQ(serve(settings({{0xff, 1}})).frames, "SETTINGS ack\n"); }
+TEST(Http2Settings, UnknownParametersAreIgnored) {
+  EXPECT_EQ(serve(settings({{0xff, 1}})).frames, "SETTINGS ack\n");
+}
 
 TEST(Http2Settings, ASecondAckIsIgnored) { EXPECT_EQ(serve(settings_ack()).frames, ""); }
 
@@ -92,7 +101,8 @@ TEST(Http2Settings, WrongOnesAreConnectionErrors) {
     EXPECT_EQ(serve(frame).frames, "GOAWAY 0 " + error + "\n");
   };
   dies(raw(frame_type::settings, 0, 1, ""), "PROTOCOL_ERROR 'SETTINGS on a stream'");
-  dies(raw(frame_type::settings, flag::ack, 0, u48(3, 1)), "FRAME_SIZE_ERROR 'SETTINGS with ACK and a payload'");
+  dies(raw(frame_type::settings, flag::ack, 0, u48(3, 1)),
+       "FRAME_SIZE_ERROR 'SETTINGS with ACK and a payload'");
   dies(raw(frame_type::settings, 0, 0, "abcde"), "FRAME_SIZE_ERROR 'SETTINGS of an odd length'");
   dies(settings({{2, 2}}), "PROTOCOL_ERROR 'bad SETTINGS_ENABLE_PUSH'");
   dies(settings({{4, 0x80000000}}), "FLOW_CONTROL_ERROR 'SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1'");
@@ -113,7 +123,8 @@ TEST(Http2Settings, TheInitialWindowHoldsForOpenStreamsAndMayGoBelowZero) {
     at.send_data(e.stream, "abcdefgh", true);
     at.engine.produce();
   };
-  const std::string small = std::string(client_preface) + settings({{4, 3}}) + settings_ack() + request(1, end_both);
+  const std::string small =
+      std::string(client_preface) + settings({{4, 3}}) + settings_ack() + request(1, end_both);
   const auto tell = [&](const std::string& then) {
     session s(role::server, {}, user);
     s.feed(small);
@@ -171,21 +182,23 @@ TEST(Http2Ping, AnswersToNoneAreIgnored) { EXPECT_EQ(serve(ping("12345678", true
 
 TEST(Http2Ping, WrongOnesAreConnectionErrors) {
   EXPECT_EQ(serve(ping("1234567")).frames, "GOAWAY 0 FRAME_SIZE_ERROR 'PING of a wrong length'\n");
-  EXPECT_EQ(serve(raw(frame_type::ping, 0, 1, "12345678")).frames, "GOAWAY 0 PROTOCOL_ERROR 'PING on a stream'\n");
+  EXPECT_EQ(serve(raw(frame_type::ping, 0, 1, "12345678")).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'PING on a stream'\n");
 }
 
 // --- GOAWAY
 
 TEST(Http2Goaway, EndsTheStreamsAboveItsLastIdAsUnprocessed) {
-  const story s = play({.side = role::client,
-                        .input = from_server() + goaway(1, error_code::no_error, "bye") + response(1, end_both),
-                        .first =
-                            [](session& at) {
-                              at.open_and_request(true);
-                              at.open_and_request(true);
-                              at.open();  // has sent nothing yet
-                            },
-                        .last = [](session& at) { EXPECT_EQ(at.open(), no_stream); }});
+  const story s =
+      play({.side = role::client,
+            .input = from_server() + goaway(1, error_code::no_error, "bye") + response(1, end_both),
+            .first =
+                [](session& at) {
+                  at.open_and_request(true);
+                  at.open_and_request(true);
+                  at.open();  // has sent nothing yet
+                },
+            .last = [](session& at) { EXPECT_EQ(at.open(), no_stream); }});
   EXPECT_EQ(s.events,
             "reset 3 NO_ERROR peer unprocessed\nreset 0 NO_ERROR peer unprocessed\ngoaway NO_ERROR 'bye'\n"
             "headers 1 [:status=200] end\n");
@@ -197,8 +210,10 @@ TEST(Http2Goaway, OfAClientLeavesItsStreamsAlone) {
 }
 
 TEST(Http2Goaway, WrongOnesAreConnectionErrors) {
-  EXPECT_EQ(serve(raw(frame_type::goaway, 0, 0, "1234567")).frames, "GOAWAY 0 FRAME_SIZE_ERROR 'GOAWAY too short'\n");
-  EXPECT_EQ(serve(raw(frame_type::goaway, 0, 1, "12345678")).frames, "GOAWAY 0 PROTOCOL_ERROR 'GOAWAY on a stream'\n");
+  EXPECT_EQ(serve(raw(frame_type::goaway, 0, 0, "1234567")).frames,
+            "GOAWAY 0 FRAME_SIZE_ERROR 'GOAWAY too short'\n");
+  EXPECT_EQ(serve(raw(frame_type::goaway, 0, 1, "12345678")).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'GOAWAY on a stream'\n");
 }
 
 // --- WINDOW_UPDATE
@@ -224,7 +239,8 @@ TEST(Http2WindowUpdate, OfZeroIsAnErrorOfItsScope) {
 
 TEST(Http2WindowUpdate, AWindowAboveTheMaximumIsAnErrorOfItsScope) {
   EXPECT_EQ(serve(request(1) + window_update(1, 0x7fffffff - 65535)).frames, "");
-  EXPECT_EQ(serve(request(1) + window_update(1, 0x7fffffff - 65534)).frames, "RST_STREAM 1 FLOW_CONTROL_ERROR\n");
+  EXPECT_EQ(serve(request(1) + window_update(1, 0x7fffffff - 65534)).frames,
+            "RST_STREAM 1 FLOW_CONTROL_ERROR\n");
   EXPECT_EQ(serve(window_update(0, 0x7fffffff - 65535)).frames, "");
   EXPECT_EQ(serve(window_update(0, 0x7fffffff - 65534)).frames,
             "GOAWAY 0 FLOW_CONTROL_ERROR 'the connection's window above 2^31-1'\n");

@@ -17,8 +17,9 @@ story serve(const std::string& input, const limits& l = {}) {
   return play({.side = role::server, .input = from_client() + input, .bounds = l});
 }
 story answer(const std::string& input) {
-  story s = play({.side = role::client, .input = from_server() + input,
-                  .first = [](session& at) { at.open_and_request(false); }});
+  story s = play({.side = role::client, .input = from_server() + input, .first = [](session& at) {
+                    at.open_and_request(false);
+                  }});
   EXPECT_TRUE(s.frames.starts_with("HEADERS 1\nSETTINGS ack\n"));
   s.frames.erase(0, 23);
   return s;
@@ -42,7 +43,11 @@ TEST(Http2ReceiveHeaders, PaddingAndPriorityAreTakenOff) {
 }
 
 TEST(Http2ReceiveHeaders, PaddingAsLongAsThePayloadIsAConnectionError) {
-  EXPECT_EQ(serve(headers(1, "\x05" "abcd", end_headers | flag::padded)).frames,
+  EXPECT_EQ(serve(headers(1,
+                          "\x05"
+                          "abcd",
+                          end_headers | flag::padded))
+                .frames,
             "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
   EXPECT_EQ(serve(headers(1, "", end_headers | flag::padded)).frames,
             "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
@@ -65,12 +70,14 @@ TEST(Http2ReceiveHeaders, HeadersOnStreamZeroIsAConnectionError) {
 }
 
 TEST(Http2ReceiveHeaders, AClientCannotOpenEvenStreams) {
-  EXPECT_EQ(serve(request(2)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+  EXPECT_EQ(serve(request(2)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
 }
 
 TEST(Http2ReceiveHeaders, AServerCannotOpenStreams) {
   for (const stream_id id : {2u, 3u})
-    EXPECT_EQ(answer(response(id)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+    EXPECT_EQ(answer(response(id)).frames,
+              "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
 }
 
 TEST(Http2ReceiveHeaders, ALowerIdThanTheHighestIsAConnectionError) {
@@ -83,30 +90,35 @@ TEST(Http2ReceiveHeaders, ContinuationNeedsABlock) {
 }
 
 TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
-  for (const std::string& frame : {data(1, "x"), request(3), priority(1, 3), rst_stream(1, error_code::cancel), settings(),
-                                   ping("12345678"), goaway(0, error_code::no_error), window_update(0, 1),
-                                   continuation(3, "x")})
-    EXPECT_EQ(serve(request(1, 0) + frame).frames, "GOAWAY 0 PROTOCOL_ERROR 'a header block was interrupted'\n");
+  for (const std::string& frame :
+       {data(1, "x"), request(3), priority(1, 3), rst_stream(1, error_code::cancel), settings(),
+        ping("12345678"), goaway(0, error_code::no_error), window_update(0, 1), continuation(3, "x")})
+    EXPECT_EQ(serve(request(1, 0) + frame).frames,
+              "GOAWAY 0 PROTOCOL_ERROR 'a header block was interrupted'\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionError) {
   const story s = serve(request(1) + headers(3, "\x80"));
   EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0'\n");
-  EXPECT_EQ(s.events, head1 + "\nheaders 3 [] bad\nreset 1 COMPRESSION_ERROR library\n"
-            "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0\n");
+  EXPECT_EQ(s.events, head1 +
+                          "\nheaders 3 [] bad\nreset 1 COMPRESSION_ERROR library\n"
+                          "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
   const std::string broken = "\x80";
-  EXPECT_EQ(serve(request(1, end_both) + headers(1, broken, end_both)).frames, "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
-  EXPECT_EQ(serve(request(1) + headers(1, broken, end_headers)).frames, "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(request(1, end_both) + headers(1, broken, end_both)).frames,
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(request(1) + headers(1, broken, end_headers)).frames,
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
   EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + broken, end_headers | flag::priority)).frames,
             "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
   limits l;
   l.max_concurrent_streams = 0;
   EXPECT_EQ(serve(headers(1, broken), l).frames, "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
-  const story reset = play({.input = from_client() + request(1) + headers(1, broken, end_both),
-                            .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); }});
+  const story reset =
+      play({.input = from_client() + request(1) + headers(1, broken, end_both),
+            .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); }});
   EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
 }
 
@@ -121,7 +133,8 @@ TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
   const malformed_case cases[] = {
       {"upper case", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"X-A", "1"}}},
       {"unknown pseudo-header", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":x", "1"}}},
-      {"a response's pseudo-header", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":status", "200"}}},
+      {"a response's pseudo-header",
+       {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {":status", "200"}}},
       {"pseudo-header behind a field", {{":method", "GET"}, {":scheme", "http"}, {"a", "b"}, {":path", "/"}}},
       {"connection", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"connection", "close"}}},
       {"te", {{":method", "GET"}, {":scheme", "http"}, {":path", "/"}, {"te", "gzip"}}},
@@ -136,21 +149,28 @@ TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
     SCOPED_TRACE(c.what);
     const story s = serve(headers(1, block(c.fields), end_both) + request(3, end_both));
     EXPECT_EQ(s.frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
-    EXPECT_NE(s.events.find("bad end\nreset 1 PROTOCOL_ERROR library\nheaders 3 ["), std::string::npos) << s.events;
+    EXPECT_NE(s.events.find("bad end\nreset 1 PROTOCOL_ERROR library\nheaders 3 ["), std::string::npos)
+        << s.events;
   }
 }
 
 TEST(Http2ReceiveHeaders, AFieldThatWasCheckedOnceIsStillCheckedForItsPlace) {
   // "a: b" enters the table; from then on it is known by its tag, and so is ":path".
   std::string first = block({{":method", "GET"}, {":scheme", "http"}, {":path", "/"}});
-  first += std::string("\x40\x01" "a\x01" "b", 5);
+  first += std::string(
+      "\x40\x01"
+      "a\x01"
+      "b",
+      5);
   const std::string second = std::string("\xbe\x82\x86\x84", 4);
-  EXPECT_EQ(serve(headers(1, first, end_both) + headers(3, second, end_both)).frames, "RST_STREAM 3 PROTOCOL_ERROR\n");
+  EXPECT_EQ(serve(headers(1, first, end_both) + headers(3, second, end_both)).frames,
+            "RST_STREAM 3 PROTOCOL_ERROR\n");
 }
 
 TEST(Http2ReceiveHeaders, AMalformedBlockIsFoundThoughNobodyPullsIt) {
-  const story s = play({.input = from_client() + headers(1, block({{":path", "/"}}), end_both) + request(3, end_both),
-                        .first = [](session& at) { at.pulls_fields = false; }});
+  const story s =
+      play({.input = from_client() + headers(1, block({{":path", "/"}}), end_both) + request(3, end_both),
+            .first = [](session& at) { at.pulls_fields = false; }});
   EXPECT_EQ(s.events, "headers 1 end\nreset 1 PROTOCOL_ERROR library\nheaders 3 end\n");
 }
 
@@ -162,9 +182,11 @@ TEST(Http2ReceiveHeaders, MalformedResponsesAreReset) {
 }
 
 TEST(Http2ReceiveHeaders, InterimResponsesComeBeforeTheFinalOne) {
-  const story s = answer(headers(1, block({{":status", "100"}})) + headers(1, block({{":status", "103"}, {"link", "x"}})) +
-                         response(1) + data(1, "abc") + trailers(1));
-  EXPECT_EQ(s.events, "informational 1 [:status=100]\ninformational 1 [:status=103 link=x]\nheaders 1 [:status=200]\n"
+  const story s = answer(headers(1, block({{":status", "100"}})) +
+                         headers(1, block({{":status", "103"}, {"link", "x"}})) + response(1) +
+                         data(1, "abc") + trailers(1));
+  EXPECT_EQ(s.events,
+            "informational 1 [:status=100]\ninformational 1 [:status=103 link=x]\nheaders 1 [:status=200]\n"
             "data 1 'abc'\ntrailers 1 [grpc-status=0] end\n");
 }
 
@@ -187,18 +209,26 @@ TEST(Http2ReceiveHeaders, TrailersWithoutEndStreamAreMalformed) {
 }
 
 TEST(Http2ReceiveHeaders, TrailersHoldNoPseudoHeaders) {
-  EXPECT_EQ(serve(request(1) + headers(1, block({{":path", "/"}}), end_both)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(serve(request(1) + headers(1, block({{":path", "/"}}), end_both)).frames,
+            "RST_STREAM 1 PROTOCOL_ERROR\n");
 }
 
 TEST(Http2ReceiveHeaders, TheTableFollowsBlocksThatNobodyWants) {
   // Entered by a block that is refused, used by the next stream's.
-  const std::string entering = request_block() + std::string("\x40\x01" "a\x01" "b", 5);
+  const std::string entering = request_block() + std::string(
+                                                     "\x40\x01"
+                                                     "a\x01"
+                                                     "b",
+                                                     5);
   const std::string using_it = request_block() + "\xbe";
   const std::string told = "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h a=b] end\n";
-  EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + entering, end_both | flag::priority) + headers(3, using_it, end_both)).events,
+  EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + entering, end_both | flag::priority) +
+                  headers(3, using_it, end_both))
+                .events,
             told);
-  EXPECT_EQ(serve(request(1, end_both) + headers(1, entering, end_both) + headers(3, using_it, end_both)).events,
-            head1 + " end\nreset 1 STREAM_CLOSED library\n" + told);
+  EXPECT_EQ(
+      serve(request(1, end_both) + headers(1, entering, end_both) + headers(3, using_it, end_both)).events,
+      head1 + " end\nreset 1 STREAM_CLOSED library\n" + told);
 }
 
 TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {
@@ -217,9 +247,10 @@ TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {
 
 TEST(Http2ReceiveHeaders, AUserMayReleaseAStreamWhileItsBlockIsBeingRead) {
   const story s = play({.input = from_client() + request(1) + data(1, "x", end) + request(3, end_both),
-                        .react = [](session& at, const event& e) {
-                          if (e.id == 1) at.engine.release(e.stream);
-                        },
+                        .react =
+                            [](session& at, const event& e) {
+                              if (e.id == 1) at.engine.release(e.stream);
+                            },
                         .first = [](session& at) { at.pulls_fields = false; }});
   EXPECT_EQ(s.events, "headers 1\nheaders 3 end\n");
   EXPECT_EQ(s.frames, "RST_STREAM 1 CANCEL\n");

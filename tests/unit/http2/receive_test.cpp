@@ -19,7 +19,9 @@ story serve(const std::string& input, const limits& l = {}) {
 }
 // A client that has sent a whole request on stream 1.
 story answer(const std::string& input, const limits& l = {}) {
-  return play({.side = role::client, .input = from_server() + input, .first = [](session& s) { s.open_and_request(true); },
+  return play({.side = role::client,
+               .input = from_server() + input,
+               .first = [](session& s) { s.open_and_request(true); },
                .bounds = l});
 }
 std::string died(const std::string& code, const std::string& why, const std::string& last = "1") {
@@ -57,9 +59,11 @@ TEST(Http2Receive, AnAckIsNoFirstSettings) {
 TEST(Http2Receive, OurPrefaceComesFirstFromBothRoles) {
   connection client(role::client, {}, time_point{});
   EXPECT_TRUE(as_text(client.output().pending()).starts_with(client_preface));
-  EXPECT_EQ(spell_frames(as_text(client.output().pending())), "SETTINGS 2=0 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
+  EXPECT_EQ(spell_frames(as_text(client.output().pending())),
+            "SETTINGS 2=0 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
   connection server(role::server, {}, time_point{});
-  EXPECT_EQ(spell_frames(as_text(server.output().pending())), "SETTINGS 3=1000 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
+  EXPECT_EQ(spell_frames(as_text(server.output().pending())),
+            "SETTINGS 3=1000 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
 }
 
 // --- frames
@@ -84,8 +88,9 @@ TEST(Http2Receive, TheReservedBitOfAStreamIdIsIgnored) {
 TEST(Http2Receive, AFrameAboveTheMaximumIsAConnectionError) {
   const story s = serve(request(1) + data(1, std::string(16385, 'x')));
   EXPECT_EQ(s.frames, died("FRAME_SIZE_ERROR", "a frame above SETTINGS_MAX_FRAME_SIZE"));
-  EXPECT_EQ(s.events, told1 + "reset 1 FRAME_SIZE_ERROR library\n"
-            "failed FRAME_SIZE_ERROR library: a frame above SETTINGS_MAX_FRAME_SIZE\n");
+  EXPECT_EQ(s.events, told1 +
+                          "reset 1 FRAME_SIZE_ERROR library\n"
+                          "failed FRAME_SIZE_ERROR library: a frame above SETTINGS_MAX_FRAME_SIZE\n");
 }
 
 TEST(Http2Receive, PushPromiseIsAConnectionErrorInBothRoles) {
@@ -107,8 +112,9 @@ TEST(Http2Receive, AnEmptyDataFrameMayEndTheStream) {
 }
 
 TEST(Http2Receive, PaddingIsTakenOff) {
-  const story s = serve(request(1) + data(1, padded("abc", 5), flag::padded) +
-                        data(1, padded("def", 0), flag::padded) + data(1, padded("", 255), flag::padded | end));
+  const story s =
+      serve(request(1) + data(1, padded("abc", 5), flag::padded) + data(1, padded("def", 0), flag::padded) +
+            data(1, padded("", 255), flag::padded | end));
   EXPECT_EQ(s.events, told1 + "data 1 'abcdef' end\n");
 }
 
@@ -135,8 +141,9 @@ TEST(Http2Receive, DataBeyondTheStreamsWindowResetsTheStream) {
   l.initial_window_bytes = 5;
   const story s = serve(request(1) + data(1, "abcde") + data(1, "f") + request(3, end_both), l);
   EXPECT_EQ(s.frames, "RST_STREAM 1 FLOW_CONTROL_ERROR\n");
-  EXPECT_EQ(s.events, told1 + "data 1 'abcde'\nreset 1 FLOW_CONTROL_ERROR library\n"
-            "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h] end\n");
+  EXPECT_EQ(s.events, told1 +
+                          "data 1 'abcde'\nreset 1 FLOW_CONTROL_ERROR library\n"
+                          "headers 3 [:method=POST :scheme=http :path=/a.B/C :authority=h] end\n");
 }
 
 TEST(Http2Receive, DataBeyondTheConnectionsWindowIsAConnectionError) {
@@ -162,10 +169,11 @@ TEST(Http2Receive, CreditForPaddingComesBackByItself) {
   l.initial_window_bytes = 100;
   const std::string padding = data(1, padded("", 60), flag::padded);
   EXPECT_EQ(serve(request(1) + padding + padding, l).frames, "WINDOW_UPDATE 1 +61\nWINDOW_UPDATE 1 +61\n");
-  const story s = play({.input = from_client() + request(1) + data(1, padded("a", 40), flag::padded) +
-                                 data(1, std::string(8, 'b')),
-                        .react = [](session& at, const event& e) { at.engine.consume(e.stream, e.data.size()); },
-                        .bounds = l});
+  const story s =
+      play({.input = from_client() + request(1) + data(1, padded("a", 40), flag::padded) +
+                     data(1, std::string(8, 'b')),
+            .react = [](session& at, const event& e) { at.engine.consume(e.stream, e.data.size()); },
+            .bounds = l});
   EXPECT_EQ(s.frames, "WINDOW_UPDATE 1 +50\n");
 }
 
@@ -174,8 +182,12 @@ TEST(Http2Receive, CreditComesBackAtHalfAWindow) {
   l.initial_window_bytes = 10;
   l.connection_window_bytes = 65535;
   const auto consumes = [](session& at, const event& e) { at.engine.consume(e.stream, e.data.size()); };
-  EXPECT_EQ(play({.input = from_client() + request(1) + data(1, "abcd"), .react = consumes, .bounds = l}).frames, "");
-  EXPECT_EQ(play({.input = from_client() + request(1) + data(1, "abcd") + data(1, "e"), .react = consumes, .bounds = l})
+  EXPECT_EQ(
+      play({.input = from_client() + request(1) + data(1, "abcd"), .react = consumes, .bounds = l}).frames,
+      "");
+  EXPECT_EQ(play({.input = from_client() + request(1) + data(1, "abcd") + data(1, "e"),
+                  .react = consumes,
+                  .bounds = l})
                 .frames,
             "WINDOW_UPDATE 1 +5\n");
   std::string bulk = request(1);
@@ -201,9 +213,10 @@ TEST(Http2Receive, DataForAStreamThatWasResetStillCountsForTheConnection) {
   l.connection_window_bytes = 65535;
   std::string bulk = request(1);
   for (int i = 0; i < 2; ++i) bulk += data(1, std::string(16384, 'x'));
-  const story s = play({.input = from_client() + bulk,
-                        .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); },
-                        .bounds = l});
+  const story s =
+      play({.input = from_client() + bulk,
+            .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); },
+            .bounds = l});
   EXPECT_EQ(s.frames, "RST_STREAM 1 CANCEL\nWINDOW_UPDATE 0 +32768\n");
   EXPECT_EQ(s.events, told1);
 }
@@ -215,20 +228,23 @@ TEST(Http2Receive, ASmallerInitialWindowHoldsFromItsAckOn) {
   const story early = play({.input = before + request(1) + data(1, std::string(20, 'x')), .bounds = l});
   EXPECT_EQ(early.events, told1 + "data 1 'xxxxxxxxxxxxxxxxxxxx'\n");
   const story late =
-      play({.input = before + request(1) + data(1, std::string(8, 'x')) + settings_ack() + data(1, "yyy"), .bounds = l});
+      play({.input = before + request(1) + data(1, std::string(8, 'x')) + settings_ack() + data(1, "yyy"),
+            .bounds = l});
   EXPECT_EQ(late.events, told1 + "data 1 'xxxxxxxx'\nreset 1 FLOW_CONTROL_ERROR library\n");
 }
 
 // --- content-length, RFC 9113 8.1.1
 
 std::string with_length(stream_id id, std::string_view length, unsigned flags = end_headers) {
-  return headers(id,
-                 block({{":method", "POST"}, {":scheme", "http"}, {":path", "/"}, {"content-length", length}}), flags);
+  return headers(
+      id, block({{":method", "POST"}, {":scheme", "http"}, {":path", "/"}, {"content-length", length}}),
+      flags);
 }
 const std::string length_head = "headers 1 [:method=POST :scheme=http :path=/ content-length=3]";
 
 TEST(Http2Receive, AContentLengthThatIsKeptIsFine) {
-  EXPECT_EQ(serve(with_length(1, "3") + data(1, "a") + data(1, "bc", end)).events, length_head + "\ndata 1 'abc' end\n");
+  EXPECT_EQ(serve(with_length(1, "3") + data(1, "a") + data(1, "bc", end)).events,
+            length_head + "\ndata 1 'abc' end\n");
   EXPECT_EQ(serve(with_length(1, "3") + data(1, "abc") + trailers(1)).events,
             length_head + "\ndata 1 'abc'\ntrailers 1 [grpc-status=0] end\n");
   EXPECT_EQ(serve(with_length(1, "0", end_both)).frames, "");
@@ -241,7 +257,8 @@ TEST(Http2Receive, LessDataThanContentLengthResetsTheStream) {
 }
 
 TEST(Http2Receive, MoreDataThanContentLengthResetsTheStream) {
-  EXPECT_EQ(serve(with_length(1, "3") + data(1, "ab") + data(1, "cd")).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
+  EXPECT_EQ(serve(with_length(1, "3") + data(1, "ab") + data(1, "cd")).frames,
+            "RST_STREAM 1 PROTOCOL_ERROR\n");
   EXPECT_EQ(serve(with_length(1, "3") + data(1, "abcd", end)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
 }
 
@@ -262,7 +279,8 @@ TEST(Http2Receive, AResponseWithoutContentMayHaveAContentLength) {
 TEST(Http2Receive, DataBeforeAResponsesHeadersResetsTheStream) {
   EXPECT_EQ(answer(data(1, "x")).events, "reset 1 PROTOCOL_ERROR library\n");
   const std::string interim = headers(1, block({{":status", "103"}}));
-  EXPECT_EQ(answer(interim + data(1, "x")).events, "informational 1 [:status=103]\nreset 1 PROTOCOL_ERROR library\n");
+  EXPECT_EQ(answer(interim + data(1, "x")).events,
+            "informational 1 [:status=103]\nreset 1 PROTOCOL_ERROR library\n");
 }
 
 TEST(Http2Receive, AStreamResetAmidItsDataFrameGivesNoMoreOfIt) {

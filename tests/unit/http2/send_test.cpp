@@ -48,9 +48,32 @@ TEST(Http2Send, BlocksOfExactlyOneFrameAndOneOctetMore) {
     const std::vector<std::uint8_t> block(size, 0x88);
     EXPECT_TRUE(s.engine.send_block(s.stream(), block, true));
     const std::string words = s.take_frames();
-    EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), static_cast<long>((size + 16383) / 16384)) << size;
+    EXPECT_EQ(std::count(words.begin(), words.end(), '\n'), static_cast<long>((size + 16383) / 16384))
+        << size;
     EXPECT_EQ(words.find("half"), std::string::npos);
   }
+}
+
+TEST(Http2Send, AFieldWithAMemoReadsLikeOneWithout) {
+  busy_server s(3);
+  field_memo memo;
+  std::string bytes;
+  for (const std::size_t i : {0u, 1u, 2u}) {
+    s.engine.begin_headers(s.stream(i));
+    s.engine.add_field(":status", "200");
+    s.engine.add_field("server", "coracle", memo);
+    s.engine.end_headers(true);
+    EXPECT_EQ(memo.place, 1u);
+    EXPECT_EQ(s.engine.output().size() == 9 + 2, i > 0);
+    bytes.append(as_text(s.engine.output().pending()));
+    s.engine.output().clear();
+  }
+  session client(role::client, {}, [](session&, const event&) {});
+  for (int i = 0; i < 3; ++i) client.open_and_request(true);
+  client.feed(from_server() + bytes);
+  EXPECT_EQ(client.events(),
+            "headers 1 [:status=200 server=coracle] end\nheaders 3 [:status=200 server=coracle] end\n"
+            "headers 5 [:status=200 server=coracle] end\n");
 }
 
 TEST(Http2Send, ReservedDataGoesOutAtOnce) {

@@ -16,9 +16,9 @@ using namespace test;
 using namespace test::frames;
 using enum stream_state;
 
-const char* const input_names[] = {"HEADERS",      "HEADERS end",  "DATA",          "DATA end",
-                                   "PRIORITY",     "RST_STREAM",   "PUSH_PROMISE",  "WINDOW_UPDATE",
-                                   "send HEADERS", "send HEADERS end", "send DATA", "send DATA end",
+const char* const input_names[] = {"HEADERS",         "HEADERS end",       "DATA",         "DATA end",
+                                   "PRIORITY",        "RST_STREAM",        "PUSH_PROMISE", "WINDOW_UPDATE",
+                                   "send HEADERS",    "send HEADERS end",  "send DATA",    "send DATA end",
                                    "send RST_STREAM", "send WINDOW_UPDATE"};
 
 // What RFC 9113 5.1 says, in words: the next state, or !code for a stream error, !!code for a connection
@@ -29,14 +29,14 @@ struct expectation {
 };
 const expectation expectations[] = {
     {idle,
-     {"open", "half remote", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "-", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR",
-      "!!PROTOCOL_ERROR", "open", "half local", "x", "x", "x", "x"}},
+     {"open", "half remote", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "-", "!!PROTOCOL_ERROR",
+      "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "open", "half local", "x", "x", "x", "x"}},
     {open,
      {"open", "half remote", "open", "half remote", "-", "reset received", "!!PROTOCOL_ERROR", "open", "open",
       "half local", "open", "half local", "reset sent", "open"}},
     {half_closed_local,
-     {"half local", "ended", "half local", "ended", "-", "reset received", "!!PROTOCOL_ERROR", "half local", "x", "x",
-      "x", "x", "reset sent", "half local"}},
+     {"half local", "ended", "half local", "ended", "-", "reset received", "!!PROTOCOL_ERROR", "half local",
+      "x", "x", "x", "x", "reset sent", "half local"}},
     {half_closed_remote,
      {"!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "-", "reset received",
       "!!PROTOCOL_ERROR", "half remote", "half remote", "ended", "half remote", "ended", "reset sent", "x"}},
@@ -46,12 +46,12 @@ const expectation expectations[] = {
     {reset_sent,
      {"-", "-", "-", "-", "-", "- reset received", "!!PROTOCOL_ERROR", "-", "x", "x", "x", "x", "x", "x"}},
     {reset_received,
-     {"!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "-", "-", "!!PROTOCOL_ERROR", "-", "x",
-      "x", "x", "x", "x", "x"}},
+     {"!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "!STREAM_CLOSED", "-", "-", "!!PROTOCOL_ERROR",
+      "-", "x", "x", "x", "x", "x", "x"}},
     {forgotten, {"-", "-", "-", "-", "-", "-", "!!PROTOCOL_ERROR", "-", "x", "x", "x", "x", "x", "x"}},
     {skipped,
-     {"!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "-", "-", "!!PROTOCOL_ERROR",
-      "-", "x", "x", "x", "x", "x", "x"}},
+     {"!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "!!PROTOCOL_ERROR", "-", "-",
+      "!!PROTOCOL_ERROR", "-", "x", "x", "x", "x", "x", "x"}},
 };
 
 std::string name_of_state(stream_state s) {
@@ -97,7 +97,8 @@ std::vector<way_to_state> ways() {
       {reset_sent, request(3), [](session& s) { s.engine.reset(s.stream(), error_code::cancel); }},
       {reset_received, request(3) + rst_stream(3, error_code::cancel), nothing},
       // Stream 3 closed as well, and as many after it as are remembered; 259 shares its place.
-      {forgotten, request(3) + rst_stream(3, error_code::cancel) + request(259) + rst_stream(259, error_code::cancel),
+      {forgotten,
+       request(3) + rst_stream(3, error_code::cancel) + request(259) + rst_stream(259, error_code::cancel),
        nothing},
       {skipped, request(5), nothing},
   };
@@ -131,8 +132,9 @@ TEST(Http2StreamStateTable, AnEngineDoesWhatTheTableSays) {
       const std::string frames = s.take_frames();
       const transition& t = transition_of(way.state, input);
       // A request's block on an open stream is malformed as trailers; the state machine comes first.
-      const bool malformed = t.verdict == stream_verdict::take && way.state != idle &&
-                             (input == stream_input::receive_headers || input == stream_input::receive_headers_end);
+      const bool malformed =
+          t.verdict == stream_verdict::take && way.state != idle &&
+          (input == stream_input::receive_headers || input == stream_input::receive_headers_end);
       if (t.verdict == stream_verdict::connection_error) {
         EXPECT_TRUE(s.engine.failed());
         EXPECT_NE(frames.find("GOAWAY"), std::string::npos);
@@ -142,7 +144,8 @@ TEST(Http2StreamStateTable, AnEngineDoesWhatTheTableSays) {
         if (t.verdict == stream_verdict::stream_error) {
           EXPECT_EQ(frames, "RST_STREAM 3 " + std::string(name_of(t.code)) + "\n");
         } else if (malformed) {
-          EXPECT_TRUE(way.state == open ? frames == "RST_STREAM 3 PROTOCOL_ERROR\n" : frames.empty()) << frames;
+          EXPECT_TRUE(way.state == open ? frames == "RST_STREAM 3 PROTOCOL_ERROR\n" : frames.empty())
+              << frames;
         } else {
           EXPECT_EQ(frames, "");
         }
@@ -162,10 +165,15 @@ TEST(Http2StreamStateTable, AUserSendsOnlyWhereTheTableLetsIt) {
       s.take_frames();
       return act(s);
     };
-    const auto taken = [&](stream_input i) { return transition_of(way.state, i).verdict == stream_verdict::take; };
-    EXPECT_EQ(fresh([](session& s) { return s.engine.can_send(s.stream()); }), taken(stream_input::send_headers));
-    EXPECT_EQ(fresh([](session& s) { return s.respond(s.stream(), false); }), taken(stream_input::send_headers));
-    EXPECT_EQ(fresh([](session& s) { return s.respond(s.stream(), true); }), taken(stream_input::send_headers_end));
+    const auto taken = [&](stream_input i) {
+      return transition_of(way.state, i).verdict == stream_verdict::take;
+    };
+    EXPECT_EQ(fresh([](session& s) { return s.engine.can_send(s.stream()); }),
+              taken(stream_input::send_headers));
+    EXPECT_EQ(fresh([](session& s) { return s.respond(s.stream(), false); }),
+              taken(stream_input::send_headers));
+    EXPECT_EQ(fresh([](session& s) { return s.respond(s.stream(), true); }),
+              taken(stream_input::send_headers_end));
     EXPECT_EQ(fresh([](session& s) {
                 s.respond(s.stream(), false);
                 return s.engine.reserve_data(s.stream(), 1) != nullptr;

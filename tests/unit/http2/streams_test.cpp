@@ -177,7 +177,8 @@ TEST(Http2Streams, FramesOnStreamsThatWeHaveResetAreBorneWith) {
   busy_server s(request(1));
   s.engine.reset(s.stream(), error_code::cancel);
   s.take_frames();
-  s.feed(data(1, "x") + window_update(1, 1) + data(1, "x", end) + trailers(1) + rst_stream(1, error_code::cancel));
+  s.feed(data(1, "x") + window_update(1, 1) + data(1, "x", end) + trailers(1) +
+         rst_stream(1, error_code::cancel));
   EXPECT_FALSE(s.engine.failed());
   EXPECT_EQ(s.take_frames(), "");
 }
