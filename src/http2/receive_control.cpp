@@ -105,6 +105,7 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
   if (!frame.has(flag::ack)) {
     if (!charge_control()) return progress::again;
     write_ping(opaque, true);
+    ++pings_answered;
     answered(frame_header_bytes + 8);
     return progress::again;
   }
@@ -157,9 +158,11 @@ connection::state::progress connection::state::on_window_update(bytes_view paylo
   stream* const s = find_id(frame.id);
   const transition& t = transition_of(s ? s->state : state_of(frame.id), stream_input::receive_window_update);
   if (t.verdict == stream_verdict::connection_error) return die(t.code, "WINDOW_UPDATE on an idle stream");
-  if (!s) return progress::again;
+  // An update may cross our END_STREAM (RFC 9113 5.1), but one of 0 is wrong in any state.
   if (increment == 0) {
     stream_fault(s, frame.id, error_code::protocol_error, "WINDOW_UPDATE of 0");
+  } else if (!s) {
+    return progress::again;
   } else if (!s->send.add(increment)) {
     stream_fault(s, frame.id, error_code::flow_control_error, "a stream's window above 2^31-1");
   } else {

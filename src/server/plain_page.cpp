@@ -32,9 +32,7 @@ std::string page(const router& routes) {
   return text.append("</ul>\n");
 }
 
-}  // namespace
-
-void answer_plain(transport::exchange x, const request_summary& request, const router& routes) {
+void answer_now(transport::exchange x, const request_summary& request, const router& routes) {
   using verb = request_summary::verb;
   if (request.method == verb::get && request.root_path)
     return answer(x, "200", "text/html; charset=utf-8", page(routes));
@@ -43,6 +41,47 @@ void answer_plain(transport::exchange x, const request_summary& request, const r
   if (request.method == verb::post)
     return answer(x, "415", "text/plain", "a gRPC call has the content-type application/grpc\n");
   answer(x, "405", "text/plain", "a gRPC call is a POST request, a page a GET request\n");
+}
+
+// A request whose body still comes. Owns itself.
+class plain_request final : public transport::exchange_handler {
+ public:
+  plain_request(transport::exchange x, const request_summary& request, const router& routes)
+      : exchange_(x), request_(request), routes_(routes) {
+    exchange_.set_handler(this);
+  }
+
+ private:
+  void on_headers(transport::header_source& fields, transport::block_kind,
+                  bool end_stream) noexcept override {
+    transport::field unused;
+    while (fields.next(unused)) continue;
+    if (fields.ok() && end_stream) end();
+  }
+  void on_data(bytes_view bytes, bool end_stream) noexcept override {
+    exchange_.consume(bytes.size());
+    if (end_stream) end();
+  }
+  void on_writable() noexcept override {}
+  void on_reset(const transport::abnormal_end&) noexcept override {
+    exchange_.release();
+    delete this;
+  }
+  void end() {
+    answer_now(exchange_, request_, routes_);
+    delete this;
+  }
+  transport::exchange exchange_;
+  request_summary request_;
+  const router& routes_;
+};
+
+}  // namespace
+
+void answer_plain(transport::exchange x, const request_summary& request, const router& routes,
+                  bool end_stream) {
+  if (end_stream) answer_now(x, request, routes);
+  else new plain_request(x, request, routes);
 }
 
 }  // namespace coracle::serving

@@ -58,7 +58,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   metadata received = take_metadata();
   if (!read_request(fields, server_->routes, r, received)) return x.release();
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
-    return answer_plain(x, r, server_->routes);
+    return answer_plain(x, r, server_->routes, end_stream);
   if (!r.row) return refuse(x, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding) return refuse(x, status::unimplemented("the server knows no such grpc-encoding"));
   if (r.bad_timeout) return refuse(x, status::internal("grpc-timeout is malformed"));
