@@ -124,7 +124,7 @@ void runtime_core::announce() noexcept {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
   }
-  if (!loops_[0]->is_current()) loops_[0]->nudge();
+  loops_[0]->nudge();  // also from its own turn, which would go on to sleep
 }
 
 // Also called by signal handlers: nothing but atomics and a write to an eventfd. The loops make

@@ -1,0 +1,126 @@
+#include "runtime/choose_backend.hpp"
+
+#include "runtime/uring/uring_backend.hpp"
+#include "unit/runtime/backend_under_test.hpp"
+
+#include "coracle/base/result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+namespace coracle::io {
+namespace {
+
+class with_environment {
+ public:
+  explicit with_environment(const char* value) {
+    if (const char* old = std::getenv("CORACLE_BACKEND")) before_ = old;
+    ::setenv("CORACLE_BACKEND", value, 1);
+  }
+  ~with_environment() {
+    if (before_.empty()) ::unsetenv("CORACLE_BACKEND");
+    else ::setenv("CORACLE_BACKEND", before_.c_str(), 1);
+  }
+
+ private:
+  std::string before_;
+};
+
+std::string refusal(const runtime_options& options) {
+  try {
+    make_backends(options);
+  } catch (const status_error& e) {
+    EXPECT_EQ(e.status().code(), status_code::failed_precondition);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
+  test::quiet_logger log;
+  const with_environment e("epoll");
+  EXPECT_EQ(make_backends(runtime_options().log_to(log))[0]->name(), "epoll");
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_EQ(log.lines[0], "1 loop on epoll: as CORACLE_BACKEND asked");
+  const with_environment unknown("no such backend");
+  EXPECT_EQ(make_backends(runtime_options().log_to(log).backend(backend_choice::epoll))[0]->name(), "epoll");
+}
+
+TEST(ChooseBackend, AnUnknownValueInTheEnvironmentIsAnError) {
+  const with_environment e("kqueue");
+  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\"; it may be auto, io_uring or epoll"), std::string::npos);
+}
+
+TEST(ChooseBackend, AutoAndEmptyMeanAutomatic) {
+  EXPECT_EQ(backend_choice_of(nullptr), backend_choice::automatic);
+  EXPECT_EQ(backend_choice_of(""), backend_choice::automatic);
+  EXPECT_EQ(backend_choice_of("auto"), backend_choice::automatic);
+  EXPECT_EQ(backend_choice_of("io_uring"), backend_choice::io_uring);
+  EXPECT_EQ(backend_choice_of("epoll"), backend_choice::epoll);
+}
+
+TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
+  test::quiet_logger log;
+  const with_environment e("auto");
+  const auto made = make_backends(runtime_options().loops(3).log_to(log));
+  EXPECT_EQ(made.size(), 3u);
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_TRUE(log.lines[0].starts_with("3 loops on ")) << log.lines[0];
+}
+
+// Each probe, failed on purpose.
+std::string why_not(const uring_faults& faults) {
+  test::quiet_logger log;
+  std::string why;
+  EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);
+  return why;
+}
+
+TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
+  uring_faults faults;
+  faults.setup_error = EPERM;
+  EXPECT_EQ(why_not(faults),
+            "io_uring_setup: EPERM (Operation not permitted), kept off by seccomp or by the sysctl kernel.io_uring_disabled");
+  faults.setup_error = ENOSYS;
+  EXPECT_EQ(why_not(faults), "io_uring_setup: ENOSYS (Function not implemented)");
+  faults.setup_error = ENOMEM;
+  EXPECT_EQ(why_not(faults), "io_uring_setup: ENOMEM (Cannot allocate memory), RLIMIT_MEMLOCK may be too small");
+  faults.setup_error = EINVAL;
+  EXPECT_EQ(why_not(faults), "io_uring_setup: EINVAL (Invalid argument)");
+  faults = {};
+  faults.enter_error = EPERM;
+  EXPECT_TRUE(why_not(faults).starts_with("io_uring_enter: EPERM"));
+}
+
+TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {
+  test::quiet_logger log;
+  std::string why;
+  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  uring_faults faults;
+  faults.setup_error = ENOMEM;
+  for (faults.setups_failing = 1; faults.setups_failing <= 5; ++faults.setups_failing) {
+    const auto made = make_uring_backend(log, why, faults);
+    ASSERT_NE(made, nullptr) << faults.setups_failing << why;
+    made->wake();
+    made->turn(made->now() + std::chrono::hours(1));
+    made->leave();
+  }
+  faults.setups_failing = 6;
+  EXPECT_EQ(make_uring_backend(log, why, faults), nullptr);
+}
+
+TEST(ChooseBackend, UringDoesWithoutDeferredWorkOnOlderKernels) {
+  test::quiet_logger log;
+  std::string why;
+  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  uring_faults faults;
+  faults.setup_error = EINVAL;
+  faults.setups_failing = 1;
+  EXPECT_NE(make_uring_backend(log, why, faults), nullptr);
+}
+
+}  // namespace
+}  // namespace coracle::io

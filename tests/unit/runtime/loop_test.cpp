@@ -1,0 +1,244 @@
+#include "runtime/driven_loop.hpp"
+#include "runtime/driver.hpp"
+#include "runtime/runtime_core.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A backend without a world: counts what the loop asks of it.
+class idle_backend final : public io::backend {
+ public:
+  std::string_view name() const noexcept override { return "idle"; }
+  void submit(io::operation&) noexcept override {}
+  void cancel(io::operation&) noexcept override {}
+  void start_accept(io::handle, io::accept_source&) noexcept override {}
+  void stop_accept(io::accept_source&) noexcept override {}
+  void start_receive(io::handle, io::receive_source&) noexcept override {}
+  void pause_receive(io::receive_source&) noexcept override {}
+  void resume_receive(io::receive_source&) noexcept override {}
+  void stop_receive(io::receive_source&) noexcept override {}
+  std::int64_t open_stream(int) noexcept override { return -1; }
+  std::int64_t open_listener(const io::raw_address&, const io::listen_options&) noexcept override { return -1; }
+  std::int64_t local_address(io::handle, io::raw_address&) noexcept override { return -1; }
+  std::int64_t peer_address(io::handle, io::raw_address&) noexcept override { return -1; }
+  void shutdown_send(io::handle) noexcept override {}
+  void close(io::handle, bool) noexcept override {}
+  void turn(time_point until) noexcept override {
+    waits.push_back(until);
+    if (during_turn) during_turn();
+    if (until != never) clock = std::max(clock, until);
+  }
+  void wake() noexcept override { ++wakes; }
+  int pollable(time_point) noexcept override { return -1; }
+  time_point now() noexcept override { return clock; }
+  std::int64_t wall_ns() noexcept override { return 0; }
+  std::uint64_t random() noexcept override { return 0; }
+  const io::counters& counted() const noexcept override { return counters; }
+
+  std::vector<time_point> waits;
+  std::function<void()> during_turn;
+  std::atomic<int> wakes{0};
+  time_point clock{1s};
+  io::counters counters;
+};
+
+class by_hand final : public io::driver {
+ public:
+  void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
+    while (!done(context)) on->turn_once(time_point::min());
+  }
+  duration offload_delay() noexcept override { return 5ms; }
+  io::driven_loop* on = nullptr;
+};
+
+class loop_test : public testing::Test {
+ protected:
+  loop_test() {
+    auto made = std::make_unique<idle_backend>();
+    world_ = made.get();
+    std::vector<std::unique_ptr<io::backend>> backends;
+    backends.push_back(std::move(made));
+    runtime_ = io::make_driven_runtime(std::move(backends), stderr_logger(), driver_);
+    driver_.on = &on();
+  }
+  io::driven_loop& on() { return runtime_->core().loop_at(0); }
+
+  by_hand driver_;
+  idle_backend* world_ = nullptr;
+  std::unique_ptr<runtime> runtime_;
+};
+
+struct calling : coro::work {
+  explicit calling(std::function<void()> f) : what(std::move(f)) {
+    run = [](coro::work& w) noexcept { static_cast<calling&>(w).what(); };
+  }
+  std::function<void()> what;
+};
+struct calling_timer : coro::timer {
+  explicit calling_timer(std::function<void()> f) : what(std::move(f)) {
+    fire = [](coro::timer& t) noexcept { static_cast<calling_timer&>(t).what(); };
+  }
+  std::function<void()> what;
+};
+
+TEST_F(loop_test, IsTheCurrentOneWhileItTurns) {
+  EXPECT_EQ(loop::current(), nullptr);
+  loop* seen = nullptr;
+  calling w([&] { seen = loop::current(); });
+  on().post(w);
+  on().turn_once(time_point::min());
+  EXPECT_EQ(seen, &on());
+  EXPECT_EQ(loop::current(), nullptr);
+  EXPECT_EQ(seen->backend_name(), "idle");
+  EXPECT_EQ(&seen->owner(), runtime_.get());
+}
+
+TEST_F(loop_test, WaitsForWhicheverIsSoonerTheCallersTimeOrATimer) {
+  on().turn_once(time_point(2s));
+  EXPECT_EQ(world_->waits.back(), time_point(2s));
+  calling_timer t([] {});
+  on().arm(t, time_point(2s + 1ms));
+  while (t.holder) on().turn_once(time_point(3s));  // a far timer may take a few turns, as its header says
+  EXPECT_EQ(world_->waits.back(), time_point(2s + 1ms));
+  on().turn_once(never);
+  EXPECT_EQ(world_->waits.back(), never);
+}
+
+TEST_F(loop_test, HooksRunAfterTheWorkOfTheTurnAndBeforeItsIo) {
+  std::string order;
+  calling late([&] { order += "late "; });
+  calling hook([&] {
+    order += "hook ";
+    on().post(late);
+  });
+  calling first([&] {
+    order += "first ";
+    on().at_turn_end(hook);
+  });
+  calling second([&] { order += "second "; });
+  on().post(first);
+  on().post(second);
+  world_->during_turn = [&] { order += "io "; };
+  on().turn_once(time_point::min());
+  EXPECT_EQ(order, "first second hook late io ");
+}
+
+TEST_F(loop_test, WorkThatPostsItselfForEverDoesNotStarveIo) {
+  int runs = 0;
+  bool going = true;
+  std::function<void()> again;
+  calling w([&] {
+    ++runs;
+    if (going) on().post(w);
+  });
+  on().post(w);
+  for (int turn = 1; turn <= 3; ++turn) {
+    on().turn_once(never);
+    EXPECT_EQ(world_->waits.size(), static_cast<std::size_t>(turn));
+    EXPECT_EQ(world_->waits.back(), time_point::min()) << "work is left, so it does not wait";
+  }
+  EXPECT_GT(runs, 3);
+  going = false;
+  on().turn_once(never);
+}
+
+TEST_F(loop_test, AHookThatHooksItselfForEverDoesNotStarveIo) {
+  bool going = true;
+  calling hook([&] {
+    if (going) on().at_turn_end(hook);
+  });
+  on().post(hook);
+  on().turn_once(never);
+  on().turn_once(never);
+  EXPECT_EQ(world_->waits.size(), 2u);
+  EXPECT_EQ(world_->waits.back(), time_point::min());
+  going = false;
+  on().turn_once(never);
+  on().turn_once(never);
+  EXPECT_EQ(world_->waits.back(), never);
+}
+
+TEST_F(loop_test, PostsFromElsewhereWakeItOncePerSleep) {
+  calling a([] {});
+  calling b([] {});
+  calling c([] {});
+  on().post(a);
+  EXPECT_EQ(world_->wakes, 0) << "it does not sleep";
+  world_->during_turn = [&] {
+    std::thread([&] {
+      on().post(b);
+      on().post(c);
+    }).join();
+  };
+  on().turn_once(never);
+  EXPECT_EQ(world_->wakes, 1);
+  world_->during_turn = nullptr;
+  on().turn_once(never);
+}
+
+TEST_F(loop_test, MailThatCameBeforeTheSleepPreventsIt) {
+  calling a([] {});
+  calling b([&] { std::thread([&] { on().post(a); }).join(); });
+  on().post(b);
+  on().turn_once(never);
+  EXPECT_EQ(world_->waits.back(), time_point::min());
+  EXPECT_EQ(world_->wakes, 0);
+  on().turn_once(time_point::min());
+}
+
+TEST_F(loop_test, ItsOwnPostsWakeNobody) {
+  calling b([] {});
+  calling a([&] { on().post(b); });
+  on().post(a);
+  on().turn_once(time_point::min());
+  EXPECT_EQ(world_->wakes, 0);
+  EXPECT_FALSE(on().has_ready());
+}
+
+TEST_F(loop_test, WorksOfOneThreadRunInTheOrderOfTheirPosts) {
+  std::string order;
+  calling a([&] { order += "a"; });
+  calling b([&] { order += "b"; });
+  calling c([&] { order += "c"; });
+  on().post(a);
+  on().post(b);
+  on().post(c);
+  on().turn_once(time_point::min());
+  EXPECT_EQ(order, "abc");
+}
+
+TEST_F(loop_test, NowStandsStillWithinATurnAndFollowsItsIo) {
+  time_point first;
+  time_point second;
+  calling a([&] {
+    first = on().now();
+    world_->clock += 5ms;
+    second = on().now();
+  });
+  on().post(a);
+  on().turn_once(time_point::min());
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(on().now(), world_->clock);
+}
+
+TEST_F(loop_test, ANudgePreventsOneSleep) {
+  on().nudge();
+  EXPECT_TRUE(on().has_ready());
+  on().turn_once(time_point::min());
+  EXPECT_FALSE(on().has_ready());
+}
+
+}  // namespace
+}  // namespace coracle

@@ -1,0 +1,348 @@
+#include "coracle/runtime/runtime.hpp"
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+class recording_logger final : public logger {
+ public:
+  void write(log_level, std::string_view message) noexcept override {
+    const std::lock_guard lock(mutex_);
+    text_.append(message).append("\n");
+  }
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+// Both kernel backends, with one loop and with three.
+class runtime_test : public testing::TestWithParam<std::tuple<backend_choice, std::size_t>> {
+ protected:
+  void SetUp() override {
+    try {
+      rt_.emplace(runtime_options().backend(std::get<0>(GetParam())).loops(std::get<1>(GetParam())).log_to(log_));
+    } catch (const status_error& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+  runtime& rt() { return *rt_; }
+  recording_logger log_;
+  std::optional<runtime> rt_;
+};
+
+task<> count(std::atomic<int>& n) {
+  ++n;
+  co_return;
+}
+task<> sleep_then_count(std::atomic<int>& n, duration d) {
+  co_await sleep_for(d);
+  ++n;
+}
+task<> until_stopped(std::atomic<int>& n) {
+  try {
+    co_await sleep_for(24h);
+  } catch (const coro::cancelled&) {
+    ++n;
+    throw;
+  }
+}
+task<> spawn_tree(runtime& rt, std::atomic<int>& n, int depth) {
+  ++n;
+  co_await sleep_for(0ms);
+  if (depth == 0) co_return;
+  rt.spawn(spawn_tree(rt, n, depth - 1));
+  rt.spawn(spawn_tree(rt, n, depth - 1));
+}
+task<> fail(const char* why) {
+  co_await sleep_for(1ms);
+  throw std::runtime_error(why);
+}
+task<> stop_from_inside(runtime& rt) {
+  co_await sleep_for(1ms);
+  rt.stop();
+}
+task<std::size_t> index_here() { co_return loop::current()->index(); }
+
+TEST_P(runtime_test, RunReturnsAtOnceWithoutRoots) { rt().run(); }
+
+TEST_P(runtime_test, RunReturnsWhenTheLastRootIsDone) {
+  std::atomic<int> n{0};
+  for (int i = 0; i < 10; ++i) rt().spawn(sleep_then_count(n, i * 1ms));
+  EXPECT_EQ(n, 0) << "nothing runs inside spawn()";
+  rt().run();
+  EXPECT_EQ(n, 10);
+}
+
+TEST_P(runtime_test, RunMayBeCalledAgain) {
+  std::atomic<int> n{0};
+  for (int i = 0; i < 5; ++i) {
+    rt().spawn(sleep_then_count(n, 1ms));
+    rt().run();
+  }
+  EXPECT_EQ(n, 5);
+}
+
+TEST_P(runtime_test, RootsMaySpawnRootsWithoutBound) {
+  std::atomic<int> n{0};
+  rt().spawn(spawn_tree(rt(), n, 12));
+  rt().run();
+  EXPECT_EQ(n, (1 << 13) - 1);
+}
+
+TEST_P(runtime_test, SpawnTakesAFunctionAndItsArguments) {
+  std::atomic<int> n{0};
+  auto add = [](std::atomic<int>& to, int what) -> task<> {
+    to += what;
+    co_return;
+  };
+  rt().spawn(add, std::ref(n), 5);
+  rt().spawn(count, std::ref(n));
+  rt().run();
+  EXPECT_EQ(n, 6);
+}
+
+TEST_P(runtime_test, SpawnGoesRoundTheLoopsAndSpawnOnDoesNot) {
+  std::set<std::size_t> seen;
+  for (std::size_t i = 0; i < rt().size(); ++i) seen.insert(sync_wait(rt(), index_here()));
+  EXPECT_EQ(seen.size(), rt().size());
+  for (std::size_t i = 0; i < rt().size(); ++i) EXPECT_EQ(sync_wait(rt(), rt().at(i), index_here()), i);
+}
+
+TEST_P(runtime_test, SpawnsFromManyThreadsDuringRunAllRun) {
+  std::atomic<int> n{0};
+  std::optional<runtime::work_guard> guard(rt().keep_running());
+  std::vector<std::thread> spawners;
+  std::atomic<int> left{4};
+  for (int t = 0; t < 4; ++t)
+    spawners.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) rt().spawn(count(n));
+      if (--left == 0) guard->release();
+    });
+  rt().run();
+  for (std::thread& t : spawners) t.join();
+  EXPECT_EQ(n, 2000);
+}
+
+TEST_P(runtime_test, AWorkGuardKeepsItRunningUntilItIsReleased) {
+  auto guard = rt().keep_running();
+  std::atomic<bool> released{false};
+  std::thread releaser([&] {
+    released = true;
+    guard.release();
+  });
+  rt().run();
+  EXPECT_TRUE(released);
+  releaser.join();
+}
+
+TEST_P(runtime_test, StopEndsTheRootsAndThenRun) {
+  std::atomic<int> stopped{0};
+  for (int i = 0; i < 6; ++i) rt().spawn(until_stopped(stopped));
+  auto guard = rt().keep_running();
+  rt().spawn(stop_from_inside(rt()));
+  rt().run();
+  EXPECT_EQ(stopped, 6);
+  EXPECT_TRUE(rt().stopping());
+}
+
+TEST_P(runtime_test, StopFromAnotherThreadWhileEverythingSleeps) {
+  std::atomic<int> stopped{0};
+  rt().spawn(until_stopped(stopped));
+  std::thread stopper([&] { rt().stop(); });
+  rt().run();
+  stopper.join();
+  EXPECT_EQ(stopped, 1);
+}
+
+runtime* signalled = nullptr;
+
+TEST_P(runtime_test, StopIsSafeInASignalHandler) {
+  signalled = &rt();
+  struct sigaction before {};
+  struct sigaction ours {};
+  ours.sa_handler = [](int) { signalled->stop(); };
+  ::sigaction(SIGUSR1, &ours, &before);
+  std::atomic<int> stopped{0};
+  rt().spawn(until_stopped(stopped));
+  auto raise_it = []() -> task<> {
+    co_await sleep_for(1ms);
+    ::kill(::getpid(), SIGUSR1);  // not raise(): the library's own threads take no signals
+  };
+  rt().spawn(raise_it());
+  rt().run();
+  EXPECT_EQ(stopped, 1);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_P(runtime_test, ARootSpawnedAfterStopFindsItsTokenFired) {
+  rt().stop();
+  rt().run();
+  std::atomic<int> stopped{0};
+  rt().spawn(until_stopped(stopped));
+  rt().run();
+  EXPECT_EQ(stopped, 1);
+}
+
+TEST_P(runtime_test, AnExceptionOfARootStopsTheOthersAndComesOutOfRun) {
+  std::atomic<int> stopped{0};
+  rt().spawn(until_stopped(stopped));
+  rt().spawn(fail("the root broke"));
+  EXPECT_THROW(rt().run(), std::runtime_error);
+  EXPECT_EQ(stopped, 1);
+  EXPECT_NE(log_.text().find("the root broke"), std::string::npos);
+}
+
+TEST_P(runtime_test, StartDrivesItInTheBackgroundAndRunOnlyWaits) {
+  rt().start();
+  rt().start();
+  std::atomic<int> n{0};
+  rt().spawn(sleep_then_count(n, 1ms));
+  rt().run();
+  EXPECT_EQ(n, 1);
+}
+
+TEST_P(runtime_test, TheDestructorStopsAndJoinsWhatRuns) {
+  std::atomic<int> stopped{0};
+  for (int i = 0; i < 4; ++i) rt().spawn(until_stopped(stopped));
+  rt().start();
+  rt_.reset();
+  EXPECT_EQ(stopped, 4);
+}
+
+TEST_P(runtime_test, TheDestructorEndsRootsThatNobodyEverDrove) {
+  std::atomic<int> stopped{0};
+  for (int i = 0; i < 4; ++i) rt().spawn(until_stopped(stopped));
+  rt_.reset();
+  EXPECT_EQ(stopped, 4);
+}
+
+TEST_P(runtime_test, ItMayRunHereAndBeDestroyedElsewhere) {
+  std::atomic<int> stopped{0};
+  rt().spawn(sleep_then_count(stopped, 1ms));
+  rt().run();
+  for (int i = 0; i < 3; ++i) rt().spawn(until_stopped(stopped));
+  std::thread([&] { rt_.reset(); }).join();
+  EXPECT_EQ(stopped, 4);
+}
+
+TEST_P(runtime_test, RunMayChangeThreads) {
+  std::atomic<int> n{0};
+  for (int i = 0; i < 4; ++i) {
+    rt().spawn(sleep_then_count(n, 1ms));
+    std::thread([&] { rt().run(); }).join();
+  }
+  EXPECT_EQ(n, 4);
+}
+
+TEST_P(runtime_test, SyncWaitGivesValuesAndExceptions) {
+  auto value = []() -> task<std::unique_ptr<int>> {
+    co_await sleep_for(1ms);
+    co_return std::make_unique<int>(5);
+  };
+  EXPECT_EQ(*sync_wait(rt(), value()), 5);
+  EXPECT_THROW(sync_wait(rt(), fail("to the waiter")), std::runtime_error);
+  EXPECT_FALSE(rt().stopping()) << "what a waiter gets has not escaped";
+}
+
+TEST_P(runtime_test, SyncWaitFromManyThreads) {
+  std::atomic<int> sum{0};
+  std::vector<std::thread> threads;
+  auto add = [](int a, int b) -> task<int> {
+    co_await sleep_for(0ms);
+    co_return a + b;
+  };
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) sum += sync_wait(rt(), add(1, 1));
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(sum, 1600);
+}
+
+TEST_P(runtime_test, SaysItsBackend) {
+  const bool epoll = std::get<0>(GetParam()) == backend_choice::epoll;
+  EXPECT_EQ(rt().backend_name(), epoll ? "epoll" : "io_uring");
+  EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"), std::string::npos)
+      << log_.text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernel, runtime_test,
+                         testing::Combine(testing::Values(backend_choice::io_uring, backend_choice::epoll),
+                                          testing::Values(1u, 3u)),
+                         [](const auto& p) {
+                           return std::string(std::get<0>(p.param) == backend_choice::epoll ? "epoll" : "io_uring") +
+                                  std::to_string(std::get<1>(p.param));
+                         });
+
+TEST(RuntimeDeathTest, SyncWaitOnALoopAborts) {
+  auto inner = []() -> task<int> { co_return 1; };
+  auto outer = [](runtime& rt, auto in) -> task<> {
+    sync_wait(rt, in());
+    co_return;
+  };
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        rt.spawn(outer(rt, inner));
+        rt.run();
+      },
+      "must not block on a task");
+}
+
+TEST(RuntimeDeathTest, RunOnALoopAborts) {
+  auto outer = [](runtime& rt) -> task<> {
+    rt.run();
+    co_return;
+  };
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        rt.spawn(outer(rt));
+        rt.run();
+      },
+      "must not block on a task");
+}
+
+TEST(RuntimeDeathTest, DestroyingItOnItsLoopAborts) {
+  auto outer = [](runtime* rt) -> task<> {
+    delete rt;
+    co_return;
+  };
+  EXPECT_DEATH(
+      {
+        auto* rt = new runtime;
+        rt->spawn(outer(rt));
+        rt->run();
+      },
+      "destroyed by a thread that drives no loop");
+}
+
+}  // namespace
+}  // namespace coracle
