@@ -133,6 +133,9 @@ void connection::fail(error_code code, std::string_view reason) {
 bool connection::draining() const noexcept { return state_->goaway_first && !state_->failed; }
 bool connection::failed() const noexcept { return state_->failed; }
 
+std::uint32_t connection::peer_header_list_bytes() const noexcept { return state_->peer.header_list_bytes; }
+std::uint64_t connection::pings_answered() const noexcept { return state_->pings_answered; }
+
 void connection::produce(std::size_t most_bytes) { state_->produce(most_bytes); }
 bool connection::has_queued() const noexcept {
   return !state_->ready_free.empty() || (!state_->ready_data.empty() && state_->send.available() > 0);

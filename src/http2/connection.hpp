@@ -115,6 +115,12 @@ class connection {
   [[nodiscard]] bool draining() const noexcept;
   [[nodiscard]] bool failed() const noexcept;
 
+  // --- about the peer
+  // Its SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 6.5.2), 2^32-1 if it has none; advice, nothing enforces it.
+  [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept;
+  // PINGs answered so far, for keepalive enforcement (gRFC A8).
+  [[nodiscard]] std::uint64_t pings_answered() const noexcept;
+
   // --- output and time
   // Moves queued DATA into the output, a frame per stream in turn, until `most_bytes` are pending there.
   void produce(std::size_t most_bytes = 256u << 10);

@@ -213,6 +213,7 @@ struct connection::state {
   stream_id goaway_last_id = 0;
   time_point drain_deadline = never;
   std::uint32_t pings_out = 0;
+  std::uint64_t pings_answered = 0;
 
   // Floods.
   token_bucket reset_tokens;

@@ -31,11 +31,11 @@ void connection::state::end_everything(error_code code, std::string_view reason,
   block_stream = nullptr;
   goaway_first = false;
   settings_pending = slots_pending = goaway_pending = false;
-  while (writables.pop_front()) continue;
   const stream_ref bound = streams.bound();
   for (stream_ref i = 0; i < bound; ++i) {
     if (!streams.live(i) || is_closed(streams[i].state)) continue;
     stream& s = streams[i];
+    // Writable events of streams that have ended well stay: nothing else would come for them.
     end(s, stream_state::reset_sent, code, by, reason, side == role::client && s.id == 0);
   }
   failed_pending = pending = true;

@@ -23,7 +23,7 @@ class flow_auditor {
   void said(bytes_view bytes) {
     out_.append(as_text(bytes));
     each_frame(out_, [this](const frame_header& f, std::string_view) {
-      if (f.type != frame_type::data) return;
+      if (f.type != frame_type::data || f.length == 0) return;  // an empty frame needs no window
       connection_ -= f.length;
       taken_[f.id] += f.length;
       data_bytes_ += f.length;

@@ -171,6 +171,19 @@ TEST(Http2Ping, IsAnsweredWithItsOctets) {
   EXPECT_EQ(serve(ping(std::string("\0\0\0\0\0\0\1\2", 8))).frames, "PING ack 258\n");
 }
 
+TEST(Http2Ping, ThoseOfThePeerAreCounted) {
+  session s(role::server, {}, [](session&, const event&) {});
+  s.feed(from_client() + ping("12345678") + ping("12345678") + ping("12345678", true));
+  EXPECT_EQ(s.engine.pings_answered(), 2u);
+}
+
+TEST(Http2Settings, ThePeersHeaderListLimitIsTold) {
+  session s(role::server, {}, [](session&, const event&) {});
+  EXPECT_EQ(s.engine.peer_header_list_bytes(), 0xffffffffu);
+  s.feed(std::string(client_preface) + settings({{6, 8192}}));
+  EXPECT_EQ(s.engine.peer_header_list_bytes(), 8192u);
+}
+
 TEST(Http2Ping, AnswersToOursAreTold) {
   const story s = play({.input = from_client() + ping(std::string("\0\0\0\0\0\0\1\2", 8), true),
                         .first = [](session& at) { at.engine.ping(258); }});

@@ -199,6 +199,17 @@ TEST(Http2Send, WritableIsToldEvenIfTheStreamHasEndedWithItsQueue) {
   EXPECT_TRUE(s.events().ends_with("writable 1\nwritable 1\n"));
 }
 
+TEST(Http2Send, WritableOfAStreamThatHasEndedSurvivesTheConnectionsEnd) {
+  busy_server s(1);
+  s.respond(s.stream(), false);
+  s.send_data(s.stream(), "abc", true);
+  s.engine.want_writable(s.stream(), 0);
+  s.take_frames();
+  s.engine.feed_end(s.now);
+  s.pump();
+  EXPECT_TRUE(s.events().ends_with("writable 1\nfailed CANCEL peer: connection closed\n"));
+}
+
 TEST(Http2Send, ResetDropsWhatIsQueuedAndNoEventFollows) {
   busy_server s(1, settings({{4, 4}}));
   s.respond(s.stream(), false);
