@@ -26,12 +26,12 @@ struct raw_address {
 // `complete` was called, which happens exactly once, on the loop's thread, never inside submit().
 struct operation {
   enum class kind : std::uint8_t {
-    connect,   // address
-    send,      // pieces: all of them are sent or the operation fails
-    receive,   // into: at most its size, at least 1 byte, 0 at the end of the stream
-    accept,    // one connection
-    poll_in,   // until readable
-    poll_out,  // until writable
+    connect,  // address
+    send,  // pieces: all of them are sent or the operation fails
+    receive,  // into: at most its size, at least 1 byte, 0 at the end of the stream
+    accept,  // one connection
+    poll_in,  // until readable
+    poll_out,  // until writable: 0
   };
   struct piece {
     const void* data;
@@ -117,11 +117,12 @@ class backend {
   virtual void stop_receive(receive_source& source) noexcept = 0;
 
   // Descriptors. None of these block. Errors are -errno.
-  virtual std::int64_t open_stream(int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
+  virtual std::int64_t open_stream(
+      int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
   virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
   virtual std::int64_t local_address(handle h, raw_address& out) noexcept = 0;
   virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
-  virtual void shutdown_send(handle h) noexcept = 0;   // FIN after what was sent
+  virtual void shutdown_send(handle h) noexcept = 0;  // FIN after what was sent
   // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
   virtual void close(handle h, bool abort = false) noexcept = 0;
 

@@ -16,7 +16,8 @@ namespace coracle::io {
 // The queue needs no bound of its own: its links lie in the coroutines that wait.
 class blocking_pool {
  public:
-  explicit blocking_pool(std::size_t threads_max) noexcept : threads_max_(threads_max > 0 ? threads_max : 1) {}
+  explicit blocking_pool(std::size_t threads_max) noexcept
+      : threads_max_(threads_max > 0 ? threads_max : 1) {}
   blocking_pool(const blocking_pool&) = delete;
   blocking_pool& operator=(const blocking_pool&) = delete;
   ~blocking_pool() { join(); }

@@ -14,7 +14,9 @@ namespace coracle::io {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw status_error(status(status_code::failed_precondition, why)); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw status_error(status(status_code::failed_precondition, why));
+}
 
 std::unique_ptr<backend> on_epoll(logger& log) {
   std::string why;
@@ -40,7 +42,8 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
     choice = backend_choice_of(std::getenv("CORACLE_BACKEND"));
     reason = choice == backend_choice::automatic ? "it works here" : "as CORACLE_BACKEND asked";
   }
-  const std::size_t loops = options.loops() ? options.loops() : std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t loops =
+      options.loops() ? options.loops() : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::unique_ptr<backend>> made;
   std::string why_not;
   for (std::size_t i = 0; i < loops; ++i) {
@@ -53,7 +56,9 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
   }
   if (options.log().wants(log_level::info)) {
     std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
-    text.append(made[0]->name()).append(": ").append(why_not.empty() ? reason : "io_uring does not work here: " + why_not);
+    text.append(made[0]->name())
+        .append(": ")
+        .append(why_not.empty() ? reason : "io_uring does not work here: " + why_not);
     if (made[0]->name() != made.back()->name()) text += " for all loops, the later ones use epoll";
     options.log().write(log_level::info, text);
   }

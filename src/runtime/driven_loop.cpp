@@ -32,9 +32,7 @@ void driven_loop::at_turn_end(coro::work& w) noexcept { at_end_.push(w); }
 void driven_loop::arm(coro::timer& t, time_point when) noexcept { timers_.arm(t, when); }
 void driven_loop::disarm(coro::timer& t) noexcept { timers_.disarm(t); }
 
-bool driven_loop::has_ready() const noexcept {
-  return has_work() || nudged_.load(std::memory_order_acquire);
-}
+bool driven_loop::has_ready() const noexcept { return has_work() || nudged_.load(std::memory_order_acquire); }
 
 void driven_loop::nudge() noexcept {
   nudged_.exchange(true, std::memory_order_acq_rel);

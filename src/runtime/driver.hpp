@@ -27,6 +27,7 @@ class driver {
 
 // A runtime over given backends, one loop each, which has no threads: `by` turns the loops through driven_loop.
 // `core().loop_at(i)` of the result gives the driven_loop.
-std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log, driver& by);
+std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log,
+                                             driver& by);
 
 }  // namespace coracle::io

@@ -7,7 +7,12 @@ namespace coracle {
 const char loop::kind_ = 0;
 
 loop::loop(runtime& owner, std::size_t index, logger& log, coracle::io::backend& backend) noexcept
-    : executor(&kind_), owner_(owner), index_(index), log_(log), backend_(backend), environment_{stop_.token()} {}
+    : executor(&kind_),
+      owner_(owner),
+      index_(index),
+      log_(log),
+      backend_(backend),
+      environment_{stop_.token()} {}
 
 loop* loop::current() noexcept {
   executor* e = executor::current();

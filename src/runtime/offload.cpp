@@ -42,7 +42,8 @@ bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) n
     return false;
   }
   coracle::io::runtime_core& core = home_->owner().core();
-  if (coracle::io::driver* d = core.driven_by()) home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
+  if (coracle::io::driver* d = core.driven_by())
+    home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
   else core.pool().push(*this);
   return true;
 }

@@ -56,7 +56,8 @@ void runtime::work_guard::release() noexcept {
 
 namespace io {
 
-std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log, driver& by) {
+std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log,
+                                             driver& by) {
   return std::make_unique<runtime>(std::make_unique<runtime_core>(std::move(backends), log, 1, &by));
 }
 

@@ -11,7 +11,8 @@ std::thread start_thread(const std::string& name, std::function<void()> body) {
   sigset_t blocked;
   sigset_t before;
   sigfillset(&blocked);
-  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) sigdelset(&blocked, own);
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF})
+    sigdelset(&blocked, own);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);  // inherited by the thread
   struct restore {
     const sigset_t& mask;

@@ -79,7 +79,8 @@ time_point timer_wheel::next_deadline() const noexcept {
   const found next = first_slot();
   if (next.level > 0) return time_point(duration(static_cast<std::int64_t>(next.tick << tick_bits)));
   time_point earliest = never;
-  for (const coro::timer* t = table_[0][next.slot].first; t; t = t->next) earliest = std::min(earliest, t->when);
+  for (const coro::timer* t = table_[0][next.slot].first; t; t = t->next)
+    earliest = std::min(earliest, t->when);
   return earliest;
 }
 

@@ -55,7 +55,9 @@ class timer_wheel {
   [[nodiscard]] found first_slot() const noexcept;
   void insert(coro::timer& t) noexcept;
   void empty_slot(unsigned level, unsigned slot, time_point now) noexcept;
-  list& list_of(std::uint32_t place) noexcept { return place == place_due ? due_ : table_[place / slots][place % slots]; }
+  list& list_of(std::uint32_t place) noexcept {
+    return place == place_due ? due_ : table_[place / slots][place % slots];
+  }
 
   std::uint64_t tick_ = 0;  // the present; all timers in the table lie at or after it
   std::uint32_t used_levels_ = 0;

@@ -38,7 +38,8 @@ class manual_executor final : public coro::executor {
         w->run(*w);
         continue;
       }
-      const auto due = std::min_element(timers_.begin(), timers_.end(), [](auto* a, auto* b) { return a->when < b->when; });
+      const auto due = std::min_element(timers_.begin(), timers_.end(),
+                                        [](auto* a, auto* b) { return a->when < b->when; });
       if (due == timers_.end() || (*due)->when > now_) return;
       coro::timer& t = **due;
       disarm(t);

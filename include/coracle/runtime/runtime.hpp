@@ -46,7 +46,8 @@ class runtime_options {
   logger* log_ = nullptr;
   backend_choice backend_ = backend_choice::automatic;
 };
-static_assert(!std::is_aggregate_v<runtime_options>, "GCC 12 destroys aggregates in co_await expressions twice");
+static_assert(!std::is_aggregate_v<runtime_options>,
+              "GCC 12 destroys aggregates in co_await expressions twice");
 
 // Threads: every member may be called from any thread, the constructor, the destructor, run() and
 // start() from any that drives no loop (else: abort).

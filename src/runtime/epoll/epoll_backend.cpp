@@ -5,12 +5,12 @@
 
 #include "coracle/base/assert.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace coracle::io {
@@ -107,12 +107,14 @@ void epoll_loop::wait(time_point until) noexcept {
   int n = -1;
   if (precise_) {
     n = ::epoll_pwait2(poll_, events, events_per_turn, for_ever ? nullptr : &t, nullptr);
-    if (n < 0 && (errno == ENOSYS || errno == EPERM)) precise_ = false;  // older than Linux 5.11, or hidden by seccomp
+    if (n < 0 && (errno == ENOSYS || errno == EPERM))
+      precise_ = false;  // older than Linux 5.11, or hidden by seccomp
   }
   if (!precise_) {
     constexpr std::int64_t day_ms = 86'400'000;
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::max(left, duration::zero())).count();
-    n = ::epoll_wait(poll_, events, events_per_turn, for_ever ? -1 : static_cast<int>(std::min<std::int64_t>(ms, day_ms)));
+    n = ::epoll_wait(poll_, events, events_per_turn,
+                     for_ever ? -1 : static_cast<int>(std::min<std::int64_t>(ms, day_ms)));
   }
   for (int i = 0; i < n; ++i) take_event(events[i].data.u64, events[i].events);
 }
@@ -144,7 +146,8 @@ int epoll_loop::pollable(time_point next_deadline) noexcept {
   for (source_state* s : resting_) next_deadline = std::min(next_deadline, s->rests_until);
   itimerspec at{};
   if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time that has passed
-  else if (next_deadline != never) at.it_value = to_timespec(std::max(next_deadline.time_since_epoch(), duration(1)));
+  else if (next_deadline != never)
+    at.it_value = to_timespec(std::max(next_deadline.time_since_epoch(), duration(1)));
   ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
   return poll_;
 }

@@ -68,7 +68,7 @@ class epoll_loop final : public kernel_backend {
 
   handle poll_;
   handle timer_ = no_handle;
-  bool precise_ = true;     // epoll_pwait2 works
+  bool precise_ = true;  // epoll_pwait2 works
   bool delivered_ = false;  // this turn has called back
   int turns_without_poll_ = 0;
   std::vector<std::unique_ptr<watch>> watches_;  // by descriptor

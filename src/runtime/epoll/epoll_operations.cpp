@@ -3,12 +3,12 @@
 
 #include "coracle/base/assert.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 namespace coracle::io {
 
@@ -123,7 +123,8 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
     std::memcpy(&to, op.address->bytes, std::min<std::size_t>(op.address->size, sizeof to));
     ++counted_.system_calls;
     if (::connect(op.on, reinterpret_cast<const sockaddr*>(&to), op.address->size) == 0) return 0;
-    if (errno == EAGAIN) return -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+    if (errno == EAGAIN)
+      return -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
     if (errno != EINPROGRESS && errno != EINTR) return -errno;
     op.scratch[scratch::flags] |= scratch::waiting;
     return -EAGAIN;

@@ -3,10 +3,10 @@
 
 #include "coracle/base/assert.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace coracle::io {

@@ -2,16 +2,16 @@
 
 #include "coracle/base/assert.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/random.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <new>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 namespace coracle::io {
 
@@ -34,7 +34,9 @@ std::int64_t address_by(Query query, handle h, raw_address& out) noexcept {
   return 0;
 }
 
-void set_option(int s, int level, int name, int value) noexcept { ::setsockopt(s, level, name, &value, sizeof value); }
+void set_option(int s, int level, int name, int value) noexcept {
+  ::setsockopt(s, level, name, &value, sizeof value);
+}
 
 bool is_inet(int family) noexcept { return family == AF_INET || family == AF_INET6; }
 
@@ -60,7 +62,8 @@ kernel_backend::~kernel_backend() {
   if (in_flight_ > 0) {
     log_.write(log_level::error, "a loop ends with " + std::to_string(in_flight_) + " operations in flight");
 #ifndef NDEBUG
-    CORACLE_ASSERT(in_flight_ == 0, "whoever started an operation or a source waits for its end before the loop ends");
+    CORACLE_ASSERT(in_flight_ == 0,
+                   "whoever started an operation or a source waits for its end before the loop ends");
 #endif
   }
   ::close(event_);
@@ -82,7 +85,8 @@ std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_o
   if (is_inet(address.ss_family)) set_option(s, SOL_SOCKET, SO_REUSEADDR, 1);
   if (options.reuse_port) set_option(s, SOL_SOCKET, SO_REUSEPORT, 1);
   if (address.ss_family == AF_INET6) set_option(s, IPPROTO_IPV6, IPV6_V6ONLY, options.only_ipv6 ? 1 : 0);
-  if (::bind(s, reinterpret_cast<const sockaddr*>(&address), at.size) < 0 || ::listen(s, options.backlog) < 0) {
+  if (::bind(s, reinterpret_cast<const sockaddr*>(&address), at.size) < 0 ||
+      ::listen(s, options.backlog) < 0) {
     const int error = errno;
     ::close(s);
     return -error;
@@ -90,8 +94,12 @@ std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_o
   return s;
 }
 
-std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept { return address_by(::getsockname, h, out); }
-std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept { return address_by(::getpeername, h, out); }
+std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept {
+  return address_by(::getsockname, h, out);
+}
+std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
+  return address_by(::getpeername, h, out);
+}
 
 void kernel_backend::shutdown_send(handle h) noexcept {
   ++counted_.system_calls;
@@ -147,7 +155,8 @@ bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
 void kernel_backend::exhausted(int error) noexcept {
   if (said_exhausted_) return;
   said_exhausted_ = true;
-  log_.write(log_level::warning, "cannot accept connections, trying again every 50 ms: " + describe_error(error));
+  log_.write(log_level::warning,
+             "cannot accept connections, trying again every 50 ms: " + describe_error(error));
 }
 
 send_progress& send_progress::begin(operation& op) noexcept {
@@ -159,7 +168,8 @@ send_progress& send_progress::of(operation& op) noexcept {
 }
 
 msghdr& send_progress::rest(operation& op) noexcept {
-  static_assert(sizeof(operation::piece) == sizeof(iovec) && offsetof(operation::piece, size) == offsetof(iovec, iov_len));
+  static_assert(sizeof(operation::piece) == sizeof(iovec) &&
+                offsetof(operation::piece, size) == offsetof(iovec, iov_len));
   if (of_piece_ > 0) {  // the rest of this one alone: the others follow in a message of their own
     const operation::piece& p = op.pieces[piece_];
     split_ = {const_cast<char*>(static_cast<const char*>(p.data)) + of_piece_, p.size - of_piece_};

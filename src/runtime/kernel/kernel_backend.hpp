@@ -5,10 +5,10 @@
 
 #include "coracle/base/log.hpp"
 
+#include <sys/socket.h>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <sys/socket.h>
 
 namespace coracle::io {
 
@@ -67,7 +67,7 @@ namespace scratch {
 inline constexpr std::size_t flags = 12;
 inline constexpr std::size_t list = 13;
 inline constexpr std::uint64_t cancelled = 1;  // flags
-inline constexpr std::uint64_t waiting = 2;    // the operation itself cannot be waited for now: its poll is
+inline constexpr std::uint64_t waiting = 2;  // the operation itself cannot be waited for now: its poll is
 }  // namespace scratch
 
 // How far a send has come; in operation::scratch, since the kernel wants the iovecs kept.

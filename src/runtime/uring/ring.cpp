@@ -4,11 +4,11 @@
 
 #include "coracle/base/assert.hpp"
 
+#include <sys/mman.h>
 #include <algorithm>
 #include <bitset>
 #include <cerrno>
 #include <new>
-#include <sys/mman.h>
 
 namespace coracle::io {
 
@@ -43,7 +43,8 @@ int probe_enter(const uring_faults& faults) noexcept {
 }  // namespace
 
 receive_buffers::receive_buffers() {
-  void* p = ::mmap(nullptr, page_bytes + count * size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* p = ::mmap(nullptr, page_bytes + count * size_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   static_assert(count * sizeof(io_uring_buf) <= page_bytes);
   ring_ = static_cast<io_uring_buf_ring*>(p);
@@ -89,7 +90,8 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
     return nullptr;
   }
   constexpr unsigned base = IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
-  constexpr unsigned deferred = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+  constexpr unsigned deferred =
+      IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
   std::unique_ptr<ring> made(new ring);
   int error = 0;
   int failing = faults.setups_failing ? faults.setups_failing : 1'000'000;
@@ -101,8 +103,9 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
       error = 0;
       if (faults.setup_error && failing-- > 0) error = -faults.setup_error;
       if (faults.no_deferred_work && (flags & deferred)) error = -EINVAL;
-      if (!error) error = io_uring_queue_init_params(faults.submission_entries ? faults.submission_entries : s.submissions,
-                                                     &made->raw_, &p);
+      if (!error)
+        error = io_uring_queue_init_params(
+            faults.submission_entries ? faults.submission_entries : s.submissions, &made->raw_, &p);
       if (error == 0 && !(p.features & IORING_FEAT_EXT_ARG)) {  // a wait with a timeout of its own, 5.11
         why = "the kernel's io_uring is older than Linux 5.11";
         return nullptr;
@@ -124,7 +127,8 @@ ring::~ring() {
 
 void ring::enable() noexcept {
   // liburing 2.3 declares io_uring_enable_rings() and does not export it.
-  const int error = io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+  const int error =
+      io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
   io_uring_register_ring_fd(&raw_);  // spares a reference count each turn; where it fails, nothing is lost
 }

@@ -4,9 +4,9 @@
 #include "runtime/backend.hpp"
 #include "runtime/uring/uring_backend.hpp"
 
+#include <liburing.h>
 #include <cstddef>
 #include <cstdint>
-#include <liburing.h>
 #include <memory>
 #include <string>
 #include <vector>

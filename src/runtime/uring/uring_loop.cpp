@@ -4,13 +4,13 @@
 
 #include "coracle/base/assert.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <string>
 #include <utility>
 
 namespace coracle::io {
@@ -18,7 +18,8 @@ namespace coracle::io {
 std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const uring_faults& faults) {
   std::unique_ptr<ring> made = ring::make(faults, why);
   if (!made) return nullptr;
-  const int event = ::eventfd(0, EFD_CLOEXEC);  // blocking: a read of a non-blocking one would not be waited for
+  const int event =
+      ::eventfd(0, EFD_CLOEXEC);  // blocking: a read of a non-blocking one would not be waited for
   if (event < 0) {
     why = "eventfd: " + describe_error(errno);
     return nullptr;
@@ -30,7 +31,8 @@ uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, cons
     : kernel_backend(log, event), ring_(std::move(on)), faults_(faults) {
   const int provided = faults.no_buffer_ring ? -EINVAL : buffers_.provide(ring_->raw(), {});
   multishot_receive_ = provided == 0;
-  if (provided < 0) log_.write(log_level::info, "io_uring without provided buffers: " + describe_error(-provided));
+  if (provided < 0)
+    log_.write(log_level::info, "io_uring without provided buffers: " + describe_error(-provided));
 }
 
 uring_loop::~uring_loop() {
@@ -99,7 +101,8 @@ void uring_loop::move_to_this_thread() noexcept {
   if (!ring_) log_.write(log_level::error, why);
   CORACLE_ASSERT(ring_, "the kernel refuses a new ring for the thread that drives the loop now");
   if (multishot_receive_)
-    multishot_receive_ = buffers_.provide(ring_->raw(), std::vector<completion>(kept_.begin(), kept_.end())) == 0;
+    multishot_receive_ =
+        buffers_.provide(ring_->raw(), std::vector<completion>(kept_.begin(), kept_.end())) == 0;
 }
 
 void uring_loop::leave() noexcept {
@@ -157,7 +160,8 @@ void uring_loop::deliver() noexcept {
     kept_.pop_front();
     dispatch(c);
   }
-  for (unsigned n = io_uring_cq_ready(&ring_->raw()); n > 0 && ring_->has_completion(); --n) dispatch(ring_->take());
+  for (unsigned n = io_uring_cq_ready(&ring_->raw()); n > 0 && ring_->has_completion(); --n)
+    dispatch(ring_->take());
 }
 
 void uring_loop::dispatch(const completion& c) noexcept {
@@ -186,8 +190,8 @@ int uring_loop::pollable(time_point next_deadline) noexcept {
   std::uint64_t signals = 0;
   [[maybe_unused]] const auto cleared = ::read(ring_event_, &signals, sizeof signals);
   if (ring_->queued() > 0) ring_->submit();
-  const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() || ring_->has_completion() ||
-                    ring_->must_look();
+  const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
+                    ring_->has_completion() || ring_->must_look();
   next_deadline = work ? time_point(duration(1)) : earliest_rest(next_deadline);
   itimerspec at{};
   if (next_deadline != never) {

@@ -8,10 +8,10 @@
 
 #include "coracle/base/intrusive_list.hpp"
 
+#include <sys/types.h>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <sys/types.h>
 #include <vector>
 
 namespace coracle::io {

@@ -2,9 +2,9 @@
 #include "runtime/uring/uring_loop.hpp"
 #include "runtime/uring/user_data.hpp"
 
-#include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
+#include <cerrno>
 
 namespace coracle::io {
 
@@ -41,19 +41,24 @@ void uring_loop::prepare(operation& op) noexcept {
   } else {
     switch (op.what) {
       case operation::kind::connect:
-        io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes), op.address->size);
+        io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes),
+                              op.address->size);
         break;
       case operation::kind::send: {
         const msghdr& rest = send_progress::of(op).rest(op);
-        if (has(op, plain_file)) io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
+        if (has(op, plain_file))
+          io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
         else io_uring_prep_sendmsg(&e, op.on, &rest, MSG_WAITALL | MSG_NOSIGNAL);
         break;
       }
       case operation::kind::receive:
-        if (has(op, plain_file)) io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
+        if (has(op, plain_file))
+          io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
         else io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
         break;
-      case operation::kind::accept: io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); break;
+      case operation::kind::accept:
+        io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        break;
       case operation::kind::poll_in: io_uring_prep_poll_add(&e, op.on, POLLIN); break;
       case operation::kind::poll_out: io_uring_prep_poll_add(&e, op.on, POLLOUT); break;
     }
@@ -72,7 +77,8 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
   const bool cancelled = flags & scratch::cancelled;
   // Cancelled by leave(), or interrupted: nobody else asked for it, so it goes on.
   if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
-    if (op.what == operation::kind::connect) flags |= scratch::waiting;  // a second connect() would be refused
+    if (op.what == operation::kind::connect)
+      flags |= scratch::waiting;  // a second connect() would be refused
     return prepare(op);
   }
   if (result == -EINTR) result = -ECANCELED;
@@ -119,7 +125,8 @@ void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept 
     ++counted_.system_calls;
     result = ::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
   }
-  if (result == -EAGAIN) result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+  if (result == -EAGAIN)
+    result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
   finish(op, result);
 }
 

@@ -4,11 +4,11 @@
 
 #include "coracle/base/assert.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace coracle::io {
@@ -54,7 +54,9 @@ void uring_loop::arm(receiver_state& s) noexcept {
   s.cancelling = false;
 }
 
-void uring_loop::pause_receive(receive_source& source) noexcept { state_of<receiver_state>(source.state).paused = true; }
+void uring_loop::pause_receive(receive_source& source) noexcept {
+  state_of<receiver_state>(source.state).paused = true;
+}
 
 void uring_loop::resume_receive(receive_source& source) noexcept {
   auto& s = state_of<receiver_state>(source.state);

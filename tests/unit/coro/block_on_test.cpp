@@ -68,7 +68,9 @@ TEST(BlockOn, RunsTheTaskOnTheExecutorAndGivesItsValue) {
 
 TEST(BlockOn, GivesAMoveOnlyValue) {
   threaded_executor on;
-  auto make = []() -> task<std::unique_ptr<std::string>> { co_return std::make_unique<std::string>("moved"); };
+  auto make = []() -> task<std::unique_ptr<std::string>> {
+    co_return std::make_unique<std::string>("moved");
+  };
   EXPECT_EQ(*block_on(on, make()), "moved");
 }
 

@@ -56,7 +56,8 @@ TEST(StopToken, DoesNotCallADestroyedSubscriber) {
 TEST(StopToken, ACallbackMayUnlinkAnother) {
   struct killer : stop_callback {
     explicit killer(counting& v)
-        : stop_callback([](stop_callback& c) noexcept { static_cast<killer&>(c).victim.unlink(); }), victim(v) {}
+        : stop_callback([](stop_callback& c) noexcept { static_cast<killer&>(c).victim.unlink(); }),
+          victim(v) {}
     counting& victim;
   };
   stop_source source;

@@ -151,7 +151,9 @@ TEST(Timeout, GivesAStatusForATaskWithoutAValue) {
 TEST(Timeout, DestroysATaskThatItNeverStarted) {
   auto watched = std::make_shared<int>(1);
   auto holds = [](std::shared_ptr<int>) -> task<> { co_return; };
-  { auto never_awaited = timeout(1ms, holds(watched)); }
+  {
+    auto never_awaited = timeout(1ms, holds(watched));
+  }
   EXPECT_EQ(watched.use_count(), 1);
 }
 

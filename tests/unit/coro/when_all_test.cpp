@@ -101,7 +101,9 @@ TEST(WhenAll, AnEmptyRangeIsDoneAtOnce) {
 TEST(WhenAll, DestroysTasksThatItNeverStarted) {
   auto watched = std::make_shared<int>(1);
   auto holds = [](std::shared_ptr<int>) -> task<> { co_return; };
-  { auto never_awaited = when_all(holds(watched), holds(watched)); }
+  {
+    auto never_awaited = when_all(holds(watched), holds(watched));
+  }
   EXPECT_EQ(watched.use_count(), 1);
   {
     std::vector<task<>> tasks;

@@ -22,7 +22,9 @@ class backend_sources : public backend_test {
     b().stop_receive(r);
     until([&] { return r.end.has_value(); });
   }
-  static void put(int fd, std::string_view text) { ASSERT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  static void put(int fd, std::string_view text) {
+    ASSERT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
   // A listener on loopback and a client that connects to it, blocking.
   int listen() {
     sockaddr_in in{};

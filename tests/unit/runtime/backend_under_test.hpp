@@ -35,7 +35,8 @@ class quiet_logger final : public logger {
 enum class shape { io_uring, not_deferred, tiny_queue, without_buffer_ring, without_multishot, epoll };
 
 inline void PrintTo(shape s, std::ostream* out) {
-  constexpr const char* names[] = {"io_uring", "not_deferred", "tiny_queue", "without_buffer_ring", "without_multishot", "epoll"};
+  constexpr const char* names[] = {"io_uring",          "not_deferred", "tiny_queue", "without_buffer_ring",
+                                   "without_multishot", "epoll"};
   *out << names[static_cast<int>(s)];
 }
 
@@ -132,8 +133,11 @@ class backend_test : public testing::TestWithParam<shape> {
   std::unique_ptr<io::backend> backend_;
 };
 
-inline const auto every_shape = testing::Values(shape::io_uring, shape::not_deferred, shape::tiny_queue,
-                                                shape::without_buffer_ring, shape::without_multishot, shape::epoll);
-inline std::string shape_name(const testing::TestParamInfo<shape>& info) { return testing::PrintToString(info.param); }
+inline const auto every_shape =
+    testing::Values(shape::io_uring, shape::not_deferred, shape::tiny_queue, shape::without_buffer_ring,
+                    shape::without_multishot, shape::epoll);
+inline std::string shape_name(const testing::TestParamInfo<shape>& info) {
+  return testing::PrintToString(info.param);
+}
 
 }  // namespace coracle::test

@@ -51,7 +51,8 @@ TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
 
 TEST(ChooseBackend, AnUnknownValueInTheEnvironmentIsAnError) {
   const with_environment e("kqueue");
-  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\"; it may be auto, io_uring or epoll"), std::string::npos);
+  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\"; it may be auto, io_uring or epoll"),
+            std::string::npos);
 }
 
 TEST(ChooseBackend, AutoAndEmptyMeanAutomatic) {
@@ -83,11 +84,13 @@ TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
   uring_faults faults;
   faults.setup_error = EPERM;
   EXPECT_EQ(why_not(faults),
-            "io_uring_setup: EPERM (Operation not permitted), kept off by seccomp or by the sysctl kernel.io_uring_disabled");
+            "io_uring_setup: EPERM (Operation not permitted), kept off by seccomp or by the sysctl "
+            "kernel.io_uring_disabled");
   faults.setup_error = ENOSYS;
   EXPECT_EQ(why_not(faults), "io_uring_setup: ENOSYS (Function not implemented)");
   faults.setup_error = ENOMEM;
-  EXPECT_EQ(why_not(faults), "io_uring_setup: ENOMEM (Cannot allocate memory), RLIMIT_MEMLOCK may be too small");
+  EXPECT_EQ(why_not(faults),
+            "io_uring_setup: ENOMEM (Cannot allocate memory), RLIMIT_MEMLOCK may be too small");
   faults.setup_error = EINVAL;
   EXPECT_EQ(why_not(faults), "io_uring_setup: EINVAL (Invalid argument)");
   faults = {};

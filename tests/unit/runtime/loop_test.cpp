@@ -30,7 +30,9 @@ class idle_backend final : public io::backend {
   void resume_receive(io::receive_source&) noexcept override {}
   void stop_receive(io::receive_source&) noexcept override {}
   std::int64_t open_stream(int) noexcept override { return -1; }
-  std::int64_t open_listener(const io::raw_address&, const io::listen_options&) noexcept override { return -1; }
+  std::int64_t open_listener(const io::raw_address&, const io::listen_options&) noexcept override {
+    return -1;
+  }
   std::int64_t local_address(io::handle, io::raw_address&) noexcept override { return -1; }
   std::int64_t peer_address(io::handle, io::raw_address&) noexcept override { return -1; }
   void shutdown_send(io::handle) noexcept override {}

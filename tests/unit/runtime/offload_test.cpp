@@ -84,7 +84,8 @@ TEST(Offload, TakesArgumentsAndGivesTheValue) {
   auto body = []() -> task<std::string> {
     std::string first = "a text that does not fit a small string, ";
     auto second = std::make_unique<std::string>("moved");
-    co_return co_await offload([](const std::string& a, std::unique_ptr<std::string> b) { return a + *b; }, first, std::move(second));
+    co_return co_await offload([](const std::string& a, std::unique_ptr<std::string> b) { return a + *b; },
+                               first, std::move(second));
   };
   EXPECT_EQ(sync_wait(rt, body()), "a text that does not fit a small string, moved");
 }

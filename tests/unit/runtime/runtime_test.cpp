@@ -47,7 +47,8 @@ class runtime_test : public testing::TestWithParam<std::tuple<backend_choice, st
  protected:
   void SetUp() override {
     try {
-      rt_.emplace(runtime_options().backend(std::get<0>(GetParam())).loops(std::get<1>(GetParam())).log_to(log_));
+      rt_.emplace(
+          runtime_options().backend(std::get<0>(GetParam())).loops(std::get<1>(GetParam())).log_to(log_));
     } catch (const status_error& e) {
       GTEST_SKIP() << e.what();
     }
@@ -185,8 +186,8 @@ runtime* signalled = nullptr;
 
 TEST_P(runtime_test, StopIsSafeInASignalHandler) {
   signalled = &rt();
-  struct sigaction before {};
-  struct sigaction ours {};
+  struct sigaction before{};
+  struct sigaction ours{};
   ours.sa_handler = [](int) { signalled->stop(); };
   ::sigaction(SIGUSR1, &ours, &before);
   std::atomic<int> stopped{0};
@@ -289,7 +290,8 @@ TEST_P(runtime_test, SyncWaitFromManyThreads) {
 TEST_P(runtime_test, SaysItsBackend) {
   const bool epoll = std::get<0>(GetParam()) == backend_choice::epoll;
   EXPECT_EQ(rt().backend_name(), epoll ? "epoll" : "io_uring");
-  EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"), std::string::npos)
+  EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"),
+            std::string::npos)
       << log_.text();
 }
 
@@ -297,7 +299,8 @@ INSTANTIATE_TEST_SUITE_P(Kernel, runtime_test,
                          testing::Combine(testing::Values(backend_choice::io_uring, backend_choice::epoll),
                                           testing::Values(1u, 3u)),
                          [](const auto& p) {
-                           return std::string(std::get<0>(p.param) == backend_choice::epoll ? "epoll" : "io_uring") +
+                           return std::string(std::get<0>(p.param) == backend_choice::epoll ? "epoll"
+                                                                                            : "io_uring") +
                                   std::to_string(std::get<1>(p.param));
                          });
 

@@ -25,7 +25,8 @@ struct counted : coro::timer {
 };
 
 TEST(TimerWheel, FiresAtItsTimeAndNotANanosecondBefore) {
-  for (duration d : {duration(1), duration(65'535), duration(65'536), duration(4ms), duration(1s), duration(1h), duration(10'000h)}) {
+  for (duration d : {duration(1), duration(65'535), duration(65'536), duration(4ms), duration(1s),
+                     duration(1h), duration(10'000h)}) {
     timer_wheel wheel;
     counted t;
     wheel.arm(t, at(d));
