@@ -30,7 +30,7 @@ struct operation {
     send,  // pieces: all of them are sent or the operation fails
     receive,  // into: at most its size, at least 1 byte, 0 at the end of the stream
     accept,  // one connection
-    poll_in,  // until readable
+    poll_in,  // until readable: 0
     poll_out,  // until writable: 0
   };
   struct piece {
