@@ -22,9 +22,6 @@ wanted() {  # the packages of the groups, for this release
 missing() {
   local package
   for package in "$@"; do
-    # A tool put in place by other means is as good as its package.
-    case $package in golang-go) command -v go ;; nodejs) command -v node ;; npm) command -v npm ;; *) false ;; esac \
-      >/dev/null && continue
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
   done
 }

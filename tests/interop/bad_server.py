@@ -142,11 +142,6 @@ IN_PIECES = {"AMessageThatDoesNotParseIsInternal": ("INTERNAL", headers(HEAD) + 
 
 if __name__ == "__main__":
     cases = Cases()
-    try:
-        stage.with_interop_protos()
-    except stage.Missing as reason:
-        print(f"SKIP BadServer: {reason}")
-        cases.end()
     for name, (status, says) in CASES.items():
         cases.run(f"BadServer.{name}", ends_with, status, says)
     for group, some in (("Stream", STREAM_CASES), ("StreamInPieces", IN_PIECES)):

@@ -5,7 +5,7 @@ import pathlib
 import socket
 import tempfile
 
-from stage import Cases, equal, expect, own, run, with_interop_protos
+from stage import Cases, equal, expect, own, run
 
 SERVERS = ("movie_server", "interop_server", "greeter_server", "relay_server")
 CLIENTS = ("movie_client", "interop_client", "greeter_client", "relay_client")
@@ -13,8 +13,6 @@ CLIENTS = ("movie_client", "interop_client", "greeter_client", "relay_client")
 
 def refused(words, *says, env=None):
     """The program ends with a line that contains each of the texts."""
-    if words[0].startswith("interop"):
-        with_interop_protos()
     done = run(own(words[0]), *words[1:], limit_s=15, env=env)
     text = done.stderr.strip()
     expect(done.returncode > 0, f"the exit code is {done.returncode}: {done.stdout} {text}")

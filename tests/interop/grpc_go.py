@@ -19,7 +19,6 @@ def passes(client, server, case, backend):
 
 
 def all_of_them(cases, group, client, server_command, backend, env=None):
-    stage.with_interop_protos()
     client_path = client()
     with Server(*server_command(), env={"CORACLE_BACKEND": backend, **(env or {})}) as server:
         for case in INTEROP_CASES:

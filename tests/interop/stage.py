@@ -18,7 +18,6 @@ BIN = pathlib.Path(os.environ.get("CORACLE_BIN") or ROOT / "build/release/bin")
 PEERS = pathlib.Path(os.environ.get("CORACLE_PEERS") or ROOT / "build/peers/bin")
 PYTHON = pathlib.Path(os.environ.get("CORACLE_PYTHON") or ROOT / "build/peers/venv/bin/python")
 MOVIE_PROTO = ROOT / "examples/02_movie/movie.proto"
-INTEROP_PROTO = pathlib.Path("/usr/share/grpc-proto/grpc/testing/test.proto")
 
 SCRIPT_LIMIT_S = 280  # below the test runner's own, so that a script that hangs still says in which case
 START_LIMIT_S = 15
@@ -58,12 +57,6 @@ def own(name):
     path = BIN / name
     expect(path.exists(), f"{path} has not been built")
     return path
-
-
-def with_interop_protos():
-    """Debian 13 has no package of gRPC's own protos: there the interop programs are not built."""
-    if not INTEROP_PROTO.exists():
-        raise Missing(f"{INTEROP_PROTO} is not here (Debian 12 has it in the package grpc-proto)")
 
 
 def peer(name):
