@@ -224,6 +224,10 @@ void server_call::send_status(const status& why) noexcept {
 // --- the end
 
 void server_call::end_early(const status& why) noexcept {
+  if (handler_running_ && peer_ != &kept_peer_) {  // the handler may outlive its connection
+    kept_peer_ = *peer_;
+    peer_ = &kept_peer_;
+  }
   send_status(why);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return leave();

@@ -50,8 +50,8 @@ class server_context {
   ~server_context() = default;
 
   std::string_view method_;
-  net::address no_peer_;
-  const net::address* peer_ = &no_peer_;
+  net::address kept_peer_;
+  const net::address* peer_ = &kept_peer_;  // the connection's, or that when the connection may be gone
   coro::stop_source stop_;
   coro::environment environment_;
   coracle::metadata received_;
