@@ -28,7 +28,10 @@ status broken_message(deframer::state s, std::uint32_t limit) {
   return status::internal("a message has a compressed flag, but no compression was agreed on");
 }
 
-call::~call() { CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it"); }
+call::~call() {
+  CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it");
+  if (exchange_) exchange_.release();
+}
 
 // --- reading
 

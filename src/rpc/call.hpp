@@ -54,6 +54,7 @@ class call : public transport::exchange_handler {
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more.
   bool send_message(const codec& k, const void* message, bool end_stream) noexcept;
   bool send_serialized(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) noexcept;
+  void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
   deframer deframer_;
@@ -66,7 +67,6 @@ class call : public transport::exchange_handler {
   status failure_;
 
  private:
-  void credit(std::size_t n) noexcept;
   bool settle_read(read_operation& op, bytes_view message) noexcept;
   bool take_kept(read_operation& op) noexcept;
   void write_settled(const status& how, bool inside) noexcept;

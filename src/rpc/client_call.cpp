@@ -39,7 +39,6 @@ client_call::client_call(call_channel& channel, const char* path, const call_opt
 
 client_call::~client_call() {
   if (timer::holder) home_->disarm(*this);
-  if (exchange_) exchange_.release();
 }
 
 // --- the owner's side
@@ -90,18 +89,28 @@ void client_call::expect_reply(const codec& k, void* into) noexcept {
   reply_ = into;
   single_message_ = true;
   if (ended_) return late_reply();
+  // The reply may have begun to arrive, and be larger than the window.
+  credit(uncredited_);
   if (!deframer_.empty()) single_reply_data({});
 }
 
 // The call had ended before anybody asked for its reply.
 void client_call::late_reply() noexcept {
-  if (!outcome_.ok()) return;
-  bytes_view message;
-  if (deframer_.front(max_receive_bytes_, message) != deframer::state::message) {
-    outcome_ = status::unimplemented("the server ended the call without a reply");
-  } else if (!reply_codec_->read(reply_, message)) {
-    outcome_ = status::internal("the reply does not parse");
-  }
+  if (outcome_.ok()) single_reply_data({});
+  if (outcome_.ok()) outcome_ = missing_reply();
+}
+
+// What is wrong with a call that ended well by its status.
+status client_call::missing_reply() const {
+  if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
+  return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
+                           : status::internal("the reply was cut short");
+}
+
+// Also of messages that are read after the call's end: then it has not ended as well as it seemed.
+void client_call::messages_broken(status why) noexcept {
+  if (ended_ && outcome_.ok()) outcome_ = std::move(why);
+  else end(std::move(why), false);
 }
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
@@ -112,7 +121,7 @@ bool client_call::wait_for_end(end_operation& op) noexcept {
     // finish() on a stream that is not read to its end: what still comes is dropped.
     single_message_ = true;
     deframer_.clear();
-    if (uncredited_ && exchange_) exchange_.consume(std::exchange(uncredited_, 0));
+    credit(uncredited_);
   }
   return true;
 }
@@ -180,7 +189,7 @@ void client_call::send_request() noexcept {
 
 // --- receiving
 
-void client_call::read_head(transport::header_source& fields, received_status& s) noexcept {
+void client_call::read_head(transport::header_source& fields, bool last, received_status& s) noexcept {
   metadata received;
   transport::field f;
   while (fields.next(f)) {
@@ -200,18 +209,15 @@ void client_call::read_head(transport::header_source& fields, received_status& s
       add_wire_field(received, f.name, f.value);
     }
   }
-  if (s.present || head_received_) trailing_ = std::move(received);
-  else initial_ = std::move(received);
+  (last ? trailing_ : initial_) = std::move(received);
 }
 
 void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
                              bool end_stream) noexcept {
   if (kind == transport::block_kind::informational) return;
   received_status s;
-  if (kind == transport::block_kind::trailers) head_received_ = true;
-  read_head(fields, s);
+  read_head(fields, end_stream, s);
   if (!fields.ok()) return;  // on_reset() follows
-  head_received_ = true;
   if (end_stream) return stream_ended(s);
   if (kind == transport::block_kind::head && (http_status_ != 200 || !grpc_content_)) {
     const status_code code =
@@ -240,7 +246,7 @@ void client_call::on_data(bytes_view bytes, bool end_stream) noexcept {
 // The one reply. Nothing resumes inside, but the call may end.
 void client_call::single_reply_data(bytes_view bytes) noexcept {
   using state = deframer::state;
-  while (!ended_) {
+  while (true) {
     const bool direct = deframer_.empty();
     if (!direct) {
       deframer_.append(bytes);
@@ -253,10 +259,11 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
       if (direct) deframer_.append(bytes);
       return;
     }
-    if (s != state::message) return end(broken_message(s, max_receive_bytes_), false);
+    if (s != state::message) return messages_broken(broken_message(s, max_receive_bytes_));
     if (std::exchange(reply_read_, true))
-      return end(status::unimplemented("the server sent more than one reply"), false);
-    if (!reply_codec_->read(reply_, message)) return end(status::internal("the reply does not parse"), false);
+      return messages_broken(status::unimplemented("the server sent more than one reply"));
+    if (!reply_codec_->read(reply_, message))
+      return messages_broken(status::internal("the reply does not parse"));
     if (direct)
       bytes = bytes.subspan(static_cast<std::size_t>(message.data() + message.size() - bytes.data()));
     else deframer_.pop(message);
@@ -266,12 +273,7 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
 void client_call::stream_ended(const received_status& s) noexcept {
   if (s.present) {
     if (s.code != status_code::ok) return end(status(s.code, s.message, s.details), true);
-    if (reply_codec_ && !reply_read_) {
-      return end(deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
-                                   : status::internal("the reply was cut short"),
-                 true);
-    }
-    return end({}, true);
+    return end(missing_reply(), true);
   }
   if (http_status_ != 200)
     return end({protocol::grpc::from_http_status(http_status_),

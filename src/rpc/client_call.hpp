@@ -69,13 +69,14 @@ class client_call final : public call, public base::list_hook, private coro::tim
 
   bool prepare_write() noexcept override { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
-  void messages_broken(status why) noexcept override { end(why, false); }
+  void messages_broken(status why) noexcept override;
 
   void send_head(const call_target& target) noexcept;
   void send_request() noexcept;
-  void read_head(transport::header_source& fields, received_status& s) noexcept;
+  void read_head(transport::header_source& fields, bool last, received_status& s) noexcept;
   void single_reply_data(bytes_view bytes) noexcept;
   void late_reply() noexcept;
+  [[nodiscard]] status missing_reply() const;
   void stream_ended(const received_status& s) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
@@ -107,7 +108,6 @@ class client_call final : public call, public base::list_hook, private coro::tim
   bool ended_ = false;
   bool half_closed_ = false;
   bool half_close_sent_ = false;
-  bool head_received_ = false;
   bool reply_read_ = false;
 };
 
