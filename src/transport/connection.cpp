@@ -17,7 +17,8 @@ constexpr std::size_t output_high_bytes = 256u << 10;
 constexpr std::size_t output_stall_bytes = 1u << 20;
 // What an idle connection keeps of its output buffers.
 constexpr std::size_t output_kept_bytes = 16u << 10;
-// A closing connection waits so long for its peer to read the rest.
+// A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
+// ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
 
 }  // namespace
@@ -35,7 +36,11 @@ class connection::block_source final : public header_source {
 
 connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const http2::limits& l,
                        connection_owner& owner, request_acceptor* acceptor)
-    : home_(home), stream_(std::move(stream)), engine_(r, l, home.now()), owner_(owner), acceptor_(acceptor) {
+    : home_(home),
+      stream_(std::move(stream)),
+      engine_(r, l, home.now()),
+      owner_(owner),
+      acceptor_(acceptor) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   work::run = [](coro::work& w) noexcept {
@@ -47,7 +52,7 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
     auto& self = static_cast<connection&>(t);
     if (self.closing_) {
       self.close_called_ = true;
-      return self.stream_->close(true);
+      return self.stream_->close(self.unsent());
     }
     self.engine_.on_timeout(self.home_.now());
     self.dispatch();
@@ -84,6 +89,7 @@ void connection::received(bytes_view bytes) noexcept {
 }
 
 void connection::receive_ended(std::int64_t result) noexcept {
+  receive_ended_ = true;
   if (closing_) return finish_if_done();
   if (result < 0) end_reason_ = std::strerror(static_cast<int>(-result));
   else end_reason_ = "the peer closed the connection";
@@ -234,9 +240,13 @@ void connection::finish_if_done() noexcept {
     return;
   }
   if (!closing_) return;
-  if (!send_broken_ && (stream_->sending() || !engine_.output().empty())) return;
+  if (!send_broken_) {
+    if (unsent()) return;
+    stream_->shutdown_send();
+    // A client's last words are of no weight; what a server has answered is.
+    if (acceptor_ && !receive_ended_) return;
+  }
   close_called_ = true;
-  if (!send_broken_) stream_->shutdown_send();
   stream_->close(send_broken_);
 }
 

@@ -51,7 +51,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // Two-step GOAWAY (server) or no new streams (client); closes when the last exchange has ended.
   void drain();
   // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
-  // that does not read has `linger` to do so.
+  // that does not read, or does not end its side, has `linger` to do so.
   void close(http2::error_code code, std::string_view reason);
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
 
@@ -86,6 +86,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void flush() noexcept;
   void update_timer() noexcept;
   void finish_if_done() noexcept;
+  [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
   void going_away() noexcept;
   void broken(std::string reason) noexcept;
 
@@ -99,6 +100,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool receive_paused_ = false;
+  bool receive_ended_ = false;
   bool draining_ = false;
   bool closing_ = false;     // no exchange is left; what is pending is being sent
   bool send_broken_ = false;
