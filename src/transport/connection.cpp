@@ -40,7 +40,8 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       stream_(std::move(stream)),
       engine_(r, l, home.now()),
       owner_(owner),
-      acceptor_(acceptor) {
+      acceptor_(acceptor),
+      opens_left_(l.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   work::run = [](coro::work& w) noexcept {
@@ -73,7 +74,9 @@ void connection::start() {
 exchange connection::open(exchange_handler& handler) {
   if (closing_) return {};
   const stream_ref s = engine_.open(&handler);
-  return s == http2::no_stream ? exchange() : exchange(*this, s);
+  if (s == http2::no_stream) return {};
+  if (--opens_left_ == 0) going_away();  // no ids are left (RFC 9113 5.1.1)
+  return exchange(*this, s);
 }
 
 void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {

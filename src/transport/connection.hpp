@@ -97,6 +97,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   request_acceptor* acceptor_;
   base::output_buffer in_flight_;
   std::string end_reason_;
+  std::uint32_t opens_left_;  // client
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool receive_paused_ = false;

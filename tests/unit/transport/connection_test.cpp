@@ -50,6 +50,14 @@ struct keeper final : connection_owner, request_acceptor {
   void on_request(exchange x, header_source&, bool) noexcept override { x.release(); }
 };
 
+struct no_handler final : exchange_handler {
+  exchange x;
+  void on_headers(header_source&, block_kind, bool) noexcept override {}
+  void on_data(bytes_view, bool) noexcept override {}
+  void on_writable() noexcept override {}
+  void on_reset(const abnormal_end&) noexcept override { x.release(); }
+};
+
 class a_connection : public testing::Test {
  protected:
   void run(task<> t) { sync_wait(host_, host_.at(0), std::move(t)); }
@@ -102,6 +110,41 @@ TEST_F(a_connection, OfAServerWaitsOnlyALittleForAPeerThatDoesNotEnd) {
     }
   };
   run(program::drain());
+}
+
+TEST_F(a_connection, OfAClientGoesAwayWithItsLastStreamId) {
+  struct program {
+    static task<> use_up() {
+      loop& here = *loop::current();
+      auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
+      limits few;
+      few.own_streams = 2;
+      keeper k;
+      k.kept = std::make_unique<connection>(here, std::move(ours), role::client, few, k, nullptr);
+      k.kept->start();
+      raw_peer peer(std::move(theirs));
+      peer.send(settings + settings_ack);
+      co_await sleep_for(1ms);
+      no_handler first;
+      no_handler second;
+      first.x = k.kept->open(first);
+      EXPECT_EQ(k.went_away, 0);
+      second.x = k.kept->open(second);
+      EXPECT_TRUE(first.x && second.x);
+      EXPECT_EQ(k.went_away, 1);
+      no_handler third;
+      EXPECT_FALSE(k.kept->open(third));
+      first.x.release();
+      co_await sleep_for(1ms);
+      EXPECT_TRUE(k.kept);
+      second.x.release();
+      co_await sleep_for(1ms);
+      EXPECT_FALSE(k.kept);
+      peer.close();
+      co_await sleep_for(1ms);
+    }
+  };
+  run(program::use_up());
 }
 
 }  // namespace
