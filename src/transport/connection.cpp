@@ -176,7 +176,8 @@ void connection::flush() noexcept {
     // produce() may have let a waiting writer go on; what it sends is for the next round.
     if (!closing_) dispatch();
   }
-  const bool stalled = engine_.output().size() > output_stall_bytes;
+  // Not a client: two that wait for each other to read would wait for ever.
+  const bool stalled = acceptor_ && engine_.output().size() > output_stall_bytes;
   if (stalled != receive_paused_) {
     receive_paused_ = stalled;
     if (stalled) stream_->pause_receive();
