@@ -55,6 +55,8 @@ task<> shard::make_connection() {
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
     outcome = status::unavailable("the channel is being destroyed");
+  } catch (...) {
+    outcome = status::unavailable("the connector threw an exception");
   }
   attempting_ = false;
   if (state_ == state::shutdown) co_return leave_if_done();
@@ -113,10 +115,8 @@ void shard::on_going_away(transport::connection& c) noexcept {
 }
 
 void shard::on_closed(transport::connection& c) noexcept {
-  const auto it =
-      std::find_if(connections_.begin(), connections_.end(), [&](const auto& p) { return p.get() == &c; });
   if (&c == current_) on_going_away(c);
-  connections_.erase(it);
+  std::erase_if(connections_, [&](const auto& p) { return p.get() == &c; });
   if (state_ == state::shutdown) leave_if_done();
 }
 
