@@ -22,7 +22,9 @@ class in_process_connector final : public transport::connector {
     const std::size_t i = on.index() % server_->size();
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
-    if (!server_->with_shard(i, [held](serving::shard& s) { s.adopt(std::move(*held)); }))
+    if (!server_->with_shard(i, [held](serving::shard* s) {
+          if (s) s->adopt(std::move(*held));
+        }))
       co_return status::unavailable("the server in this process is gone");
     co_return std::move(here);
   }

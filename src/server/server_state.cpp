@@ -38,8 +38,8 @@ status server_state::listen(std::string_view text) {
       }
       if (!std::exchange(listening, true)) port = (*opened)->local_address().port();
       // std::function and posted works want copyable callables.
-      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened))](shard& s) {
-        s.listen(std::move(*held));
+      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened))](shard* s) {
+        if (s) s->listen(std::move(*held));
       });
     }
   }
@@ -51,17 +51,24 @@ void server_state::accepted(io::handle connection) noexcept {
   const std::size_t i = next_++ % size();
   loop& to = owner.at(i);
   if (to.is_current()) return shards_[i]->adopt(net::make_socket_duplex(to, connection));
-  const bool taken =
-      with_shard(i, [&to, connection](shard& s) { s.adopt(net::make_socket_duplex(to, connection)); });
+  const bool taken = with_shard(i, [&to, connection](shard* s) {
+    auto stream = net::make_socket_duplex(to, connection);
+    if (s) s->adopt(std::move(stream));
+  });
   if (!taken) owner.at(0).io().close(connection);
 }
 
 void server_state::request_stop() noexcept {
-  with_shard(0, [this](shard&) { told_to_stop_.set(); });
+  with_shard(0, [this](shard* s) {
+    if (s) told_to_stop_.set();
+  });
 }
 
 void server_state::hurry() noexcept {
-  for (std::size_t i = 0; i < size(); ++i) with_shard(i, [](shard& s) { s.hurry(); });
+  for (std::size_t i = 0; i < size(); ++i)
+    with_shard(i, [](shard* s) {
+      if (s) s->hurry();
+    });
 }
 
 void server_state::close() noexcept {
@@ -79,9 +86,10 @@ struct all_drained {
   event done{};
 };
 
-task<> drain_one(shard& s, duration grace, std::shared_ptr<all_drained> all) {
+task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
+                 std::shared_ptr<all_drained> all) {
   try {
-    co_await s.drain(grace);
+    if (shard* s = of->shard_of(where)) co_await s->drain(grace);
   } catch (const coro::cancelled&) {
     // The runtime stops: the shard leaves by itself.
   }
@@ -94,8 +102,10 @@ task<> server_state::drain(duration grace) {
   draining = true;
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
-    const bool there = with_shard(
-        i, [this, i, grace, all](shard& s) { owner.spawn_on(owner.at(i), drain_one(s, grace, all)); });
+    const bool there = with_shard(i, [this, i, grace, all](shard*) {
+      loop& where = owner.at(i);
+      owner.spawn_on(where, drain_one(shared_from_this(), where, grace, all));
+    });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }
   co_await all->done;

@@ -37,13 +37,19 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void close() noexcept;
   [[nodiscard]] task<> drain(duration grace);
   [[nodiscard]] task<> serve_until_told();
-  // Runs f(shard&) on the i-th shard's loop; false when it is gone.
+  // Runs f(shard*) on the i-th shard's loop: null if it has gone meanwhile. False, and f is not run, when it is
+  // gone already.
   template <class F>
   bool with_shard(std::size_t i, F f) {
-    return doors_[i]->run_there([s = shards_[i], f = std::move(f)]() mutable { f(*s); });
+    return doors_[i]->run_there(
+        [self = shared_from_this(), i, f = std::move(f)]() mutable { f(self->shards_[i]); });
   }
   [[nodiscard]] std::size_t size() const noexcept { return doors_.size(); }
   [[nodiscard]] loop& loop_of(std::size_t i) const noexcept { return owner.at(i); }
+
+  // --- a shard's loop
+  [[nodiscard]] shard* shard_of(loop& where) const noexcept { return shards_[where.index()]; }
+  void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // by the shard
 
   // --- loop 0
   void accepted(io::handle connection) noexcept;
@@ -60,7 +66,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
 
-  std::vector<shard*> shards_;
+  std::vector<shard*> shards_;  // by loop; each entry is its loop's
   std::vector<std::shared_ptr<io::residence>> doors_;
   std::size_t next_ = 0;
   event told_to_stop_;  // on loop 0

@@ -31,6 +31,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home) : server_(std::mo
 
 shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
+  server_->forget(home_);
 }
 
 void shard::listen(std::unique_ptr<net::acceptor> a) {
@@ -38,8 +39,9 @@ void shard::listen(std::unique_ptr<net::acceptor> a) {
   entrances_.push_back(std::make_unique<entrance>(
       std::move(a), home_.log(), [this](io::handle h) { server_->accepted(h); },
       [this](entrance& e) {
-        std::erase_if(entrances_, [&](const auto& p) { return p.get() == &e; });
-        settle_if_empty();
+        shard& self = *this;  // the entrance takes this function along
+        std::erase_if(self.entrances_, [&](const auto& p) { return p.get() == &e; });
+        self.settle_if_empty();
       }));
 }
 

@@ -1,0 +1,156 @@
+// Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers' patience.
+#include "support/echo_fixture.hpp"
+
+#include <thread>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Goes on for a while after it was told to stop, and then asks who its client was.
+class stubborn_service final : public echo_service {
+ public:
+  std::string peer;
+  bool waiting = false;
+
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    waiting = true;
+    try {
+      co_await sleep_for(1h);
+    } catch (const coro::cancelled&) {
+    }
+    scope unstoppable;
+    unstoppable.spawn(rest());
+    co_await unstoppable.join();
+    peer = context.peer().to_string();
+    co_return request;
+  }
+  // Answers with more than a window before it has read anything.
+  rpc<echo::Text> Collect(server_context&, reader<echo::Text>) override {
+    echo::Text large;
+    large.set_text(std::string(3'000'000, 'x'));
+    return large;
+  }
+
+ private:
+  static task<> rest() { co_await sleep_for(50ms); }
+};
+
+class lifetime : public echo_fixture {
+ protected:
+  void make_stubborn_server() {
+    channel_.reset();
+    server_.emplace(rt());
+    server_->add(stubborn_);
+    link();
+  }
+  stubborn_service stubborn_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, lifetime, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(lifetime, AHandlerMayAskForItsPeerWhenTheConnectionIsGone) {
+  make_stubborn_server();
+  struct program {
+    static task<> call(echo_stub s) {
+      const echo::Text request;
+      const auto reply = co_await s.Say(request);
+      EXPECT_EQ(reply.status().code(), status_code::unavailable);
+    }
+    static task<> lose(echo_stub s, stubborn_service& service, std::optional<channel>& c) {
+      scope work{co_await coro::this_environment()};
+      work.spawn(call(s));
+      while (!service.waiting) co_await sleep_for(1ms);
+      c.reset();
+      co_await work.join();
+      while (service.peer.empty()) co_await sleep_for(1ms);
+    }
+  };
+  run(program::lose(stub(), stubborn_, channel_));
+  EXPECT_EQ(stubborn_.peer != "(none)", std::get<1>(GetParam()) == link_kind::tcp) << stubborn_.peer;
+}
+
+TEST_P(lifetime, AReplyLargerThanTheWindowMayComeBeforeItIsAskedFor) {
+  make_stubborn_server();
+  struct program {
+    static task<result<echo::Text>> early(echo_stub s) {
+      const call_options limit = within(5s);
+      auto call = s.Collect(limit);
+      const echo::Text one = text("abc");
+      co_await call.write(one);
+      co_await sleep_for(50ms);
+      co_return co_await call.finish();
+    }
+  };
+  const auto reply = run(program::early(stub()));
+  ASSERT_EQ(reply.status(), status());
+  EXPECT_EQ(reply->text().size(), 3'000'000u);
+}
+
+// Answers a client-streaming call with two replies.
+class generous_service final : public service {
+ public:
+  stream<echo::Text> Collect(server_context&, reader<echo::Text>) {
+    const echo::Text reply;
+    co_yield reply;
+    co_yield reply;
+    co_return status();
+  }
+  [[nodiscard]] method_table methods() const noexcept override {
+    static constexpr method rows[] = {bidi_method<&generous_service::Collect>("/echo.Echo/Collect")};
+    return rows;
+  }
+};
+
+TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
+  generous_service generous;
+  channel_.reset();
+  server_.emplace(rt());
+  server_->add(generous);
+  link();
+  struct program {
+    static task<status> ask(echo_stub s, duration pause) {
+      auto call = s.Collect();
+      const echo::Text one = text("abc");
+      co_await call.write(one);
+      co_await sleep_for(pause);
+      const auto reply = co_await call.finish();
+      co_return reply.status();
+    }
+  };
+  for (const duration pause : {0ms, 20ms})
+    EXPECT_EQ(run(program::ask(stub(), pause)).code(), status_code::unimplemented);
+  channel_.reset();
+  server_.reset();  // before its service
+}
+
+// Clients on one loop connect to a server whose loop is another, while that server goes.
+TEST(ServerInTheSameProcess, MayGoWhileOthersConnectToIt) {
+  runtime clients;
+  clients.start();
+  echo_service service;
+  struct program {
+    static task<> ask(std::shared_ptr<transport::connector> to, std::atomic<bool>& asked) {
+      for (int i = 0; i < 20; ++i) {
+        channel c(loop::current()->owner(), to);
+        const echo::Text request;
+        (void)co_await echo_stub(c).Say(request);
+        asked = true;
+      }
+    }
+  };
+  for (int i = 0; i < 30; ++i) {
+    runtime rt;
+    std::atomic<bool> asked = false;
+    std::optional<server> s(rt);
+    s->add(service);
+    s->start();
+    std::thread other([&, to = s->in_process()] { sync_wait(clients, program::ask(to, asked)); });
+    while (!asked) std::this_thread::yield();
+    s.reset();
+    other.join();
+  }
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
