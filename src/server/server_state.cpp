@@ -60,7 +60,9 @@ void server_state::accepted(io::handle connection) noexcept {
 
 void server_state::request_stop() noexcept {
   with_shard(0, [this](shard* s) {
-    if (s) told_to_stop_.set();
+    if (!s || told_to_stop_.is_set()) return;
+    told_to_stop_.set();
+    if (!serving_) owner.spawn_on(owner.at(0), drain_as_told());
   });
 }
 
@@ -120,7 +122,13 @@ task<> server_state::watch_signals(net::signal_watch& signals) {
   }
 }
 
+task<> server_state::drain_as_told() {
+  const std::shared_ptr<server_state> alive = shared_from_this();
+  co_await drain(options.drain_grace());
+}
+
 task<> server_state::serve() {
+  serving_ = true;
   co_await told_to_stop_;
   co_await drain(options.drain_grace());
 }

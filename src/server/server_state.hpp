@@ -65,11 +65,14 @@ class server_state : public std::enable_shared_from_this<server_state> {
  private:
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
+  task<> drain_as_told();
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
   std::vector<std::shared_ptr<io::residence>> doors_;
   std::size_t next_ = 0;
-  event told_to_stop_;  // on loop 0
+  // On loop 0.
+  event told_to_stop_;
+  bool serving_ = false;  // somebody waits to be told
 };
 
 }  // namespace coracle::serving

@@ -87,6 +87,25 @@ TEST_P(lifetime, AReplyLargerThanTheWindowMayComeBeforeItIsAskedFor) {
   EXPECT_EQ(reply->text().size(), 3'000'000u);
 }
 
+TEST_P(lifetime, StopDrainsAServerThatWasStarted) {
+  ASSERT_EQ(sync_wait(stub().Say(text("before"))).status(), status());
+  server_->stop();
+  struct program {
+    static task<status> until_refused(echo_stub s) {
+      const time_point limit = deadline_after(coro::this_executor().now(), 5s);
+      status last;
+      while (last.ok() && coro::this_executor().now() < limit) {
+        const echo::Text request;
+        const auto reply = co_await s.Say(request);
+        last = reply.status();
+        co_await sleep_for(1ms);
+      }
+      co_return last;
+    }
+  };
+  EXPECT_EQ(run(program::until_refused(stub())).code(), status_code::unavailable);
+}
+
 // Answers a client-streaming call with two replies.
 class generous_service final : public service {
  public:
