@@ -1,0 +1,77 @@
+// bench_check ADDRESS [hold]: whether a server answers right, byte for byte and with status OK. A
+// benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
+// hold: idle.Idle/Hold as well.
+#include "helloworld.coracle.hpp"
+#include "idle.coracle.hpp"
+
+#include <coracle/client.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using std::chrono_literals::operator""s;
+
+// Every byte differs from its neighbours, so that a shifted or repeated piece shows.
+std::string text_of(std::size_t n) {
+  std::string text(n, ' ');
+  for (std::size_t i = 0; i < n; ++i) text[i] = static_cast<char>('!' + (i * 7 + i / 90) % 90);
+  return text;
+}
+
+void expect_same(std::string_view what, const std::string& sent, const std::string& received) {
+  if (sent == received) return;
+  throw std::runtime_error(std::string(what) + ": " + std::to_string(sent.size()) +
+                           " bytes were sent, and not the same came back");
+}
+
+void check_echo(coracle::channel& channel) {
+  const helloworld::rpc::Greeter::stub greeter(channel);
+  for (const std::size_t n : {0, 1, 100, 100, 5000, 70000}) {
+    helloworld::HelloRequest request;
+    request.set_name(text_of(n));
+    const auto reply = coracle::sync_wait(greeter.SayHello(request, coracle::within(20s)));
+    expect_same("SayHello", request.SerializeAsString(), reply.value().SerializeAsString());
+  }
+}
+
+coracle::task<> hold(coracle::channel& channel) {
+  const idle::rpc::Idle::stub stub(channel);
+  auto call = stub.Hold(coracle::within(20s));
+  for (const std::size_t n : {0, 100, 3}) {
+    idle::Msg sent;
+    sent.set_s(text_of(n));
+    co_await call.write(sent);
+    const auto received = co_await call.next();
+    if (!received) throw std::runtime_error("Hold: the stream ended early");
+    expect_same("Hold", sent.s(), received->s());
+  }
+  co_await call.writes_done();
+  if (const auto more = co_await call.next()) throw std::runtime_error("Hold: a message too many came");
+  const coracle::status end = co_await call.finish();
+  if (!end.ok()) throw coracle::status_error(end);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fputs("usage: bench_check ADDRESS [hold]\n", stderr);
+    return 2;
+  }
+  try {
+    coracle::runtime runtime;
+    coracle::channel channel(runtime, argv[1], coracle::insecure());
+    check_echo(channel);
+    if (argc == 3) coracle::sync_wait(runtime, hold(channel));
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_check: %s: %s\n", argv[1], e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,148 @@
+"""Unary echo of 100 bytes: server CPU time per request under h2load, servers interleaved."""
+
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from harness import machine, servers
+
+PEER = "grpc++ completion queue"
+GOAL = 0.5  # of the peer's CPU per request
+NAME = bytes(ord("a") + i % 26 for i in range(100))
+MESSAGE = b"\x0a" + bytes([len(NAME)]) + NAME  # field 1; the reply has the same bytes
+BODY = b"\0" + len(MESSAGE).to_bytes(4, "big") + MESSAGE
+
+
+def load(address, column, seconds, body):
+    """h2load's counts, of which every request must have been answered in full."""
+    connections, streams = (int(n) for n in column.split("x"))
+    command = ["taskset", "-c", str(machine.cores()[1]), "h2load", f"-c{connections}", f"-m{streams}",
+               f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
+               f"http://{address}/helloworld.Greeter/SayHello"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    text = done.stdout
+    if done.returncode != 0 or "finished in" not in text:
+        raise machine.Failure(f"h2load failed: {done.stderr.strip() or text}")
+    counts = {name: int(n) for n, name in
+              re.findall(r"(\d+) (succeeded|failed|errored|timeout|2xx)", text)}
+    answered = counts.get("succeeded", 0)
+    data_bytes = int(re.search(r"\((\d+)\) data", text)[1])
+    wrong = sum(counts.get(name, 0) for name in ("failed", "errored", "timeout"))
+    # An error of gRPC is an HTTP 200 without a message: the bytes of DATA tell. Those of replies that were
+    # on their way at the end are counted, their requests are not.
+    whole = len(BODY) * answered <= data_bytes <= len(BODY) * (answered + connections * streams)
+    if answered == 0 or wrong or counts.get("2xx") != answered or not whole:
+        raise machine.Failure(f"{address} did not answer every request:\n{text}")
+    rate = float(re.search(r"([\d.]+) req/s", text)[1])
+    return {"answered": answered, "requests_per_second": rate}
+
+
+def measure(kind, column, chosen, body):
+    programs = chosen.build / "bin"
+    with servers.running(kind, programs) as server:
+        servers.check(server, kind, programs)
+        before = server.cpu_seconds()
+        counted = load(server.address, column, chosen.seconds, body)
+        cpu = server.cpu_seconds() - before
+        return {"server": kind.name, "column": column, **counted, "cpu_seconds": round(cpu, 4),
+                "us_per_request": cpu * 1e6 / counted["answered"], "peak_rss_kb": server.peak_rss_kb()}
+
+
+def available(chosen):
+    """The servers that can be measured here; says why others are left out."""
+    kinds, notes = [], []
+    for kind in servers.KINDS:
+        if chosen.only not in kind.name:
+            continue
+        if not (chosen.build / "bin" / kind.program).exists():
+            notes.append(f"{kind.name} is left out: {kind.program} was not built")
+            continue
+        try:
+            with servers.running(kind, chosen.build / "bin"):
+                kinds.append(kind)
+        except machine.Failure as failure:
+            notes.append(f"{kind.name} is left out: {failure}")
+    return kinds, notes
+
+
+def run(chosen):
+    for program in ("h2load", "taskset"):
+        if not shutil.which(program):
+            raise machine.Failure(f"there is no {program}; mend: apt-get install nghttp2-client util-linux")
+    kinds, notes = available(chosen)
+    columns = chosen.columns.split(",")
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        body = pathlib.Path(folder) / "body"
+        body.write_bytes(BODY)
+        for number in range(chosen.rounds):
+            for column in columns:
+                for kind in kinds:
+                    runs.append({"round": number, **measure(kind, column, chosen, body)})
+                    if sys.stderr.isatty():
+                        print(f"round {number + 1} of {chosen.rounds}, {column}, {kind.name}: "
+                              f"{runs[-1]['us_per_request']:.2f} us", file=sys.stderr)
+    return {"servers": [kind.name for kind in kinds], "columns": columns, "seconds": chosen.seconds,
+            "rounds": chosen.rounds, "notes": notes, "runs": runs}
+
+
+def values(result, server, column, what):
+    return [r[what] for r in result["runs"] if r["server"] == server and r["column"] == column]
+
+
+def noise(result, column):
+    """Each server against itself: how far the medians of its even and its odd rounds lie apart, at most."""
+    apart = [0.0]
+    for server in result["servers"]:
+        of = values(result, server, column, "us_per_request")
+        if len(of) >= 2:
+            even, odd = statistics.median(of[::2]), statistics.median(of[1::2])
+            apart.append(abs(even - odd) / min(even, odd))
+    return max(apart)
+
+
+def row(name, cells):
+    return "| " + " | ".join([name, *cells]) + " |"
+
+
+def table(result, title, cell):
+    yield row(title, result["columns"])
+    yield "|---" * (len(result["columns"]) + 1) + "|"
+    for server in result["servers"]:
+        yield row(server, (cell(server, column) for column in result["columns"]))
+
+
+def spread(of, form):
+    return f"{form(statistics.median(of))} ({form(min(of))} to {form(max(of))})"
+
+
+def report(result):
+    def us(server, column):
+        return spread(values(result, server, column, "us_per_request"), lambda x: f"{x:.2f}")
+
+    def rate(server, column):
+        return spread(values(result, server, column, "requests_per_second"), lambda x: f"{x / 1000:.1f}")
+
+    def rss(server, column):
+        return f"{statistics.median(values(result, server, column, 'peak_rss_kb')) / 1024:.1f}"
+
+    def ratio(server, column):
+        def middle(of):
+            return statistics.median(values(result, of, column, "us_per_request"))
+
+        share = middle(server) / middle(PEER)
+        return f"{share:.2f}" + ("" if server == PEER else ", met" if share <= GOAL else ", not met")
+
+    lines = ["", f"## Unary echo of 100 bytes, connections x streams; {result['rounds']} rounds of {result['seconds']:g} s,"
+             " median (min to max)", ""]
+    lines += table(result, "server CPU, us/request", us)
+    lines.append(row("noise band", (f"± {100 * noise(result, column):.1f} %" for column in result["columns"])))
+    if PEER in result["servers"]:
+        lines += ["", *table(result, f"share of grpc++'s CPU (goal: at most {GOAL})", ratio)]
+    lines += ["", *table(result, "1,000 requests/s", rate)]
+    lines += ["", *table(result, "peak RSS, MB", rss), "", *result["notes"]]
+    return "\n".join(lines)

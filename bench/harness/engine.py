@@ -1,0 +1,49 @@
+"""Instructions and heap allocations of one call without sockets: bench_engine under callgrind."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness import machine
+
+CALLS = 20000  # the figures are exact: more would change nothing
+PER_BATCH = (1, 10, 100)
+STYLES = {
+    "grpc": "all of it; the client indexes every field, as gRPC's own do",
+    "nghttp2": "all of it; :path and content-length are literals, as h2load's",
+    "protobuf": "of it, parsing, copying and serializing the messages",
+}
+
+
+def count(program, per_batch, style, out):
+    command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={out}",
+               program, str(per_batch), str(CALLS // per_batch), style]
+    # The loop's own turns are hardly in it; of the two backends valgrind knows this one surely.
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CORACLE_BACKEND": "epoll"})
+    total = re.search(r"^totals: (\d+)", out.read_text() if out.exists() else "", re.MULTILINE)
+    if done.returncode != 0 or not total or total[1] == "0":
+        raise machine.Failure(f"{' '.join(map(str, command))} failed:\n{done.stderr.strip()[-2000:]}")
+    counted = json.loads(done.stdout)
+    return {"style": style, "calls_per_batch": per_batch, "instructions_per_call": int(total[1]) / counted["calls"],
+            "allocations_per_call": counted["allocations"] / counted["calls"]}
+
+
+def run(chosen):
+    if not shutil.which("valgrind"):
+        raise machine.Failure("there is no valgrind; mend: apt-get install valgrind")
+    folder = chosen.build / "callgrind"
+    folder.mkdir(parents=True, exist_ok=True)
+    return [count(chosen.build / "bin/bench_engine", per_batch, style, folder / f"{style}-{per_batch}.out")
+            for style in STYLES for per_batch in PER_BATCH]
+
+
+def report(result):
+    lines = ["", "## One unary call of 100 bytes without sockets: instructions, heap allocations", "",
+             "| |" + "".join(f" {n} calls a turn |" for n in PER_BATCH), "|---" * (len(PER_BATCH) + 1) + "|"]
+    for style, text in STYLES.items():
+        cells = [f"{r['instructions_per_call']:,.0f}, {r['allocations_per_call']:.2f}"
+                 for r in result if r["style"] == style]
+        lines.append(f"| {text} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,126 @@
+#include "micro/canned_client.hpp"
+
+#include "http2/frame.hpp"
+#include "protocol/envelope.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace bench {
+
+namespace http2 = coracle::http2;
+namespace hpack = coracle::hpack;
+using coracle::bytes_view;
+using hpack::indexing;
+using http2::frame_type;
+
+namespace {
+
+constexpr std::uint32_t window_bytes = 65535;  // at the start (RFC 9113 6.9.2)
+
+}  // namespace
+
+canned_client::canned_client(client_style style, std::size_t calls_per_batch, std::size_t name_bytes)
+    : style_(style), calls_(calls_per_batch) {
+  std::string name(name_bytes, ' ');
+  for (std::size_t i = 0; i < name_bytes; ++i) name[i] = static_cast<char>('a' + i % 26);
+  message_.push_back('\x0a');  // field 1, length-delimited; one octet holds the length
+  message_.push_back(static_cast<char>(name_bytes));
+  message_ += name;
+
+  const bytes_view preface = coracle::as_bytes(http2::client_preface);
+  opening_.assign(preface.begin(), preface.end());
+  add_frame(opening_, 4, http2::flag::none, 0, {});
+  add_frame(opening_, 4, http2::flag::ack, 0, {});
+  add_credit(opening_, http2::stream_id_max - window_bytes);
+  add_call(opening_, next_id_);
+  next_id_ += 2;
+  for (std::size_t i = 0; i < calls_; ++i) add_call(batch_, 0);
+  // The credit that the replies used up, as clients give it back now and then.
+  add_credit(batch_, static_cast<std::uint32_t>(calls_ * (5 + message_.size())));
+}
+
+void canned_client::add_frame(octets& to, std::uint8_t type, std::uint8_t flags, std::uint32_t id,
+                              bytes_view payload) {
+  std::uint8_t header[http2::frame_header_bytes];
+  http2::write_frame_header(header, payload.size(), static_cast<frame_type>(type), flags, id);
+  if (&to == &batch_ && type <= 1) ids_at_.push_back(to.size() + 5);
+  to.insert(to.end(), header, header + sizeof header);
+  to.insert(to.end(), payload.begin(), payload.end());
+}
+
+void canned_client::add_credit(octets& to, std::uint32_t bytes) {
+  std::uint8_t increment[4];
+  http2::store_u32(increment, bytes);
+  add_frame(to, 8, http2::flag::none, 0, increment);
+}
+
+void canned_client::add_call(octets& to, std::uint32_t id) {
+  add_frame(to, 1, http2::flag::end_headers, id, head());
+  octets body(coracle::protocol::envelope_prefix_bytes);
+  coracle::protocol::write_envelope_prefix(body.data(), 0, static_cast<std::uint32_t>(message_.size()));
+  body.insert(body.end(), message_.begin(), message_.end());
+  add_frame(to, 0, http2::flag::end_stream, id, body);
+}
+
+canned_client::octets canned_client::head() {
+  struct one {
+    std::string_view name, value;
+    indexing policy = indexing::index;
+  };
+  const bool all = style_ == client_style::grpc;
+  const indexing rare = all ? indexing::index : indexing::no_index;
+  const std::string length = std::to_string(5 + message_.size());
+  std::vector<one> fields = {{":method", "POST"},
+                             {":scheme", "http"},
+                             {":path", "/helloworld.Greeter/SayHello", rare},
+                             {":authority", "127.0.0.1:50051"},
+                             {"content-type", "application/grpc"},
+                             {"te", "trailers"},
+                             {"user-agent", "a-client-of-some-kind/1.2.3"}};
+  if (all) fields.push_back({"grpc-accept-encoding", "identity, deflate, gzip"});
+  else fields.push_back({"content-length", length, rare});
+  octets block(1024);
+  std::uint8_t* at = encoder_.begin_block(block.data());
+  for (const one& f : fields) at = encoder_.encode(at, f.name, f.value, f.policy);
+  block.resize(static_cast<std::size_t>(at - block.data()));
+  return block;
+}
+
+bytes_view canned_client::next_batch() noexcept {
+  for (std::size_t i = 0; i < ids_at_.size(); i += 2) {
+    http2::store_u32(batch_.data() + ids_at_[i], next_id_);
+    http2::store_u32(batch_.data() + ids_at_[i + 1], next_id_);
+    next_id_ += 2;
+  }
+  return batch_;
+}
+
+bool canned_client::judge(bytes_view bytes) {
+  while (!bytes.empty()) {
+    if (bytes.size() < http2::frame_header_bytes) return false;
+    const http2::frame_header f = http2::read_frame_header(bytes.data());
+    if (bytes.size() - http2::frame_header_bytes < f.length) return false;
+    const bytes_view payload = bytes.subspan(http2::frame_header_bytes, f.length);
+    bytes = bytes.subspan(http2::frame_header_bytes + f.length);
+    if (f.type == frame_type::goaway || f.type == frame_type::rst_stream) return false;
+    if (f.type == frame_type::data) {
+      if (payload.size() != 5 + message_.size() || coracle::as_text(payload.subspan(5)) != message_)
+        return false;
+      echoed_ = f.id;
+    }
+    if (f.type != frame_type::headers) continue;
+    bool ok = false;
+    decoder_.start(payload);
+    while (decoder_.next() == hpack::decoder::step::field) {
+      const hpack::field& field = decoder_.current();
+      ok |= field.name == "grpc-status" && field.value == "0";
+    }
+    if (!f.has(http2::flag::end_stream)) continue;
+    if (!ok || echoed_ != f.id) return false;
+    ++answered_;
+  }
+  return true;
+}
+
+}  // namespace bench

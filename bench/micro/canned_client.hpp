@@ -1,0 +1,58 @@
+// canned_client: what a gRPC client sends, encoded ahead, and a judge of what comes back.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "hpack/decoder.hpp"
+#include "hpack/encoder.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// How the fields of the calls' heads are encoded in steady state. grpc: as gRPC's own clients do it,
+// every field from the dynamic table. nghttp2: as h2load and curl do it, which put neither the path
+// nor the length of the content into the table.
+enum class client_style : std::uint8_t { grpc, nghttp2 };
+
+// Batches of unary echo calls on one connection. Only the stream ids differ from batch to batch.
+class canned_client {
+ public:
+  // name_bytes <= 127, so that one octet tells it.
+  canned_client(client_style style, std::size_t calls_per_batch, std::size_t name_bytes);
+
+  // The preface, SETTINGS and what fills the server's dynamic table: calls, too.
+  [[nodiscard]] coracle::bytes_view opening() const noexcept { return opening_; }
+  // Valid until the next call.
+  coracle::bytes_view next_batch() noexcept;
+  // Bytes from the server, whole frames. False unless each call that was answered has its echo and
+  // grpc-status 0.
+  [[nodiscard]] bool judge(coracle::bytes_view from_server);
+  [[nodiscard]] std::size_t answered() const noexcept { return answered_; }
+  // A request or reply message: they are the same bytes.
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+
+ private:
+  using octets = std::vector<std::uint8_t>;
+  void add_frame(octets& to, std::uint8_t type, std::uint8_t flags, std::uint32_t id,
+                 coracle::bytes_view payload);
+  void add_call(octets& to, std::uint32_t id);
+  void add_credit(octets& to, std::uint32_t bytes);
+  [[nodiscard]] octets head();
+
+  client_style style_;
+  std::size_t calls_;
+  std::string message_;
+  octets opening_;
+  octets batch_;
+  std::vector<std::size_t> ids_at_;  // where stream ids stand in batch_
+  std::uint32_t next_id_ = 1;
+  std::size_t answered_ = 0;
+  std::uint32_t echoed_ = 0;  // the stream whose DATA was right
+  coracle::hpack::encoder encoder_;
+  coracle::hpack::decoder decoder_;
+};
+
+}  // namespace bench

@@ -1,0 +1,113 @@
+// canned_duplex: a byte stream without a socket, whose peer is a canned_client.
+#pragma once
+
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/executor.hpp"
+#include "micro/canned_client.hpp"
+#include "micro/measured.hpp"
+#include "net/duplex.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace bench {
+
+// How long it lasts, and how it went.
+struct canned_course {
+  canned_client& client;
+  std::size_t warm_up_batches;
+  std::size_t batches;
+  bool wrong = false;
+  coracle::event over{};
+};
+
+// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a client that
+// waits for its replies. The opening goes first; the peer ends the stream behind the last batch.
+class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
+ public:
+  canned_duplex(coracle::coro::executor& home, canned_course& course) noexcept
+      : home_(home), course_(course) {
+    run = [](coracle::coro::work& w) noexcept { static_cast<canned_duplex&>(w).step(); };
+  }
+
+  void start(coracle::net::duplex_sink& sink) override {
+    sink_ = &sink;
+    wake();
+  }
+  void pause_receive() noexcept override { paused_ = true; }
+  void resume_receive() noexcept override {
+    if (std::exchange(paused_, false)) wake();
+  }
+  using duplex::send;
+  bool send(std::span<const piece> pieces) noexcept override {
+    if (closing_) return false;
+    for (const piece& p : pieces) {
+      const measured::pause unmeasured;
+      sending_ += p.size;
+      course_.wrong |= !course_.client.judge({static_cast<const std::uint8_t*>(p.data), p.size});
+    }
+    wake();
+    return true;
+  }
+  [[nodiscard]] bool sending() const noexcept override { return sending_ != 0; }
+  void shutdown_send() noexcept override {}
+  void close(bool) noexcept override {
+    closing_ = true;
+    wake();
+  }
+  [[nodiscard]] const coracle::net::address& peer_address() const noexcept override { return none_; }
+  [[nodiscard]] const coracle::net::address& local_address() const noexcept override { return none_; }
+
+ private:
+  // Behind the hooks that are there, above all the connection's own, which sends.
+  void wake() noexcept {
+    if (!std::exchange(waiting_, true)) home_.at_turn_end(*this);
+  }
+
+  void step() noexcept {
+    waiting_ = false;
+    if (sending_ != 0) {
+      sink_->sent(static_cast<std::int64_t>(std::exchange(sending_, 0)));
+      return wake();
+    }
+    if (closing_) {
+      course_.over.set();
+      return sink_->closed();  // destroys this
+    }
+    if (paused_ || ended_) return;
+    give();
+    wake();
+  }
+
+  void give() noexcept {
+    const std::size_t batch = given_++;
+    if (batch == 0) return sink_->received(course_.client.opening());
+    if (batch == course_.warm_up_batches + 1) measured::begin();
+    if (batch == course_.warm_up_batches + course_.batches + 1) {
+      measured::end();
+      ended_ = true;
+      return sink_->receive_ended(0);
+    }
+    coracle::bytes_view bytes;
+    {
+      const measured::pause unmeasured;
+      bytes = course_.client.next_batch();
+    }
+    sink_->received(bytes);
+  }
+
+  coracle::coro::executor& home_;
+  canned_course& course_;
+  coracle::net::duplex_sink* sink_ = nullptr;
+  std::size_t given_ = 0;
+  std::size_t sending_ = 0;  // bytes
+  bool waiting_ = false;
+  bool paused_ = false;
+  bool ended_ = false;
+  bool closing_ = false;
+  const coracle::net::address none_;
+};
+
+}  // namespace bench

@@ -1,0 +1,97 @@
+// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|protobuf: what a small unary call costs from the
+// bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
+// and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
+//
+// protobuf: the messages alone, parsed, copied and serialized as often: what no engine can save.
+#include "helloworld.coracle.hpp"
+#include "micro/canned_client.hpp"
+#include "micro/canned_duplex.hpp"
+#include "micro/measured.hpp"
+#include "server/server_state.hpp"
+#include "server/shard.hpp"
+
+#include <coracle/server.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using bench::measured;
+
+constexpr std::size_t name_bytes = 100;
+constexpr std::size_t warm_up_batches = 20;
+
+class greeter final : public helloworld::rpc::Greeter::service {
+  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                const helloworld::HelloRequest& request) override {
+    helloworld::HelloReply reply;
+    reply.set_message(request.name());
+    return reply;
+  }
+};
+
+coracle::task<> wait_for(coracle::event& e) { co_await e; }
+
+bool serve(bench::canned_client& client, std::size_t batches) {
+  bench::canned_course course{client, warm_up_batches, batches};
+  greeter service;
+  coracle::runtime runtime;
+  const auto server = std::make_shared<coracle::serving::server_state>(runtime, coracle::server_options());
+  server->settle();
+  server->routes.add(service);
+  coracle::loop& home = runtime.at(0);
+  server->with_shard(0, [&](coracle::serving::shard& shard) {
+    shard.adopt(std::make_unique<bench::canned_duplex>(home, course));
+  });
+  runtime.spawn_on(home, wait_for(course.over));
+  runtime.run();
+  server->close();
+  return !course.wrong;
+}
+
+bool echo_messages(const std::string& message, std::size_t times) {
+  std::string out(message.size(), ' ');
+  measured::begin();
+  for (std::size_t i = 0; i < times; ++i) {
+    helloworld::HelloRequest request;
+    if (!request.ParseFromString(message)) return false;
+    helloworld::HelloReply reply;
+    reply.set_message(request.name());
+    (void)reply.ByteSizeLong();
+    reply.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(out.data()));
+  }
+  measured::end();
+  return out == message;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::size_t calls = argc == 4 ? std::strtoul(argv[1], nullptr, 10) : 0;
+  const std::size_t batches = argc == 4 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  const std::string_view mode = argc == 4 ? argv[3] : "";
+  if (calls == 0 || batches == 0 || (mode != "grpc" && mode != "nghttp2" && mode != "protobuf")) {
+    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|protobuf\n", stderr);
+    return 2;
+  }
+  using bench::client_style;
+  bench::canned_client client(mode == "grpc" ? client_style::grpc : client_style::nghttp2, calls, name_bytes);
+  bool right = false;
+  if (mode == "protobuf") {
+    right = echo_messages(client.message(), calls * batches);
+  } else {
+    right = serve(client, batches) && client.answered() == 1 + calls * (warm_up_batches + batches);
+  }
+  if (!right) {
+    std::fputs("bench_engine: the server did not answer right\n", stderr);
+    return 1;
+  }
+  std::printf(R"({"calls": %zu, "allocations": %llu, "allocated_bytes": %llu})"
+              "\n",
+              calls * batches, static_cast<unsigned long long>(measured::allocations),
+              static_cast<unsigned long long>(measured::allocated_bytes));
+}

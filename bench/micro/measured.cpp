@@ -1,0 +1,17 @@
+// Apart from what uses them, so that the compiler takes no part of a pair inline without the other.
+#include "micro/measured.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+void* operator new(std::size_t n) {
+  if (bench::measured::on) {
+    ++bench::measured::allocations;
+    bench::measured::allocated_bytes += n;
+  }
+  if (void* const p = std::malloc(n)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
