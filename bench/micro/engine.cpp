@@ -44,8 +44,8 @@ bool serve(bench::canned_client& client, std::size_t batches) {
   server->settle();
   server->routes.add(service);
   coracle::loop& home = runtime.at(0);
-  server->with_shard(0, [&](coracle::serving::shard& shard) {
-    shard.adopt(std::make_unique<bench::canned_duplex>(home, course));
+  server->with_shard(0, [&](coracle::serving::shard* shard) {
+    shard->adopt(std::make_unique<bench::canned_duplex>(home, course));
   });
   runtime.spawn_on(home, wait_for(course.over));
   runtime.run();
