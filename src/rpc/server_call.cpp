@@ -227,6 +227,7 @@ void server_call::end_early(const status& why) noexcept {
   if (handler_running_ && peer_ != &kept_peer_) {  // the handler may outlive its connection
     kept_peer_ = *peer_;
     peer_ = &kept_peer_;
+    ++set_.abandoned;
   }
   send_status(why);
   if (timer::holder) coro::this_executor().disarm(*this);
@@ -244,6 +245,7 @@ void server_call::handler_done() noexcept {
 
 void server_call::leave() noexcept {
   call_set& set = set_;
+  if (peer_ == &kept_peer_) --set.abandoned;
   set.give_back(std::move(received_));
   delete this;
   if (--set.count == 0 && set.emptied) set.emptied(set);

@@ -21,6 +21,8 @@ class call_set {
  public:
   base::intrusive_list<server_call> running;
   std::size_t count = 0;
+  // Of these: ended for their clients, while their handlers still run.
+  std::size_t abandoned = 0;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Metadata objects whose memory the next calls use.

@@ -13,6 +13,10 @@ namespace coracle::serving {
 
 namespace {
 
+// Handlers that go on although their clients have reset their calls or let them expire. HTTP/2's limit of open
+// streams does not see them (CVE-2023-44487 and its kin), and each holds what it has allocated.
+constexpr std::size_t abandoned_calls_max = 10'000;
+
 // Trailers-Only, for a call that reaches no handler.
 void refuse(transport::exchange x, const status& why) {
   transport::header_block block;
@@ -64,6 +68,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (!r.row) return refuse(x, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding) return refuse(x, status::unimplemented("the server knows no such grpc-encoding"));
   if (r.bad_timeout) return refuse(x, status::internal("grpc-timeout is malformed"));
+  if (abandoned >= abandoned_calls_max)
+    return refuse(x, status::resource_exhausted("too many handlers run on behind calls that have ended"));
   if (r.bad_metadata) return refuse(x, status::internal("a -bin metadata value is no base64"));
   calls::request_head head;
   head.what = r.row->what;

@@ -1,6 +1,8 @@
 // Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers' patience.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/runtime/sim.hpp"
+
 #include <thread>
 
 namespace coracle::testing_support {
@@ -141,6 +143,56 @@ TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
     EXPECT_EQ(run(program::ask(stub(), pause)).code(), status_code::unimplemented);
   channel_.reset();
   server_.reset();  // before its service
+}
+
+// Goes on for long after it was told to stop.
+class deaf_service final : public echo_service {
+ public:
+  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+    scope unstoppable;
+    unstoppable.spawn(work());
+    co_await unstoppable.join();
+    co_return request;
+  }
+
+ private:
+  static task<> work() { co_await sleep_for(1min); }
+};
+
+TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumber) {
+  sim::world world(1);
+  runtime& rt = world.host("host", 1);
+  deaf_service deaf;
+  server s(rt);
+  s.add(deaf);
+  channel c(rt, s.in_process());
+  struct program {
+    static task<> give_up(echo_stub stub, int& refused) {
+      const echo::Text request;
+      const call_options limit = within(1ms);
+      const auto reply = co_await stub.Say(request, limit);
+      if (reply.status().code() == status_code::resource_exhausted) ++refused;
+    }
+    static task<int> many(echo_stub stub, int rounds) {
+      int refused = 0;
+      for (int i = 0; i < rounds; ++i) {
+        scope work;
+        for (int k = 0; k < 100; ++k) work.spawn(give_up(stub, refused));
+        co_await work.join();
+        co_await sleep_for(10ms);
+      }
+      co_return refused;
+    }
+    static task<status> later(echo_stub stub) {
+      co_await sleep_for(2min);
+      const echo::Text request;
+      const auto reply = co_await stub.SayAtOnce(request);
+      co_return reply.status();
+    }
+  };
+  EXPECT_EQ(sync_wait(rt, rt.at(0), program::many(echo_stub(c), 100)), 0);
+  EXPECT_EQ(sync_wait(rt, rt.at(0), program::many(echo_stub(c), 1)), 100);
+  EXPECT_EQ(sync_wait(rt, rt.at(0), program::later(echo_stub(c))), status());
 }
 
 // Clients on one loop connect to a server whose loop is another, while that server goes.
