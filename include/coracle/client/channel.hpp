@@ -24,7 +24,8 @@ class channel_state;  // private: src/client/channel_state.hpp
 // plain threads. Destroying the channel ends its calls (UNAVAILABLE) and does not wait, on any thread.
 class channel final : public call_channel {
  public:
-  // On a runtime of its own, with one loop on a background thread: for plain threads.
+  // On a runtime of its own, with one loop on a background thread: for plain threads. Such a channel must
+  // outlive its call objects, and is destroyed by a thread that drives no loop: it ends its runtime.
   // target: "127.0.0.1:50051", "[::1]:50051", "localhost:50051", "unix:/path". One that cannot be
   // understood fails every call, with the reason.
   channel(std::string_view target, plaintext);
