@@ -8,6 +8,12 @@ using namespace std::chrono_literals;
 
 class ending : public echo_fixture {
  protected:
+  // A call whose handler hangs until it is stopped.
+  static task<> hang(echo_stub s, status& out) {
+    const echo::Text request = text("hang");
+    const auto reply = co_await s.Misbehave(request);
+    out = reply.status();
+  }
   // Until the handler that hangs has noticed.
   task<> wait_for_stopped(int n) {
     while (service_.stopped < n) co_await sleep_for(1ms);
@@ -53,15 +59,10 @@ TEST_P(ending, ATimeoutAroundTheCallIsItsDeadline) {
 
 TEST_P(ending, StoppingTheCallerStopsTheHandler) {
   struct program {
-    static task<> call(echo_stub s, status& out) {
-      const echo::Text request = text("hang");
-      const auto reply = co_await s.Misbehave(request);
-      out = reply.status();
-    }
     static task<status> stop(echo_stub s) {
       status out;
       scope work{co_await coro::this_environment()};
-      work.spawn(call(s, out));
+      work.spawn(hang(s, out));
       co_await sleep_for(20ms);
       work.request_stop();
       co_await work.join();
@@ -114,15 +115,10 @@ TEST_P(ending, ADrainLetsRunningCallsEnd) {
 
 TEST_P(ending, ADrainStopsCallsWhenItsGraceIsOver) {
   struct program {
-    static task<> call(echo_stub s, status& out) {
-      const echo::Text request = text("hang");
-      const auto reply = co_await s.Misbehave(request);
-      out = reply.status();
-    }
     static task<status> drain(echo_stub s, server& srv) {
       status out;
       scope work{co_await coro::this_environment()};
-      work.spawn(call(s, out));
+      work.spawn(hang(s, out));
       co_await sleep_for(20ms);
       co_await srv.drain(20ms);
       co_await work.join();
@@ -135,15 +131,10 @@ TEST_P(ending, ADrainStopsCallsWhenItsGraceIsOver) {
 
 TEST_P(ending, DestroyingTheChannelEndsItsCalls) {
   struct program {
-    static task<> call(echo_stub s, status& out) {
-      const echo::Text request = text("hang");
-      const auto reply = co_await s.Misbehave(request);
-      out = reply.status();
-    }
     static task<status> destroy(echo_stub s, std::optional<channel>& c) {
       status out;
       scope work{co_await coro::this_environment()};
-      work.spawn(call(s, out));
+      work.spawn(hang(s, out));
       co_await sleep_for(20ms);
       c.reset();
       co_await work.join();
@@ -156,13 +147,8 @@ TEST_P(ending, DestroyingTheChannelEndsItsCalls) {
 
 TEST_P(ending, DestroyingTheServerStopsItsHandlersAndEndsTheCalls) {
   struct program {
-    static task<> call(echo_stub s, status& out) {
-      const echo::Text request = text("hang");
-      const auto reply = co_await s.Misbehave(request);
-      out = reply.status();
-    }
     static task<> begin(echo_stub s, scope& work, status& out) {
-      work.spawn(call(s, out));
+      work.spawn(hang(s, out));
       co_await sleep_for(20ms);
     }
     static task<> end(scope& work) { co_await work.join(); }
