@@ -42,6 +42,7 @@ void shard::begin(calls::client_call& c) noexcept {
 
 void shard::connect() {
   state_ = state::connecting;
+  attempt_began_ = home_.now();
   attempting_ = true;
   work_.spawn(make_connection());
 }
@@ -75,7 +76,7 @@ void shard::attempt_failed(const status& why) noexcept {
   last_failure_ = status::unavailable(text);
   home_.log().write(log_level::info, text);
   state_ = state::transient_failure;
-  home_.arm(*this, deadline_after(home_.now(), backoff_.next(home_.io().random())));
+  home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
   fail_waiting(last_failure_);
 }
 

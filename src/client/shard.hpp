@@ -49,6 +49,7 @@ class shard final : public io::resident, private transport::connection_owner, pr
   std::vector<std::unique_ptr<transport::connection>> connections_;
   transport::connection* current_ = nullptr;
   scope work_;  // the attempt to connect
+  time_point attempt_began_{};
   bool attempting_ = false;
   bool left_called_ = false;
 };

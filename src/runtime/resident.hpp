@@ -22,8 +22,8 @@ class residence {
   // Has leave() called on the resident's loop, once. Any thread, any number of times; nothing happens
   // when it is gone.
   void ask_to_leave() noexcept;
-  // Posts f to the resident's loop; false, without calling it, when the resident is gone. f may touch the
-  // resident if it came before its end: works run in the order they were posted in.
+  // Posts f to the resident's loop; false, without calling it, when the resident is gone. It may also end
+  // while f is on its way: f has to ask whoever keeps book of residents on that loop.
   template <class F>
   bool run_there(F f) {
     const std::lock_guard lock(mutex_);

@@ -79,7 +79,9 @@ void runtime_core::wait(coro::blocking_signal& ended) {
     return;
   }
   start();
+  hold();  // or a run() that ends meanwhile would leave its loop undriven
   ended.wait();
+  release();
 }
 
 void runtime_core::root_failed(std::exception_ptr error) noexcept {

@@ -58,7 +58,7 @@ TEST(Result, ThrowsItsStatusWhenAskedForAValueItHasNot) {
 TEST(ResultDeathTest, MisuseAbortsWithTheMend) {
   const result<int> bad = status::not_found("gone");
   EXPECT_DEATH((void)*bad, "test it first");
-  EXPECT_DEATH(result<int>{status()}, "not ok");
+  EXPECT_DEATH((void)result<int>(status()), "not ok");
 }
 
 }  // namespace
