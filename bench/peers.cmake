@@ -1,4 +1,8 @@
-# Other people's servers for the same services, built where their libraries are found.
+# What ours is measured against: the floor, and other people's servers where their libraries are found.
+
+add_executable(bench_floor peers/floor.cpp)
+target_link_libraries(bench_floor PRIVATE coracle_build)
+target_compile_features(bench_floor PRIVATE cxx_std_20)
 
 find_package(gRPC CONFIG QUIET)
 if(gRPC_FOUND)
