@@ -37,9 +37,10 @@ struct limits {
   // Token buckets: each of these costs one token, refilled per second; an empty bucket is
   // ENHANCE_YOUR_CALM. Honest peers stay far below.
   // Server: RST_STREAM on what we have not answered, or caused by the peer's fault (CVE-2023-44487,
-  // CVE-2025-8671).
-  std::uint32_t resets_burst = 200;
-  std::uint32_t resets_per_second = 100;
+  // CVE-2025-8671). Well above what honest clients with short deadlines cancel under overload, and a
+  // thousandth of what an attack needs.
+  std::uint32_t resets_burst = 1000;
+  std::uint32_t resets_per_second = 1000;
   // SETTINGS, PING, PRIORITY, GOAWAY, unknown frames; WINDOW_UPDATE beyond what our DATA calls for; frames on
   // streams that were closed long ago.
   std::uint32_t control_frames_burst = 1000;
