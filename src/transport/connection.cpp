@@ -2,6 +2,7 @@
 
 #include "coracle/base/assert.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -15,7 +16,9 @@ constexpr std::size_t output_high_bytes = 256u << 10;
 // ... and above this nothing more is read either: a peer that asks and does not read its answers
 // must not make us grow.
 constexpr std::size_t output_stall_bytes = 1u << 20;
-// What an idle connection keeps of its output buffers.
+// What a connection keeps of its output buffers once it has been idle for so long: traffic that uses them
+// finds them, and ten thousand idle connections hold none.
+constexpr duration idle_time = std::chrono::seconds(1);
 constexpr std::size_t output_kept_bytes = 16u << 10;
 // A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
 // ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
@@ -56,8 +59,21 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       return self.stream_->close(self.unsent());
     }
     self.engine_.on_timeout(self.home_.now());
+    self.release_if_idle();
     self.dispatch();
   };
+}
+
+void connection::release_if_idle() noexcept {
+  if (home_.now() < release_at_) return;
+  const time_point idle_at = deadline_after(last_send_, idle_time);
+  if (home_.now() < idle_at || stream_->sending()) {
+    release_at_ = std::max(idle_at, deadline_after(home_.now(), idle_time));
+    return;
+  }
+  release_at_ = never;
+  in_flight_.release(output_kept_bytes);
+  engine_.output().release(output_kept_bytes);
 }
 
 connection::~connection() {
@@ -168,10 +184,10 @@ void connection::flush() noexcept {
     base::output_buffer& out = engine_.output();
     if (!out.empty()) {
       in_flight_.swap(out);
+      last_send_ = home_.now();
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
-    } else {
-      in_flight_.release(output_kept_bytes);
-      out.release(output_kept_bytes);
+    } else if (release_at_ == never && std::max(in_flight_.capacity(), out.capacity()) > output_kept_bytes) {
+      release_at_ = deadline_after(home_.now(), idle_time);
     }
     // produce() may have let a waiting writer go on; what it sends is for the next round.
     if (!closing_) dispatch();
@@ -263,7 +279,7 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = engine_.next_timeout();
+  const time_point t = std::min(engine_.next_timeout(), release_at_);
   if (timer::holder && timer::when == t) return;
   if (timer::holder) home_.disarm(*this);
   if (t != never) home_.arm(*this, t);

@@ -85,6 +85,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
   void flush() noexcept;
   void update_timer() noexcept;
+  void release_if_idle() noexcept;
   void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
   void going_away() noexcept;
@@ -98,6 +99,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   base::output_buffer in_flight_;
   std::string end_reason_;
   std::uint32_t opens_left_;  // client
+  time_point last_send_{};
+  // When to look whether the output buffers are too large for an idle connection.
+  time_point release_at_ = never;
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool receive_paused_ = false;
