@@ -1,0 +1,145 @@
+// generator<T>: a coroutine that gives a row of values to a plain loop, one at a time.
+#pragma once
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/frame_pool.hpp"
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// for (auto& x : g): runs up to each co_yield on the caller's stack; no executor, no co_await inside.
+//
+//   coracle::generator<int> count(int n) { for (int i = 0; i < n; ++i) co_yield i; }
+//
+// Owns its frame, which comes from the thread's frame pool, and belongs to one thread at a time. It is walked through once. An element is valid until the iterator moves on;
+// generator<T> yields copies of lvalues, generator<T&> and generator<const T&> the thing itself. An
+// exception in the body comes out of begin() or ++ and ends the row. Destroyed early, the body is
+// unwound where it stands at its co_yield. What its arguments refer to must outlive the generator.
+template <class T>
+class [[nodiscard]] generator {
+ public:
+  using value_type = std::remove_cvref_t<T>;
+  using reference = std::conditional_t<std::is_reference_v<T>, T, T&>;
+
+  class promise_type;
+  using handle = std::coroutine_handle<promise_type>;
+  class iterator;
+
+  generator() noexcept = default;
+  generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, {})) {}
+  generator& operator=(generator&& other) noexcept {
+    if (this != &other) {
+      reset();
+      frame_ = std::exchange(other.frame_, {});
+    }
+    return *this;
+  }
+  ~generator() { reset(); }
+
+  // Starts the body; once. An empty generator gives an empty row.
+  [[nodiscard]] iterator begin() {
+    if (frame_) frame_.promise().advance(frame_);
+    return iterator(frame_);
+  }
+  [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
+
+ private:
+  explicit generator(handle h) noexcept : frame_(h) {}
+  void reset() noexcept {
+    if (frame_) std::exchange(frame_, {}).destroy();
+  }
+  handle frame_;
+};
+
+template <class T>
+class generator<T>::promise_type {
+  using pointer = std::add_pointer_t<reference>;
+  // Keeps the copy of an lvalue in the frame while the loop looks at it.
+  class copy {
+   public:
+    explicit copy(const value_type& from) : value_(from) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(handle h) noexcept { h.promise().element_ = std::addressof(value_); }
+    void await_resume() const noexcept {}
+
+   private:
+    value_type value_;
+  };
+
+ public:
+  static void* operator new(std::size_t n) { return coro::frame_pool::allocate_frame(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
+
+  generator get_return_object() noexcept { return generator(handle::from_promise(*this)); }
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  std::suspend_always final_suspend() const noexcept { return {}; }
+  void return_void() const noexcept {}
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+  // A temporary lives until the loop asks for the next element.
+  std::suspend_always yield_value(std::remove_reference_t<T>&& element) noexcept
+    requires(!std::is_lvalue_reference_v<T>)
+  {
+    element_ = std::addressof(element);
+    return {};
+  }
+  copy yield_value(const value_type& element)
+    requires(!std::is_reference_v<T> && std::copy_constructible<value_type>)
+  {
+    return copy(element);
+  }
+  std::suspend_always yield_value(reference element) noexcept
+    requires std::is_lvalue_reference_v<T>
+  {
+    element_ = std::addressof(element);
+    return {};
+  }
+  // Whoever waits needs an executor and an awaiter: that is async_generator.
+  template <class A>
+  void await_transform(A&&) = delete;
+
+ private:
+  friend class generator;
+  void advance(handle self) {
+    CORACLE_ASSERT(!self.done(), "a generator is walked through once: it has ended");
+    self.resume();
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+  pointer element_ = nullptr;
+  std::exception_ptr error_;
+};
+
+template <class T>
+class generator<T>::iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type = generator::value_type;
+
+  iterator() noexcept = default;
+  explicit iterator(handle h) noexcept : frame_(h) {}
+  [[nodiscard]] reference operator*() const noexcept {
+    return static_cast<reference>(*frame_.promise().element_);
+  }
+  iterator& operator++() {
+    frame_.promise().advance(frame_);
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
+    return !i.frame_ || i.frame_.done();
+  }
+
+ private:
+  handle frame_;
+};
+
+}  // namespace coracle
