@@ -1,0 +1,180 @@
+// as_completed: the ends of several tasks, in the order in which they happen.
+#pragma once
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/outcome.hpp"
+#include "coracle/coro/promise.hpp"
+#include "coracle/coro/stop_token.hpp"
+#include "coracle/coro/task.hpp"
+
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace coracle {
+
+// How the task at index() of the vector ended. value() is its value, or throws its exception.
+template <class T>
+class completed {
+ public:
+  completed(std::size_t index, outcome<T> ended) : index_(index), outcome_(std::move(ended)) {}
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  decltype(auto) value() & { return outcome_.value(); }
+  decltype(auto) value() && { return std::move(outcome_).value(); }
+  [[nodiscard]] coracle::outcome<T>& outcome() noexcept { return outcome_; }
+
+ private:
+  std::size_t index_;
+  coracle::outcome<T> outcome_;
+};
+
+//   coracle::as_completed<row> rows{co_await coro::this_environment(), std::move(tasks)};
+//   while (auto done = co_await rows.next()) use(done->index(), done->outcome());
+//
+// Lives on one executor. The tasks start in the constructor, in order, on the caller's stack; they
+// inherit the environment given, with a stop of their own that is chained to that one's. The
+// environment must outlive this. next() gives the ends in the order in which they happened, each one
+// once, and nothing when all have been given; an error of one task does not stop the others.
+//
+// The waiter resumes through the executor's queue, after the current work. One next() at a time. A
+// stop of the awaiter's environment throws coro::cancelled out of a next() that waits: no end is lost
+// by it, and next() may be awaited again.
+//
+// Destroying it with running tasks is a defect of the caller, as with a scope. To leave early, by an
+// exception too: request_stop(), then co_await join(), which drops what has not been taken.
+template <class T>
+class as_completed {
+ public:
+  as_completed(const coro::environment& inherited, std::vector<task<T>> tasks)
+      : stop_(inherited.stop),
+        environment_{stop_.token(), inherited.deadline, inherited.call},
+        children_(std::make_unique<child[]>(tasks.size())),
+        running_(tasks.size()),
+        left_(tasks.size()) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      CORACLE_ASSERT(tasks[i].valid(), "as_completed of an empty task");
+      children_[i].adopt(*this, i, tasks[i].release());
+    }
+    for (std::size_t i = 0; i < tasks.size(); ++i) children_[i].start(environment_);
+  }
+  as_completed(const as_completed&) = delete;
+  as_completed& operator=(const as_completed&) = delete;
+  ~as_completed() {
+    CORACLE_ASSERT(running_ == 0,
+                   "an as_completed was destroyed with running tasks: co_await join() on every path");
+  }
+
+  // Asks every task to stop; what they end with still comes out of next().
+  void request_stop() noexcept { stop_.request_stop(); }
+  [[nodiscard]] std::size_t running() const noexcept { return running_; }
+
+  class next_awaiter {
+   public:
+    explicit next_awaiter(as_completed& from) noexcept : from_(from), wait_(from.some_) {}
+    next_awaiter(const next_awaiter&) = delete;
+    next_awaiter& operator=(const next_awaiter&) = delete;
+    ~next_awaiter() { end_wait(); }
+    [[nodiscard]] bool await_ready() const noexcept { return from_.first_ || from_.left_ == 0; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+      CORACLE_ASSERT(!from_.waiting_, "as_completed is read by one next() at a time");
+      from_.some_.reset();
+      from_.waiting_ = waits_ = true;
+      return wait_.await_suspend(h);
+    }
+    std::optional<completed<T>> await_resume() {
+      if (waits_) wait_.await_resume();
+      end_wait();
+      return from_.take();
+    }
+
+   private:
+    void end_wait() noexcept {
+      if (std::exchange(waits_, false)) from_.waiting_ = false;
+    }
+    as_completed& from_;
+    event::awaiter wait_;
+    bool waits_ = false;
+  };
+  [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(*this); }
+
+  class join_awaiter {
+   public:
+    explicit join_awaiter(as_completed& all) noexcept : all_(all) {}
+    [[nodiscard]] bool await_ready() const noexcept { return all_.running_ == 0; }
+    void await_suspend(std::coroutine_handle<> h) noexcept {
+      CORACLE_ASSERT(!all_.joiner_ && !all_.waiting_, "as_completed has one reader, which joins it, too");
+      all_.joiner_ = h;
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    as_completed& all_;
+  };
+  // Waits until no task runs; is not itself ended by a stop, since the tasks are. Throws nothing.
+  [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
+
+ private:
+  class child final : public coro::completion {
+   public:
+    child() noexcept = default;
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    ~child() {
+      if (frame) frame.destroy();
+    }
+    void adopt(as_completed& o, std::size_t i, typename task<T>::handle h) noexcept {
+      owner = &o;
+      index = i;
+      frame = h;
+    }
+    void start(const coro::environment& e) noexcept {
+      frame.promise().inherit(e);
+      frame.promise().set_completion(*this);
+      frame.resume();
+    }
+    std::coroutine_handle<> finished(coro::promise_base&, std::coroutine_handle<>) noexcept override {
+      return owner->ended(*this);
+    }
+
+    as_completed* owner = nullptr;
+    std::size_t index = 0;
+    typename task<T>::handle frame;
+    child* next = nullptr;  // that ended after this one and has not been taken
+  };
+
+  std::coroutine_handle<> ended(child& c) noexcept {
+    (first_ ? last_->next : first_) = &c;
+    last_ = &c;
+    some_.set();
+    if (--running_ == 0 && joiner_) return std::exchange(joiner_, {});
+    return std::noop_coroutine();
+  }
+  std::optional<completed<T>> take() {
+    if (!first_) return std::nullopt;
+    child& c = *first_;
+    std::optional<completed<T>> item(std::in_place, c.index, coro::outcome_of(c.frame.promise()));
+    first_ = c.next;
+    --left_;
+    std::exchange(c.frame, {}).destroy();
+    return item;
+  }
+
+  coro::stop_source stop_;
+  coro::environment environment_;
+  std::unique_ptr<child[]> children_;
+  child* first_ = nullptr;
+  child* last_ = nullptr;
+  std::size_t running_;
+  std::size_t left_;  // not taken yet
+  event some_;        // set by an end; looked at only by a next() that found none
+  std::coroutine_handle<> joiner_;
+  bool waiting_ = false;
+};
+
+}  // namespace coracle
