@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BIN = ROOT / "build/release/bin"
+BIN = ROOT / "build/demo/bin"
 START_TIMEOUT_S = 10
 CLIENT_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
