@@ -2,12 +2,17 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/coro/as_completed.hpp"
+#include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/generator.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
+#include "coracle/coro/when_all_settled.hpp"
+#include "coracle/coro/when_any.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/listener.hpp"
 #include "coracle/net/signal_watch.hpp"
