@@ -20,7 +20,7 @@ struct canned_course {
   std::size_t warm_up_batches;
   std::size_t batches;
   bool wrong = false;
-  coracle::event over{};
+  coracle::event<> over{};
 };
 
 // Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a client that

@@ -34,7 +34,7 @@ class greeter final : public helloworld::rpc::Greeter::service {
   }
 };
 
-coracle::task<> wait_for(coracle::event& e) { co_await e; }
+coracle::task<> wait_for(coracle::event<>& e) { co_await e; }
 
 bool serve(bench::canned_client& client, std::size_t batches) {
   bench::canned_course course{client, warm_up_batches, batches};

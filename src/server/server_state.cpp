@@ -85,7 +85,7 @@ namespace {
 struct all_drained {
   std::atomic<std::size_t> left;
   coro::executor& home;
-  event done{};
+  event<> done{};
 };
 
 task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,

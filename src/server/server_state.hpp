@@ -71,7 +71,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::shared_ptr<io::residence>> doors_;
   std::size_t next_ = 0;
   // On loop 0.
-  event told_to_stop_;
+  event<> told_to_stop_;
   bool serving_ = false;  // somebody waits to be told
 };
 

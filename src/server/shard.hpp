@@ -51,7 +51,7 @@ class shard final : public io::resident,
   loop& home_;
   std::unordered_map<transport::connection*, std::unique_ptr<transport::connection>> connections_;
   std::vector<std::unique_ptr<entrance>> entrances_;
-  event empty_;  // draining, and no connection or entrance is left
+  event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;
   bool leaving_ = false;
   bool left_called_ = false;

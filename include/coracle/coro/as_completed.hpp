@@ -98,7 +98,7 @@ class as_completed {
       if (std::exchange(waits_, false)) from_.waiting_ = false;
     }
     as_completed& from_;
-    event::awaiter wait_;
+    event<>::awaiter wait_;
     bool waits_ = false;
   };
   [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(*this); }
@@ -172,7 +172,7 @@ class as_completed {
   child* last_ = nullptr;
   std::size_t running_;
   std::size_t left_;  // not taken yet
-  event some_;        // set by an end; looked at only by a next() that found none
+  event<> some_;       // set by an end; looked at only by a next() that found none
   std::coroutine_handle<> joiner_;
   bool waiting_ = false;
 };

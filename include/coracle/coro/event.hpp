@@ -9,10 +9,15 @@
 
 namespace coracle {
 
+// event<> is the door alone.
+template <class T = void>
+class event;
+
 // Lives on one executor; set(), reset() and co_await are for its thread. Waiters resume on it
 // through its queue, first come first served, after the current work. A stop of a waiter's
 // environment throws coro::cancelled out of its await and leaves the event as it is.
-class event {
+template <>
+class event<void> {
  public:
   event() noexcept = default;
   event(const event&) = delete;
@@ -25,7 +30,7 @@ class event {
 
   class awaiter : public base::list_hook, coro::work {
    public:
-    explicit awaiter(event& e) noexcept;
+    explicit awaiter(event<>& e) noexcept;
     [[nodiscard]] bool await_ready() const noexcept { return event_.set_; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) noexcept {

@@ -13,14 +13,14 @@ namespace {
 using test::manual_executor;
 using test::started;
 
-task<> wait_then_push(event& e, std::vector<int>& to, int n) {
+task<> wait_then_push(event<>& e, std::vector<int>& to, int n) {
   co_await e;
   to.push_back(n);
 }
 
 TEST(Event, AwaitingASetOneDoesNotSuspend) {
   manual_executor on;
-  event e;
+  event<> e;
   e.set();
   std::vector<int> ended;
   started s(wait_then_push(e, ended, 1));
@@ -29,7 +29,7 @@ TEST(Event, AwaitingASetOneDoesNotSuspend) {
 
 TEST(Event, ResumesWaitersInOrderThroughTheExecutor) {
   manual_executor on;
-  event e;
+  event<> e;
   std::vector<int> ended;
   started a(wait_then_push(e, ended, 1));
   started b(wait_then_push(e, ended, 2));
@@ -41,7 +41,7 @@ TEST(Event, ResumesWaitersInOrderThroughTheExecutor) {
 
 TEST(Event, WaitersThatWereReleasedStaySoAfterAReset) {
   manual_executor on;
-  event e;
+  event<> e;
   std::vector<int> ended;
   started a(wait_then_push(e, ended, 1));
   e.set();
@@ -57,7 +57,7 @@ TEST(Event, WaitersThatWereReleasedStaySoAfterAReset) {
 
 TEST(Event, AStopThrowsOutOfTheWaitAndLeavesTheOthers) {
   manual_executor on;
-  event e;
+  event<> e;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
   std::vector<int> ended;
@@ -75,7 +75,7 @@ TEST(Event, AStopThrowsOutOfTheWaitAndLeavesTheOthers) {
 
 TEST(Event, AStopAfterSetDoesNotTakeTheWaitBack) {
   manual_executor on;
-  event e;
+  event<> e;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
   std::vector<int> ended;
@@ -88,7 +88,7 @@ TEST(Event, AStopAfterSetDoesNotTakeTheWaitBack) {
 
 TEST(Event, AWaiterThatIsStoppedAlreadyDoesNotSuspend) {
   manual_executor on;
-  event e;
+  event<> e;
   coro::stop_source stop;
   stop.request_stop();
   const coro::environment stopping{stop.token()};

@@ -59,9 +59,9 @@ TEST(Mutex, IsHandedOnInOrderThroughTheExecutor) {
 TEST(Mutex, KeepsOthersOutAcrossAnAwait) {
   manual_executor on;
   mutex m;
-  event go;
+  event<> go;
   std::vector<int> seen;
-  const auto body = [](mutex& mine, event& gate, std::vector<int>& to, int n) -> task<> {
+  const auto body = [](mutex& mine, event<>& gate, std::vector<int>& to, int n) -> task<> {
     const mutex::guard held = co_await mine.lock();
     to.push_back(n);
     co_await gate;

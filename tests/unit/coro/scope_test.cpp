@@ -147,8 +147,8 @@ TEST(Scope, ATaskMaySpawnIntoItsOwnScope) {
 
 TEST(ScopeDeathTest, DestroyingOneWithRunningTasksAborts) {
   manual_executor on;
-  event door;
-  auto waits = [](event& d) -> task<> { co_await d; };
+  event<> door;
+  auto waits = [](event<>& d) -> task<> { co_await d; };
   EXPECT_DEATH(
       {
         scope work;

@@ -15,13 +15,13 @@ namespace {
 using test::manual_executor;
 using test::started;
 
-task<> look(shared_mutex& m, event& leave, std::vector<int>& in, int n) {
+task<> look(shared_mutex& m, event<>& leave, std::vector<int>& in, int n) {
   const shared_mutex::shared_guard held = co_await m.lock_shared();
   in.push_back(n);
   co_await leave;
 }
 
-task<> change(shared_mutex& m, event& leave, std::vector<int>& in, int n) {
+task<> change(shared_mutex& m, event<>& leave, std::vector<int>& in, int n) {
   const shared_mutex::guard held = co_await m.lock();
   in.push_back(n);
   co_await leave;
@@ -30,7 +30,7 @@ task<> change(shared_mutex& m, event& leave, std::vector<int>& in, int n) {
 TEST(SharedMutex, ManyShareItWithoutSuspending) {
   manual_executor on;
   shared_mutex m;
-  event leave;
+  event<> leave;
   std::vector<int> in;
   started a(look(m, leave, in, 1));
   started b(look(m, leave, in, 2));
@@ -45,7 +45,7 @@ TEST(SharedMutex, ManyShareItWithoutSuspending) {
 TEST(SharedMutex, OneThatChangesIsAlone) {
   manual_executor on;
   shared_mutex m;
-  event leave;
+  event<> leave;
   std::vector<int> in;
   started a(change(m, leave, in, 1));
   started b(change(m, leave, in, 2));
@@ -61,7 +61,7 @@ TEST(SharedMutex, OneThatChangesIsAlone) {
 TEST(SharedMutex, NobodyOvertakesAndNeighboursThatShareGoTogether) {
   manual_executor on;
   shared_mutex m;
-  event first, second, third;
+  event<> first, second, third;
   std::vector<int> in;
   started a(look(m, first, in, 1));
   started b(change(m, second, in, 2));
@@ -84,7 +84,7 @@ TEST(SharedMutex, AStoppedWaiterLetsThoseBehindItThatFitGoOn) {
   shared_mutex m;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
-  event leave;
+  event<> leave;
   std::vector<int> in;
   started a(look(m, leave, in, 1));
   started b(change(m, leave, in, 2), stopping);
@@ -102,7 +102,7 @@ TEST(SharedMutex, AStopAfterTheGrantDoesNotTakeTheLockBack) {
   shared_mutex m;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
-  event leave;
+  event<> leave;
   leave.set();
   std::vector<int> in;
   shared_mutex::guard held = m.try_lock();

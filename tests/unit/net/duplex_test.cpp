@@ -38,7 +38,7 @@ using ends_ptr = std::unique_ptr<ends>;
 
 class taken_handle final : public acceptor_sink {
  public:
-  event changed;
+  event<> changed;
   io::handle handle = io::no_handle;
 
  private:

@@ -177,7 +177,7 @@ class recording_sink final : public acceptor_sink {
  public:
   explicit recording_sink(loop& on) : on_(on) {}
   std::vector<std::unique_ptr<duplex>> connections;
-  event changed;
+  event<> changed;
   bool done = false;
 
  private:

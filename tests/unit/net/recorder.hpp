@@ -119,7 +119,7 @@ class recorder final : public duplex_sink {
     changed_.set();
   }
   bool inside_call_ = true;
-  event changed_;
+  event<> changed_;
 };
 
 }  // namespace coracle::net

@@ -133,7 +133,7 @@ TEST(SimWorld, OffloadTakesVirtualTime) {
 TEST(SimWorldDeathTest, WhatNeverComesIsToldNotWaitedFor) {
   struct wait {
     static task<> for_ever() {
-      event never_set;
+      event<> never_set;
       co_await never_set;
     }
   };
