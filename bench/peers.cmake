@@ -1,8 +1,28 @@
 # What ours is measured against: the floor, and other people's servers where their libraries are found.
 
-add_executable(bench_floor peers/floor.cpp)
-target_link_libraries(bench_floor PRIVATE coracle_build)
-target_compile_features(bench_floor PRIVATE cxx_std_20)
+# bench_raw_program(name source): without the library.
+function(bench_raw_program name source)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE coracle_build)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+endfunction()
+
+bench_raw_program(bench_floor peers/floor.cpp)
+bench_raw_program(bench_echo_epoll peers/echo_epoll.cpp)
+bench_raw_program(bench_echo_uring peers/echo_uring.cpp)
+target_link_libraries(bench_echo_uring PRIVATE PkgConfig::uring)
+
+find_path(ASIO_INCLUDE_DIR asio.hpp)
+mark_as_advanced(ASIO_INCLUDE_DIR)
+if(ASIO_INCLUDE_DIR)
+  foreach(part IN ITEMS echo micro)
+    bench_raw_program(bench_${part}_asio peers/${part}_asio.cpp)
+    target_include_directories(bench_${part}_asio SYSTEM PRIVATE ${ASIO_INCLUDE_DIR})
+  endforeach()
+else()
+  message(STATUS "the asio peers are left out: there is no asio (libasio-dev)")
+endif()
 
 find_package(gRPC CONFIG QUIET)
 if(gRPC_FOUND)

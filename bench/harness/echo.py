@@ -1,149 +1,133 @@
-"""Unary echo of 100 bytes: server CPU time per request under h2load, servers interleaved."""
+"""TCP echo in a closed loop: server CPU time per request, latency and evenness, servers interleaved."""
 
-import pathlib
-import re
-import shutil
+import json
 import statistics
 import subprocess
 import sys
-import tempfile
 
-from harness import machine, servers
+from harness import chart, machine, peers, servers
+from harness.tables import noise, ratios, row, spread, table, values
 
-PEER = "grpc++ completion queue"
-GOAL = 0.5  # of the peer's CPU per request
-NAME = bytes(ord("a") + i % 26 for i in range(100))
-MESSAGE = b"\x0a" + bytes([len(NAME)]) + NAME  # field 1; the reply has the same bytes
-BODY = b"\0" + len(MESSAGE).to_bytes(4, "big") + MESSAGE
-
-
-def load(address, column, seconds, body):
-    """h2load's counts, of which every request must have been answered in full."""
-    connections, streams = (int(n) for n in column.split("x"))
-    command = ["taskset", "-c", str(machine.cores()[1]), "h2load", f"-c{connections}", f"-m{streams}",
-               f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
-               f"http://{address}/helloworld.Greeter/SayHello"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    text = done.stdout
-    if done.returncode != 0 or "finished in" not in text:
-        raise machine.Failure(f"h2load failed: {done.stderr.strip() or text}")
-    counts = {name: int(n) for n, name in
-              re.findall(r"(\d+) (succeeded|failed|errored|timeout|2xx)", text)}
-    answered = counts.get("succeeded", 0)
-    data_bytes = int(re.search(r"\((\d+)\) data", text)[1])
-    wrong = sum(counts.get(name, 0) for name in ("failed", "errored", "timeout"))
-    # An error of gRPC is an HTTP 200 without a message: the bytes of DATA tell. Those of replies that were
-    # on their way at the end are counted, their requests are not.
-    whole = len(BODY) * answered <= data_bytes <= len(BODY) * (answered + connections * streams)
-    if answered == 0 or wrong or counts.get("2xx") != answered or not whole:
-        raise machine.Failure(f"{address} did not answer every request:\n{text}")
-    rate = float(re.search(r"([\d.]+) req/s", text)[1])
-    return {"answered": answered, "requests_per_second": rate}
+SECONDS = 1.0
+BUFFER = "32768"  # bytes; larger than every request, so that a read takes one whole
+GOAL = 1.05  # of the CPU of raw C over the same interface of the kernel
+RAW = {"coracle io_uring": "C io_uring", "coracle epoll": "C epoll"}
+RUST = "peers/rust/target/release/"
+KINDS = (
+    servers.Kind("coracle io_uring", "bin/bench_echo", BUFFER, CORACLE_BACKEND="io_uring"),
+    servers.Kind("C io_uring", "bin/bench_echo_uring", "16384"),
+    servers.Kind("coracle epoll", "bin/bench_echo", BUFFER, CORACLE_BACKEND="epoll"),
+    servers.Kind("C epoll", "bin/bench_echo_epoll", BUFFER),
+    servers.Kind("tokio", RUST + "echo_tokio", BUFFER),
+    servers.Kind("monoio", RUST + "echo_monoio", BUFFER),
+    servers.Kind("asio", "bin/bench_echo_asio", BUFFER),
+    servers.Kind("Go", "peers/go/echo", BUFFER),
+)
 
 
-def measure(kind, column, chosen, body):
-    programs = chosen.build / "bin"
-    with servers.running(kind, programs) as server:
-        servers.check(server, kind, programs)
-        before = server.cpu_seconds()
-        counted = load(server.address, column, chosen.seconds, body)
-        cpu = server.cpu_seconds() - before
-        return {"server": kind.name, "column": column, **counted, "cpu_seconds": round(cpu, 4),
-                "us_per_request": cpu * 1e6 / counted["answered"], "peak_rss_kb": server.peak_rss_kb()}
+def column_name(size, connections):
+    return f"{size} B x {connections}"
 
 
-def available(chosen):
-    """The servers that can be measured here; says why others are left out."""
-    kinds, notes = [], []
-    for kind in servers.KINDS:
-        if chosen.only not in kind.name:
-            continue
-        if not (chosen.build / "bin" / kind.program).exists():
-            notes.append(f"{kind.name} is left out: {kind.program} was not built")
-            continue
+def load(server, size, connections, seconds, build):
+    """What bench_echo_load counted, and the server's CPU time meanwhile."""
+    command = ["taskset", "-c", str(machine.cores()[1]), build / "bin/bench_echo_load", server.port, str(connections),
+               str(size), str(seconds)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as client:
         try:
-            with servers.running(kind, chosen.build / "bin"):
-                kinds.append(kind)
+            if client.stdout.readline() != "ready\n":
+                raise machine.Failure(client.stderr.read().strip())
+            before = server.cpu_seconds()
+            client.stdin.write("go\n")
+            client.stdin.flush()
+            line = client.stdout.readline()
+            cpu = server.cpu_seconds() - before
+            if not line:
+                raise machine.Failure(client.stderr.read().strip())
+            return json.loads(line), cpu
+        finally:
+            client.kill()
+
+
+def measure(kind, size, connections, seconds, build):
+    column = column_name(size, connections)
+    with servers.running(kind, build) as server:
+        try:
+            counted, cpu = load(server, size, connections, seconds, build)
         except machine.Failure as failure:
-            notes.append(f"{kind.name} is left out: {failure}")
-    return kinds, notes
+            raise machine.Failure(f"{kind.name}, {column}: {failure}") from None
+        if counted["lost"]:
+            raise machine.Failure(f"{kind.name}, {column}: {counted['lost']} requests were not answered")
+        least, most = counted["least_per_connection"], counted["most_per_connection"]
+        return {"server": kind.name, "column": column, "size": size, "connections": connections, **counted,
+                "cpu_seconds": cpu, "us_per_request": cpu * 1e6 / counted["requests"],
+                "evenness": least / most if most else 0, "peak_rss_kb": server.peak_rss_kb()}
 
 
 def run(chosen):
-    for program in ("h2load", "taskset"):
-        if not shutil.which(program):
-            raise machine.Failure(f"there is no {program}; mend: apt-get install nghttp2-client util-linux")
-    kinds, notes = available(chosen)
-    columns = chosen.columns.split(",")
+    kinds = peers.chosen_among(KINDS, chosen)
+    peers.build(kinds, chosen.build)
+    cells = [(int(size), int(n)) for size in chosen.sizes.split(",") for n in chosen.connections.split(",")]
+    seconds = chosen.seconds or SECONDS
     runs = []
-    with tempfile.TemporaryDirectory() as folder:
-        body = pathlib.Path(folder) / "body"
-        body.write_bytes(BODY)
-        for number in range(chosen.rounds):
-            for column in columns:
-                for kind in kinds:
-                    runs.append({"round": number, **measure(kind, column, chosen, body)})
-                    if sys.stderr.isatty():
-                        print(f"round {number + 1} of {chosen.rounds}, {column}, {kind.name}: "
-                              f"{runs[-1]['us_per_request']:.2f} us", file=sys.stderr)
-    return {"servers": [kind.name for kind in kinds], "columns": columns, "seconds": chosen.seconds,
-            "rounds": chosen.rounds, "notes": notes, "runs": runs}
+    for number in range(chosen.rounds):
+        for size, connections in cells:
+            for kind in kinds:
+                runs.append({"round": number, **measure(kind, size, connections, seconds, chosen.build)})
+                if sys.stderr.isatty():
+                    print(f"round {number + 1} of {chosen.rounds}, {runs[-1]['column']}, {kind.name}: "
+                          f"{runs[-1]['us_per_request']:.2f} us", file=sys.stderr)
+    return {"servers": [kind.name for kind in kinds], "columns": [column_name(*cell) for cell in cells],
+            "seconds": seconds, "rounds": chosen.rounds, "runs": runs}
 
 
-def values(result, server, column, what):
-    return [r[what] for r in result["runs"] if r["server"] == server and r["column"] == column]
+TABLES = (
+    ("server CPU, us/request", "us_per_request", lambda x: f"{x:.2f}"),
+    ("1,000 requests/s", "requests_per_second", lambda x: f"{x / 1000:.1f}"),
+    ("p50, us", "p50_us", lambda x: f"{x:.0f}"),
+    ("p99, us", "p99_us", lambda x: f"{x:.0f}"),
+    ("fewest over most requests of a connection", "evenness", lambda x: f"{x:.2f}"),
+    ("peak RSS, MB", "peak_rss_kb", lambda x: f"{x / 1024:.1f}"),
+)
 
 
-def noise(result, column):
-    """Each server against itself: how far the medians of its even and its odd rounds lie apart, at most."""
-    apart = [0.0]
-    for server in result["servers"]:
-        of = values(result, server, column, "us_per_request")
-        if len(of) >= 2:
-            even, odd = statistics.median(of[::2]), statistics.median(of[1::2])
-            apart.append(abs(even - odd) / min(even, odd))
-    return max(apart)
+def against_raw(result):
+    """Ours beside raw C over the same interface, round by round."""
+    judged = {own: raw for own, raw in RAW.items() if own in result["servers"] and raw in result["servers"]}
+
+    def cell(server, column):
+        of = ratios(result, server, judged[server], column)
+        return spread(of, lambda x: f"{x:.3f}") + (", met" if statistics.median(of) <= GOAL else ", not met")
+
+    yield from table(f"share of raw C's CPU, round by round (goal: at most {GOAL})", judged, result["columns"], cell)
 
 
-def row(name, cells):
-    return "| " + " | ".join([name, *cells]) + " |"
-
-
-def table(result, title, cell):
-    yield row(title, result["columns"])
-    yield "|---" * (len(result["columns"]) + 1) + "|"
-    for server in result["servers"]:
-        yield row(server, (cell(server, column) for column in result["columns"]))
-
-
-def spread(of, form):
-    return f"{form(statistics.median(of))} ({form(min(of))} to {form(max(of))})"
+def by_size(result):
+    for size in dict.fromkeys(r["size"] for r in result["runs"]):
+        columns = [column for column in result["columns"] if column.startswith(f"{size} B ")]
+        yield {**result, "columns": columns, "size": size}
 
 
 def report(result):
-    def us(server, column):
-        return spread(values(result, server, column, "us_per_request"), lambda x: f"{x:.2f}")
-
-    def rate(server, column):
-        return spread(values(result, server, column, "requests_per_second"), lambda x: f"{x / 1000:.1f}")
-
-    def rss(server, column):
-        return f"{statistics.median(values(result, server, column, 'peak_rss_kb')) / 1024:.1f}"
-
-    def ratio(server, column):
-        # Round by round, since neighbours in time share the machine's mood.
-        pairs = zip(values(result, server, column, "us_per_request"), values(result, PEER, column, "us_per_request"))
-        of = [own / peer for own, peer in pairs]
-        judged = server.startswith("coracle")
-        verdict = f", {'met' if statistics.median(of) <= GOAL else 'not met'}" if judged else ""
-        return spread(of, lambda x: f"{x:.3f}") + verdict
-
-    lines = ["", f"## Unary echo of 100 bytes, connections x streams; {result['rounds']} rounds of {result['seconds']:g} s,"
-             " median (min to max)", ""]
-    lines += table(result, "server CPU, us/request", us)
-    lines.append(row("noise band", (f"± {100 * noise(result, column):.1f} %" for column in result["columns"])))
-    if PEER in result["servers"]:
-        lines += ["", *table(result, f"share of grpc++'s CPU, round by round (goal: at most {GOAL})", ratio)]
-    lines += ["", *table(result, "1,000 requests/s", rate)]
-    lines += ["", *table(result, "peak RSS, MB", rss), "", *result["notes"]]
+    lines = ["", f"## TCP echo, closed loop; {result['rounds']} rounds of {result['seconds']:g} s, median (min to max)"]
+    for part in by_size(result):
+        columns = part["columns"]
+        for title, what, form in TABLES:
+            lines += ["", *table(title, part["servers"], columns,
+                                 lambda server, column: spread(values(part, server, column, what), form))]
+            if what == "us_per_request":
+                lines.append(row("noise band", (f"± {100 * noise(part, column):.1f} %" for column in columns)))
+                lines += ["", *against_raw(part)]
     return "\n".join(lines)
+
+
+def write_chart(result, file):
+    charts = []
+    for part in by_size(result):
+        labels = [column.split(" x ")[1] for column in part["columns"]]
+        for title, what, _ in TABLES[:4]:
+            series = {server: [statistics.median(values(part, server, column, what)) for column in part["columns"]]
+                      for server in part["servers"]}
+            charts.append(chart.bars(f"{part['size']} B: {title}", "connections", labels, series))
+    chart.write(file, "TCP echo, closed loop", charts)

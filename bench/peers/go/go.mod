@@ -1,0 +1,3 @@
+module bench_peers
+
+go 1.21
