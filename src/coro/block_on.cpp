@@ -28,7 +28,10 @@ bool blocking_signal::is_set() const noexcept {
 }
 
 posted_task::posted_task(task<> t) noexcept : frame_(t.release()) {
-  run = [](work& w) noexcept { static_cast<posted_task&>(w).frame_.resume(); };
+  run = [](work& w) noexcept {
+    const auto frame = static_cast<posted_task&>(w).frame_;
+    promise_base::begin(frame, frame.promise());
+  };
   frame_.promise().set_completion(*this);
 }
 

@@ -8,7 +8,7 @@ void scope::spawn(task<> t) {
   frame.promise().inherit(environment_);
   frame.promise().set_completion(*this);
   ++running_;
-  frame.resume();
+  coro::promise_base::begin(frame, frame.promise(), parent_);
 }
 
 std::coroutine_handle<> scope::finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept {

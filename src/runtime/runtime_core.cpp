@@ -12,7 +12,10 @@ class runtime_core::root final : public coro::work, coro::completion {
  public:
   root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended, bool resident) noexcept
       : core_(core), frame_(t.release()), ended_(ended), resident_(resident) {
-    run = [](coro::work& w) noexcept { static_cast<root&>(w).frame_.resume(); };
+    run = [](coro::work& w) noexcept {
+      const auto frame = static_cast<root&>(w).frame_;
+      coro::promise_base::begin(frame, frame.promise());
+    };
     frame_.promise().inherit(on.environment());
     frame_.promise().set_completion(*this);
   }

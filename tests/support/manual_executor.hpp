@@ -65,7 +65,7 @@ class started final : coro::completion {
   explicit started(task<> t, const coro::environment& e = coro::no_environment) : frame_(t.release()) {
     frame_.promise().inherit(e);
     frame_.promise().set_completion(*this);
-    frame_.resume();
+    coro::promise_base::begin(frame_, frame_.promise());
   }
   started(const started&) = delete;
   started& operator=(const started&) = delete;

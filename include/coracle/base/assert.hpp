@@ -2,9 +2,15 @@
 // it aborts with its place and reason, in every build type.
 #pragma once
 
+#include <source_location>
+
 namespace coracle::base {
 
-// Prints "file:line: reason (condition)" to stderr and aborts.
+// Where the work of this thread came by last: coroutines note each co_await here. The place of a user's
+// mistake is seldom that of the check that finds it.
+inline constinit thread_local std::source_location last_noted{};
+
+// Prints "file:line: reason (condition)" and last_noted to stderr and aborts.
 [[noreturn]] void fail(const char* condition, const char* reason, const char* file, int line) noexcept;
 
 }  // namespace coracle::base

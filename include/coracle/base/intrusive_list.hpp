@@ -58,6 +58,11 @@ class intrusive_list {
     if (item) static_cast<list_hook*>(item)->unlink();
     return item;
   }
+  // In order; `f` must not change the list.
+  template <class F>
+  void for_each(F f) const {
+    for (const list_hook* at = head_.next_; at != &head_; at = at->next_) f(static_cast<const T&>(*at));
+  }
   // Moves all of other's elements to this list's end.
   void take(intrusive_list& other) noexcept {
     while (T* item = other.pop_front()) push_back(*item);

@@ -53,6 +53,7 @@ class as_completed {
   as_completed(const coro::environment& inherited, std::vector<task<T>> tasks)
       : stop_(inherited.stop),
         environment_{stop_.token(), inherited.deadline, inherited.call},
+        parent_(coro::tree_node::asker()),
         children_(std::make_unique<child[]>(tasks.size())),
         running_(tasks.size()),
         left_(tasks.size()) {
@@ -136,7 +137,7 @@ class as_completed {
     void start(const coro::environment& e) noexcept {
       frame.promise().inherit(e);
       frame.promise().set_completion(*this);
-      frame.resume();
+      coro::promise_base::begin(frame, frame.promise(), owner->parent_);
     }
     std::coroutine_handle<> finished(coro::promise_base&, std::coroutine_handle<>) noexcept override {
       return owner->ended(*this);
@@ -167,6 +168,7 @@ class as_completed {
 
   coro::stop_source stop_;
   coro::environment environment_;
+  const coro::tree_node* parent_;
   std::unique_ptr<child[]> children_;
   child* first_ = nullptr;
   child* last_ = nullptr;

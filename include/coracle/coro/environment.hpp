@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/stop_token.hpp"
+#include "coracle/coro/task_tree.hpp"
 
 #include <coroutine>
 #include <exception>
@@ -46,6 +47,7 @@ class this_environment {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     found_ = &environment_of(h);
+    tree_node::set_asker(node_of(h));
     return false;
   }
   const environment& await_resume() const noexcept { return *found_; }

@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/task_tree.hpp"
 
 #include <cstdint>
 
@@ -46,6 +47,8 @@ class executor {
   // The executor that this thread is driving at the moment, or null on a plain thread.
   [[nodiscard]] static executor* current() noexcept { return current_; }
   [[nodiscard]] bool is_current() const noexcept { return current_ == this; }
+  // The tasks that run here, for its thread only.
+  [[nodiscard]] task_tree& tasks() noexcept { return tasks_; }
   // Tells kinds of executors apart without RTTI: the address of something that the kind owns, or null.
   [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
@@ -76,6 +79,7 @@ class executor {
   static inline constinit thread_local executor* current_ = nullptr;
   const void* kind_;
   frame_pool frames_;
+  task_tree tasks_;
 };
 
 // The current executor; a defect of the caller (abort) where there is none.

@@ -2,10 +2,15 @@
 #pragma once
 
 #include "coracle/coro/environment.hpp"
+#include "coracle/coro/executor.hpp"
 #include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/noted_await.hpp"
+#include "coracle/coro/task_tree.hpp"
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <source_location>
 
 // GCC's sanitizers (and GCC below -O2) do not turn symmetric transfer into a tail call. With
 // CORACLE_TRAMPOLINE a parent starts its child by a plain resume() and does not suspend when the
@@ -28,12 +33,20 @@ class completion {
   ~completion() = default;
 };
 
-class promise_base {
+class promise_base : public tree_node {
  public:
   static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
+
+  // Every co_await of our coroutines passes here: its place is noted, the rest is as if this were not.
+  template <class Awaitable>
+  auto await_transform(Awaitable&& awaitable,
+                       std::source_location where = std::source_location::current()) noexcept {
+    note(where);
+    return noted_await(static_cast<Awaitable&&>(awaitable));
+  }
 
   class final_awaiter {
    public:
@@ -60,8 +73,20 @@ class promise_base {
 
   [[nodiscard]] const environment& inherited() const noexcept { return *environment_; }
   void inherit(const environment& e) noexcept { environment_ = &e; }
-  void set_continuation(std::coroutine_handle<> h) noexcept { continuation_ = h; }
+  // Resumed at the end: the coroutine that awaits this one.
+  template <class Parent>
+  void set_continuation(std::coroutine_handle<Parent> h) noexcept {
+    continuation_ = h;
+    if constexpr (std::derived_from<Parent, tree_node>) h.promise().await(*this);
+  }
+  // Told at the end, where nobody awaits this one.
   void set_completion(completion& c) noexcept { completion_ = &c; }
+  // Starts a coroutine that has a completion, as a branch of `parent` where that is known.
+  static void begin(std::coroutine_handle<> frame, promise_base& promise,
+                    const tree_node* parent = nullptr) noexcept {
+    if (executor* on = executor::current()) on->tasks().add(promise, parent);
+    frame.resume();
+  }
 
   // Starts `child` on behalf of `parent`, from the parent's await_suspend: its return value is
   // what that await_suspend returns.
@@ -83,7 +108,10 @@ class promise_base {
 
  private:
   std::coroutine_handle<> next(std::coroutine_handle<> self) noexcept {
-    return completion_ ? completion_->finished(*this, self) : continuation_;
+    await_none();
+    if (!completion_) return continuation_;
+    unlink();
+    return completion_->finished(*this, self);
   }
   const environment* environment_ = &no_environment;
   std::coroutine_handle<> continuation_ = std::noop_coroutine();

@@ -20,9 +20,12 @@ class race final : public completion {
     CORACLE_ASSERT(tasks != 0, "when_any of no tasks would never end");
   }
 
-  void open(const environment& parent) noexcept {
-    stop_.emplace(parent.stop);
-    inside_ = environment{stop_->token(), parent.deadline, parent.call};
+  template <class Promise>
+  void open(std::coroutine_handle<Promise> parent) noexcept {
+    const environment& outer = environment_of(parent);
+    stop_.emplace(outer.stop);
+    inside_ = environment{stop_->token(), outer.deadline, outer.call};
+    node_ = node_of(parent);
   }
   // Starts the next task, unless an earlier one has won already: then it never runs.
   void start(promise_base& promise, std::coroutine_handle<> frame) noexcept {
@@ -32,7 +35,7 @@ class race final : public completion {
     }
     promise.inherit(inside_);
     promise.set_completion(*this);
-    frame.resume();
+    promise_base::begin(frame, promise, node_);
   }
   // True when everything has ended already and the parent need not suspend.
   bool arrive(std::coroutine_handle<> parent) noexcept {
@@ -55,6 +58,7 @@ class race final : public completion {
   std::size_t left_;
   std::optional<stop_source> stop_;
   environment inside_;
+  const tree_node* node_ = nullptr;
   std::coroutine_handle<> winner_;
   std::coroutine_handle<> parent_ = std::noop_coroutine();
 };

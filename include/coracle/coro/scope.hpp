@@ -23,7 +23,9 @@ class scope final : coro::completion {
  public:
   scope() noexcept : scope(coro::no_environment) {}
   explicit scope(const coro::environment& inherited) noexcept
-      : stop_(inherited.stop), environment_{stop_.token(), inherited.deadline, inherited.call} {}
+      : stop_(inherited.stop),
+        environment_{stop_.token(), inherited.deadline, inherited.call},
+        parent_(coro::tree_node::asker()) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope() {
@@ -60,6 +62,7 @@ class scope final : coro::completion {
                                    std::coroutine_handle<> frame) noexcept override;
   coro::stop_source stop_;
   coro::environment environment_;
+  const coro::tree_node* parent_;  // for dumps only
   std::size_t running_ = 0;
   std::coroutine_handle<> joiner_;
   std::exception_ptr error_;

@@ -83,7 +83,7 @@ class [[nodiscard]] when_any_awaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
-    race_.open(coro::environment_of(parent));
+    race_.open(parent);
     std::apply([&](auto... h) { (race_.start(h.promise(), h), ...); }, tasks_);
     return !race_.arrive(parent);
   }
@@ -134,7 +134,7 @@ class [[nodiscard]] when_any_range_awaiter {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
-    race_.open(coro::environment_of(parent));
+    race_.open(parent);
     for (auto h : handles_) race_.start(h.promise(), h);
     return !race_.arrive(parent);
   }

@@ -132,7 +132,7 @@ class body_of final : public handler_body {
         outcome::prepare(frame.promise(), c);
         frame.promise().inherit(context_of(c).environment());
         frame.promise().set_completion(*this);
-        frame.resume();
+        coro::promise_base::begin(frame, frame.promise());
         return;
       }
       outcome::settle(r, c);

@@ -9,6 +9,7 @@
 
 #include <coroutine>
 #include <exception>
+#include <source_location>
 #include <utility>
 
 namespace coracle {
@@ -68,7 +69,11 @@ class stream_promise : public coro::promise_base {
  public:
   coracle::stream<T> get_return_object() noexcept;
   // co_yield reply: as writer::write(). The reply is serialized before anything else runs.
-  write_awaiter<T> yield_value(const T& reply) noexcept { return {call_, reply}; }
+  write_awaiter<T> yield_value(const T& reply,
+                               std::source_location where = std::source_location::current()) noexcept {
+    note(where);
+    return {call_, reply};
+  }
   void return_value(coracle::status why) noexcept { status_ = std::move(why); }
   void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }
 

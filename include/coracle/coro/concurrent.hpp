@@ -1,0 +1,91 @@
+// What the forms of when_all share: tasks that start together and are counted down to their parent.
+#pragma once
+
+#include "coracle/coro/task.hpp"
+
+#include <coroutine>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace coracle::coro {
+
+// Counts tasks down and resumes their parent on the last. Lives in the awaiter, thus in the parent's frame.
+class countdown final : public completion {
+ public:
+  // One more than the tasks: the parent's own await_suspend holds the last count.
+  explicit countdown(std::size_t tasks) noexcept : left_(tasks + 1) {}
+  template <class Handle, class Promise>
+  void start(Handle child, std::coroutine_handle<Promise> parent) noexcept {
+    child.promise().inherit(environment_of(parent));
+    child.promise().set_completion(*this);
+    promise_base::begin(child, child.promise(), node_of(parent));
+  }
+  // True when everything has ended already and the parent need not suspend.
+  bool arrive(std::coroutine_handle<> parent) noexcept {
+    parent_ = parent;
+    return --left_ == 0;
+  }
+
+ private:
+  std::coroutine_handle<> finished(promise_base&, std::coroutine_handle<>) noexcept override {
+    if (--left_ == 0) return parent_;
+    return std::noop_coroutine();
+  }
+  std::size_t left_;
+  std::coroutine_handle<> parent_ = std::noop_coroutine();
+};
+
+// Owns the frames; an awaiter derives from it and says by await_resume() what becomes of the outcomes.
+template <class... Ts>
+class concurrent {
+ public:
+  explicit concurrent(task<Ts>... tasks) noexcept : tasks_(tasks.release()...), left_(sizeof...(Ts)) {}
+  concurrent(const concurrent&) = delete;
+  concurrent& operator=(const concurrent&) = delete;
+  ~concurrent() {
+    std::apply([](auto... h) { (h.destroy(), ...); }, tasks_);
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return sizeof...(Ts) == 0; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    std::apply([&](auto... h) { (left_.start(h, parent), ...); }, tasks_);
+    return !left_.arrive(parent);
+  }
+
+ protected:
+  std::tuple<typename task<Ts>::handle...> tasks_;
+
+ private:
+  countdown left_;
+};
+
+// The same of a range.
+template <class T>
+class concurrent_range {
+ public:
+  explicit concurrent_range(std::vector<task<T>> tasks) : left_(tasks.size()) {
+    tasks_.reserve(tasks.size());
+    for (task<T>& t : tasks) tasks_.push_back(t.release());
+  }
+  concurrent_range(const concurrent_range&) = delete;
+  concurrent_range& operator=(const concurrent_range&) = delete;
+  ~concurrent_range() {
+    for (auto h : tasks_) h.destroy();
+  }
+  [[nodiscard]] bool await_ready() const noexcept { return tasks_.empty(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    for (auto h : tasks_) left_.start(h, parent);
+    return !left_.arrive(parent);
+  }
+
+ protected:
+  std::vector<typename task<T>::handle> tasks_;
+
+ private:
+  countdown left_;
+};
+
+}  // namespace coracle::coro
