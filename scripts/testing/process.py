@@ -34,10 +34,15 @@ class Run:
         try:
             self.code = self.process.wait(max(0.0, self.began + self.timeout_s - time.monotonic()))
         except subprocess.TimeoutExpired:
-            pass
+            self._ask_for_tasks()
         self._end_all()
         self.seconds = time.monotonic() - self.began
         return self
+
+    def _ask_for_tasks(self):
+        """What hangs says what its tasks wait for: test programs answer SIGUSR1 with a dump into their log."""
+        self.process.send_signal(signal.SIGUSR1)
+        time.sleep(1)
 
     def _end_all(self):
         """Ends the command's process group: servers that a failed script left behind too."""

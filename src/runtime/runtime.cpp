@@ -2,6 +2,9 @@
 
 #include "runtime/choose_backend.hpp"
 #include "runtime/runtime_core.hpp"
+#include "runtime/task_dump.hpp"
+
+#include "coracle/coro/post_function.hpp"
 
 #include <utility>
 
@@ -11,7 +14,9 @@ runtime::runtime() : runtime(runtime_options()) {}
 
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),
-                                                          options.blocking_threads(), nullptr)) {}
+                                                          options.blocking_threads(), nullptr)) {
+  if (options.dump_tasks_on()) coracle::io::task_dump::settle_on(at(0), *options.dump_tasks_on());
+}
 
 runtime::runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept : core_(std::move(core)) {
   core_->belong_to(*this);
@@ -47,6 +52,10 @@ void runtime::start() {
   core_->start();
 }
 void runtime::stop() noexcept { core_->stop(); }
+void runtime::dump_tasks() {
+  for (std::size_t i = 0; i < size(); ++i)
+    coro::post_function(at(i), [&of = at(i)] { coracle::io::log_tasks(of); });
+}
 bool runtime::stopping() const noexcept { return core_->stopping(); }
 
 runtime::work_guard::work_guard(runtime& of) noexcept : of_(&of) { of.core().hold(); }

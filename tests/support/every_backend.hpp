@@ -35,7 +35,8 @@ class any_world {
     }
     const auto backend = kind == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
     try {
-      real_ = std::make_unique<runtime>(runtime_options().backend(backend).loops(loops));
+      real_ = std::make_unique<runtime>(
+          runtime_options().backend(backend).loops(loops).dump_tasks_on(process_signal::user1));
       runtime_ = real_.get();
     } catch (const status_error& e) {
       missing_ = e.what();

@@ -5,10 +5,12 @@
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/process_signal.hpp"
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -35,16 +37,21 @@ class runtime_options {
   // services, few enough that their stacks do not matter.
   runtime_options& blocking_threads(std::size_t n) noexcept { return blocking_threads_ = n, *this; }
 
+  // runtime::dump_tasks() whenever the process gets this signal, until stop(). Default: none.
+  runtime_options& dump_tasks_on(process_signal s) noexcept { return dump_tasks_on_ = s, *this; }
+
   [[nodiscard]] std::size_t loops() const noexcept { return loops_; }
   [[nodiscard]] backend_choice backend() const noexcept { return backend_; }
   [[nodiscard]] logger& log() const noexcept { return log_ ? *log_ : stderr_logger(); }
   [[nodiscard]] std::size_t blocking_threads() const noexcept { return blocking_threads_; }
+  [[nodiscard]] std::optional<process_signal> dump_tasks_on() const noexcept { return dump_tasks_on_; }
 
  private:
   std::size_t loops_ = 1;
   std::size_t blocking_threads_ = 16;
   logger* log_ = nullptr;
   backend_choice backend_ = backend_choice::automatic;
+  std::optional<process_signal> dump_tasks_on_;
 };
 static_assert(!std::is_aggregate_v<runtime_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");
@@ -102,6 +109,10 @@ class runtime {
   // Does not wait. Also safe in a signal handler.
   void stop() noexcept;
   [[nodiscard]] bool stopping() const noexcept;
+
+  // Writes to the log, as warnings, which tasks of each loop wait where (a line each, the awaited below
+  // their awaiters): for whoever looks for a hang. Does not wait: each loop writes at its next turn.
+  void dump_tasks();
 
   // While one is held, run() goes on although no root is left. Must not outlive the runtime.
   class work_guard {

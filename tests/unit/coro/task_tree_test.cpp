@@ -24,16 +24,16 @@ using test::started;
 using testing::ContainsRegex;
 using testing::MatchesRegex;
 
-task<> leaf(event& e) { co_await e; }
-task<> middle(event& e) {
+task<> leaf(event<>& e) { co_await e; }
+task<> middle(event<>& e) {
   co_await leaf(e);
   co_await leaf(e);
 }
-task<> top(event& e) { co_await middle(e); }
+task<> top(event<>& e) { co_await middle(e); }
 
 TEST(task_tree, AWaitingTaskStandsBelowItsAwaiter) {
   manual_executor loop;
-  event e;
+  event<> e;
   started t(top(e));
   EXPECT_THAT(loop.tasks().describe(), MatchesRegex("[^\n]*top\\(.*\\) at task_tree_test.cpp:[0-9]+\n"
                                                     "  [^\n]*middle\\(.*\\) at task_tree_test.cpp:[0-9]+\n"
@@ -46,7 +46,7 @@ TEST(task_tree, AWaitingTaskStandsBelowItsAwaiter) {
 
 TEST(task_tree, TheLineIsThatOfTheLatestAwait) {
   manual_executor loop;
-  event e;
+  event<> e;
   started t(middle(e));
   const std::string first = loop.tasks().describe();
   e.set();
@@ -61,9 +61,9 @@ TEST(task_tree, TheLineIsThatOfTheLatestAwait) {
 
 TEST(task_tree, AFinishedChildIsNoLongerShown) {
   manual_executor loop;
-  event e;
-  event later;
-  auto both = [](event& a, event& b) -> task<> {
+  event<> e;
+  event<> later;
+  auto both = [](event<>& a, event<>& b) -> task<> {
     co_await leaf(a);
     co_await b;
   };
@@ -76,7 +76,7 @@ TEST(task_tree, AFinishedChildIsNoLongerShown) {
   EXPECT_TRUE(t.ended());
 }
 
-task<> in_scope(event& e) {
+task<> in_scope(event<>& e) {
   scope work{co_await coro::this_environment()};
   for (int i = 0; i < 3; ++i) work.spawn(leaf(e));
   co_await work.join();
@@ -84,7 +84,7 @@ task<> in_scope(event& e) {
 
 TEST(task_tree, EqualTasksOfAScopeAreCountedBelowTheirOwner) {
   manual_executor loop;
-  event e;
+  event<> e;
   started t(in_scope(e));
   EXPECT_THAT(loop.tasks().describe(),
               MatchesRegex("[^\n]*in_scope\\(.*\\) at task_tree_test.cpp:[0-9]+\n"
@@ -94,13 +94,13 @@ TEST(task_tree, EqualTasksOfAScopeAreCountedBelowTheirOwner) {
   EXPECT_TRUE(t.ended());
 }
 
-task<> all_of(event& e) { co_await when_all(leaf(e), middle(e)); }
-task<> any_of(event& e) { co_await when_any(leaf(e), middle(e)); }
-task<> limited(event& e) { co_await timeout(1h, leaf(e)); }
+task<> all_of(event<>& e) { co_await when_all(leaf(e), middle(e)); }
+task<> any_of(event<>& e) { co_await when_any(leaf(e), middle(e)); }
+task<> limited(event<>& e) { co_await timeout(1h, leaf(e)); }
 
 TEST(task_tree, TasksOfCombinatorsStandBelowTheirAwaiter) {
   manual_executor loop;
-  event e;
+  event<> e;
   started all(all_of(e));
   started any(any_of(e));
   started with_limit(limited(e));
@@ -114,12 +114,12 @@ TEST(task_tree, TasksOfCombinatorsStandBelowTheirAwaiter) {
   EXPECT_TRUE(all.ended() && any.ended() && with_limit.ended());
 }
 
-async_generator<int> numbers(event& e) {
+async_generator<int> numbers(event<>& e) {
   co_yield 1;
   co_await e;
   co_yield 2;
 }
-task<> read_all(event& e) {
+task<> read_all(event<>& e) {
   auto from = numbers(e);
   while (co_await from.next()) {
   }
@@ -127,7 +127,7 @@ task<> read_all(event& e) {
 
 TEST(task_tree, AGeneratorThatWaitsStandsBelowItsReader) {
   manual_executor loop;
-  event e;
+  event<> e;
   started t(read_all(e));
   EXPECT_THAT(loop.tasks().describe(), MatchesRegex("[^\n]*read_all[^\n]*\n  [^\n]*numbers[^\n]*\n"));
   e.set();

@@ -79,7 +79,8 @@ TEST_P(SignalWatch, AStopEndsTheWait) { run(stopped()); }
 
 task<> too_many() {
   std::vector<signal_watch> watches;
-  while (watches.size() < 8) watches.push_back(signal_watch::open({process_signal::user2}).value());
+  // Eight in a process, and the test's runtime has one for its dump of tasks.
+  while (watches.size() < 7) watches.push_back(signal_watch::open({process_signal::user2}).value());
   EXPECT_EQ(signal_watch::open().status().code(), status_code::resource_exhausted);
   watches.pop_back();
   EXPECT_TRUE(signal_watch::open().ok());

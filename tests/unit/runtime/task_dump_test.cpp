@@ -1,0 +1,82 @@
+#include "runtime/task_dump.hpp"
+
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "support/every_backend.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_support::every_backend;
+
+class kept_log final : public logger {
+ public:
+  void write(log_level, std::string_view message) noexcept override {
+    const std::lock_guard held(mutex_);
+    text_.append(message).append("\n");
+  }
+  std::string text() {
+    const std::lock_guard held(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+task<> wait_for(event<>& e) { co_await e; }
+
+task<> until_dumped(kept_log& log, event<>& done) {
+  while (log.text().find("wait_for") == std::string::npos) co_await sleep_for(1ms);
+  done.set();
+}
+
+class task_dump_on : public testing::TestWithParam<backend_choice> {};
+
+TEST_P(task_dump_on, ASignalPutsTheTasksIntoTheLog) {
+  kept_log log;
+  std::optional<runtime> rt;
+  try {
+    rt.emplace(runtime_options().backend(GetParam()).log_to(log).dump_tasks_on(process_signal::user2));
+  } catch (const status_error& e) {
+    GTEST_SKIP() << e.what();
+  }
+  event<> done;
+  rt->spawn(wait_for(done));
+  rt->spawn(until_dumped(log, done));
+  std::raise(SIGUSR2);
+  rt->run();
+  EXPECT_THAT(log.text(), testing::ContainsRegex("loop 0: tasks, and where they wait:"));
+  EXPECT_THAT(log.text(),
+              testing::ContainsRegex("loop 0:   [^\n]*wait_for[^\n]* at task_dump_test.cpp:[0-9]+"));
+}
+INSTANTIATE_TEST_SUITE_P(Kernel, task_dump_on,
+                         testing::Values(backend_choice::io_uring, backend_choice::epoll),
+                         [](const auto& kind) {
+                           return kind.param == backend_choice::epoll ? "epoll" : "io_uring";
+                         });
+
+TEST(task_dump, SaysThatALoopHasNoTasks) {
+  kept_log log;
+  {
+    runtime rt(runtime_options().loops(2).log_to(log));
+    rt.dump_tasks();
+  }
+  EXPECT_THAT(log.text(), testing::HasSubstr("loop 0: no tasks"));
+  EXPECT_THAT(log.text(), testing::HasSubstr("loop 1: no tasks"));
+}
+
+}  // namespace
+}  // namespace coracle
