@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing>=2.3)
+pkg_check_modules(cares REQUIRED IMPORTED_TARGET libcares>=1.18)
 
 # Newer protobuf ships its own package file, which knows of its further dependencies.
 find_package(protobuf CONFIG QUIET)

@@ -98,9 +98,8 @@ result<address> address::parse(std::string_view text) {
   if (parts->bracketed)
     return unfit(text, "holds no IPv6 address between its brackets (a zone is an interface's number)");
   if (const auto v4 = parse_v4(parts->host, parts->port)) return *v4;
-  return unfit(text,
-               "is no IP address: names need a resolver, which this version does not have; use an address or "
-               "localhost");
+  return unfit(
+      text, "is no IP address: names need a resolver, which is not asked here; use an address or localhost");
 }
 
 result<std::vector<address>> parse_addresses(std::string_view text) {

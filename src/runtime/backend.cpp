@@ -17,4 +17,6 @@ void backend::close_signals(handle h) noexcept {
   close(h);  // ours, which also forgets what it knew of the descriptor
 }
 
+bool backend::look_up(std::string_view, name_answer&) { return false; }
+
 }  // namespace coracle::io

@@ -89,6 +89,8 @@ struct listen_options {
 // How long a listener rests after the process ran out of descriptors or memory.
 inline constexpr duration accept_rest = std::chrono::milliseconds(50);
 
+struct name_answer;  // runtime/name_answer.hpp
+
 struct counters {
   std::uint64_t turns = 0;
   std::uint64_t system_calls = 0;
@@ -137,6 +139,10 @@ class backend {
   virtual std::int64_t open_signals(std::uint32_t set) noexcept;
   virtual std::uint32_t take_signals(handle h) noexcept;
   virtual void close_signals(handle h) noexcept;
+
+  // Asks the names of this backend's world. False, and nothing is written, where it has none of its own: the
+  // name servers of the machine are asked then, which is the room net's business.
+  virtual bool look_up(std::string_view name, name_answer& out);
 
   // Submits what is queued, waits until something completes, wake() is called or `until` has come
   // (time_point::min(): does not wait), and delivers completions. At most one waiting system call,

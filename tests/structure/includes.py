@@ -10,12 +10,14 @@ OS = re.compile(r"(sys|netinet|arpa|linux|net)/.*|(unistd|fcntl|poll|pthread|net
 THREADS = re.compile(r"thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|coroutine")
 PROTOBUF = re.compile(r"google/protobuf/.*|.*\.pb\.h")
 URING = re.compile(r"liburing.*")
+CARES = re.compile(r"ares(_[a-z]+)?\.h")
 OPENSSL = re.compile(r"openssl/.*")
 
 # The rooms whose sources may include a thing of the world outside. Public headers never include any but protobuf.
 ALLOWED = (
     (OS, "operating system headers", ("runtime/", "net/")),
     (URING, "liburing", ("runtime/uring/",)),
+    (CARES, "c-ares", ("net/dns/",)),
     (OPENSSL, "OpenSSL", ("tls/",)),
     (PROTOBUF, "protobuf", ("rpc/", "client/", "server/", "testing/", "services/")),
 )

@@ -8,10 +8,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 namespace coracle::net {
 
 class open_stream;  // private: a handle and its operations in flight
+class stream;
+task<result<stream>> connect(std::vector<address> to);  // coracle/net/connect.hpp
 
 // Lives on the loop it was made on; all of it is for that loop's coroutines. One read and one write may
 // wait at a time, beside each other. The stream must outlive both; a moved-from stream may only be
@@ -50,6 +53,7 @@ class stream {
 
  private:
   friend class listener;
+  friend task<result<stream>> connect(std::vector<address> to);
   explicit stream(std::unique_ptr<open_stream> opened) noexcept;
   std::unique_ptr<open_stream> open_;
 };

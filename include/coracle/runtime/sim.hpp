@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/log.hpp"
+#include "coracle/runtime/name_record.hpp"
 #include "coracle/runtime/process_signal.hpp"
 #include "coracle/runtime/runtime.hpp"
 
@@ -56,6 +57,9 @@ class world {
   runtime& host(std::string_view name, std::size_t loops = 1);
   // "10.0.0.1"; the host must exist.
   [[nodiscard]] std::string address_of(std::string_view name) const;
+  // What net::resolver gives for `name` from now on, on every host. The name of a host stands for its
+  // address unless this says something else.
+  void set_name(std::string_view name, const name_record& record);
   // Sends it a signal. False when nobody there watches for it: a real program might have died of it.
   bool signal(std::string_view name, process_signal s);
 

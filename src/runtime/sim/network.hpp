@@ -1,6 +1,7 @@
 // network: the clock, the links and the sockets of a simulated world.
 #pragma once
 
+#include "runtime/sim/name_table.hpp"
 #include "runtime/sim/seeded_random.hpp"
 #include "runtime/sim/socket.hpp"
 #include "runtime/sim/trace.hpp"
@@ -45,6 +46,7 @@ class network {
   void run_due();
   [[nodiscard]] trace& traced() noexcept { return trace_; }
   [[nodiscard]] seeded_random& random() noexcept { return random_; }
+  [[nodiscard]] name_table& names() noexcept { return names_; }
 
   host_state& add_host(std::string name);
   [[nodiscard]] host_state* find_host(std::string_view name) noexcept;
@@ -95,6 +97,7 @@ class network {
   time_point now_;
   seeded_random random_;
   trace trace_;
+  name_table names_;
   std::uint64_t next_order_ = 0;
   std::uint64_t next_socket_ = 1;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;

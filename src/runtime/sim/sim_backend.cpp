@@ -212,6 +212,12 @@ std::uint32_t sim_backend::take_signals(io::handle h) noexcept {
 }
 void sim_backend::close_signals(io::handle h) noexcept { close(h, false); }
 
+bool sim_backend::look_up(std::string_view name, io::name_answer& out) {
+  const host_state* host = net_.find_host(name.substr(0, name.size() - name.ends_with('.')));
+  out = net_.names().look_up(name, host ? &host->ip : nullptr);
+  return true;
+}
+
 std::int64_t sim_backend::wall_ns() noexcept { return wall_start_ns + net_.now().time_since_epoch().count(); }
 
 }  // namespace coracle::sim

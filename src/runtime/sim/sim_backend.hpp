@@ -49,6 +49,7 @@ class sim_backend final : public io::backend {
   std::int64_t open_signals(std::uint32_t set) noexcept override;
   std::uint32_t take_signals(io::handle h) noexcept override;
   void close_signals(io::handle h) noexcept override;
+  bool look_up(std::string_view name, io::name_answer& out) override;
 
   // Delivers what has completed; never waits, whatever `until` says: the world moves the clock.
   void turn(time_point until) noexcept override;

@@ -137,6 +137,10 @@ std::string world::address_of(std::string_view name) const {
   return "10.0.0." + std::to_string(host->index);
 }
 
+void world::set_name(std::string_view name, const name_record& record) {
+  state_->net.names().set(name, record);
+}
+
 bool world::signal(std::string_view name, process_signal s) {
   host_state* host = state_->net.find_host(name);
   CORACLE_ASSERT(host, "there is no host of that name in this world");

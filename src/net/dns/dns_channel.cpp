@@ -1,0 +1,114 @@
+#include "net/dns/dns_channel.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "net/dns/ares_channel_options.hpp"
+#include "net/dns/socket_watch.hpp"
+
+#include <ares.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/time.h>
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace coracle::net {
+
+dns_channel::dns_channel(loop& on) noexcept : on_(on) {
+  fire = [](coro::timer& t) noexcept {
+    static_cast<dns_channel&>(t).process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  };
+}
+
+result<std::unique_ptr<dns_channel>> dns_channel::open(loop& on, const dns_settings& settings) {
+  std::unique_ptr<dns_channel> made(new dns_channel(on));
+  made->hosts_from_environment_ = settings.hosts_from_environment;
+  const result<ares_channel> opened = open_ares_channel(settings, &dns_channel::socket_changed, made.get());
+  if (!opened) return opened.status();
+  made->ares_ = *opened;
+  return made;
+}
+
+dns_channel::~dns_channel() {
+  CORACLE_ASSERT(!ares_ && watched_ == 0, "a dns_channel is closed before it is destroyed");
+}
+
+void dns_channel::ask(dns_question& q) {
+  if (asked_ >= at_once_max) return line_.push_back(q.line_);
+  hand_over(q);
+  settle();
+}
+
+void dns_channel::hand_over(dns_question& q) {
+  ares_addrinfo_hints hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = hosts_from_environment_ ? ARES_AI_ENVHOSTS : 0;
+  ++asked_;
+  auto record = std::make_unique<dns_question::record>(dns_question::record{*this, &q});
+  q.asked_ = record.get();
+  ares_getaddrinfo(ares_, q.host_.c_str(), nullptr, &hints, &dns_channel::answered, record.release());
+}
+
+void dns_channel::answered(void* record, int ares_status, int, ares_addrinfo* found) noexcept {
+  const std::unique_ptr<dns_question::record> asked(static_cast<dns_question::record*>(record));
+  --asked->channel.asked_;
+  if (asked->who) asked->who->answered(ares_status, found);
+  if (found) ares_freeaddrinfo(found);
+}
+
+void dns_channel::process(int readable, int writable) noexcept {
+  if (!ares_) return;
+  ares_process_fd(ares_, readable, writable);
+  settle();
+}
+
+// After each call of c-ares: whose turn it is, and when c-ares next wants to be called.
+void dns_channel::settle() {
+  while (asked_ < at_once_max) {
+    dns_question::place_in_line* first = line_.pop_front();
+    if (!first) break;
+    hand_over(first->owner);
+  }
+  timeval left{};
+  if (!ares_timeout(ares_, nullptr, &left)) {
+    if (holder) on_.disarm(*this);
+    return;
+  }
+  const duration wait = std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec + 1);
+  on_.arm(*this, deadline_after(on_.io().now(), wait));  // c-ares has looked at the clock just now, too
+}
+
+void dns_channel::socket_changed(void* channel, int socket, int readable, int writable) noexcept {
+  auto& self = *static_cast<dns_channel*>(channel);
+  const auto known = std::find_if(self.watches_.begin(), self.watches_.end(),
+                                  [socket](const socket_watch* w) { return w->theirs() == socket; });
+  const bool gone = !readable && !writable;
+  if (known != self.watches_.end()) {
+    socket_watch& watch = **known;
+    if (!gone) return watch.want(readable, writable);
+    self.watches_.erase(known);
+    return watch.retire();
+  }
+  if (gone) return;
+  const int ours = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (ours < 0)  // the question ends by c-ares' timeout
+    return self.on_.log().write(log_level::warning, "no descriptor left to watch a name server's socket");
+  auto* made = new socket_watch(self, socket, ours);
+  ++self.watched_;
+  self.watches_.push_back(made);
+  made->want(readable, writable);
+}
+
+dns_channel::closing dns_channel::close() noexcept {
+  CORACLE_ASSERT(line_.empty(), "a dns_channel is closed when nobody waits");
+  if (holder) on_.disarm(*this);
+  if (ares_) ares_destroy(std::exchange(ares_, nullptr));
+  return closing(*this);
+}
+
+void dns_channel::watch_ended() noexcept {
+  if (--watched_ == 0 && closer_) std::exchange(closer_, {}).resume();
+}
+
+}  // namespace coracle::net

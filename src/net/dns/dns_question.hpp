@@ -1,0 +1,64 @@
+// dns_question: a coroutine waits for the addresses of one name.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/result.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/net/address.hpp"
+
+#include <coroutine>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct ares_addrinfo;
+
+namespace coracle::net {
+
+class dns_channel;
+
+// Lives in the frame that co_awaits it, once. c-ares knows nothing of it, only of a record on the heap that
+// points here until this has its answer: so a stop or a deadline of the awaiter's environment lets it go at
+// once, and what c-ares says later meets nobody.
+class dns_question : coro::work, coro::timer, coro::stop_callback {
+ public:
+  dns_question(dns_channel& to, std::string host, std::uint16_t port);
+  dns_question(const dns_question&) = delete;
+  dns_question& operator=(const dns_question&) = delete;
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) {
+    return start(h, coro::environment_of(h));
+  }
+  result<std::vector<address>> await_resume() { return *std::move(answer_); }
+
+ private:
+  friend class dns_channel;
+  // What c-ares holds on to.
+  struct record {
+    dns_channel& channel;
+    dns_question* who;  // null once it has given up
+  };
+  struct place_in_line : base::list_hook {
+    explicit place_in_line(dns_question& q) noexcept : owner(q) {}
+    dns_question& owner;
+  };
+  bool start(std::coroutine_handle<> h, const coro::environment& e);
+  void answered(int ares_status, const ares_addrinfo* found);
+  void give_up(status why) noexcept;
+  void end(result<std::vector<address>> answer);
+
+  dns_channel& channel_;
+  const std::string host_;
+  const std::uint16_t port_;
+  place_in_line line_{*this};  // while c-ares has enough to do
+  record* asked_ = nullptr;    // while c-ares is at work on it
+  time_point deadline_ = never;
+  std::coroutine_handle<> waiter_;  // from the moment it waits
+  std::optional<result<std::vector<address>>> answer_;
+};
+
+}  // namespace coracle::net

@@ -1,0 +1,36 @@
+#include "net/dns/dns_source.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "net/dns/dns_channel.hpp"
+#include "net/dns/dns_question.hpp"
+
+#include <utility>
+
+namespace coracle::net {
+
+dns_source::dns_source(loop& on, dns_settings settings) : on_(on), settings_(std::move(settings)) {}
+
+dns_source::~dns_source() {
+  CORACLE_ASSERT(inside_ == 0, "a resolver was destroyed while a task waits for it");
+}
+
+task<result<std::vector<address>>> dns_source::look_up(std::string host, std::uint16_t port) {
+  CORACLE_ASSERT(on_.is_current(), "a resolver was used on another loop than its own");
+  if (!open_) {
+    result<std::unique_ptr<dns_channel>> made = dns_channel::open(on_, settings_);
+    if (!made) co_return made.status();
+    open_ = *std::move(made);
+  }
+  ++inside_;
+  ++waiting_;
+  dns_question question(*open_, std::move(host), port);
+  result<std::vector<address>> answer = co_await question;
+  if (--waiting_ == 0) {
+    const std::unique_ptr<dns_channel> last = std::move(open_);  // who asks from here on opens another one
+    co_await last->close();
+  }
+  --inside_;
+  co_return answer;
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,86 @@
+#include "net/happy_eyeballs.hpp"
+
+#include "coracle/coro/timeout.hpp"
+#include "coracle/net/connect.hpp"
+#include "net/connect.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace coracle::net {
+
+std::vector<address> interleaved(std::vector<address> sorted) {
+  std::vector<address> turns;
+  std::vector<address> other;
+  for (address& a : sorted) {
+    const bool first_family = turns.empty() || a.kind() == turns.front().kind();
+    (first_family ? turns : other).push_back(std::move(a));
+  }
+  // The n-th of the other family belongs behind the n-th of the first, as long as there are any.
+  for (std::size_t n = 0; n < other.size(); ++n) {
+    const std::size_t place = std::min(2 * n + 1, turns.size());
+    turns.insert(turns.begin() + static_cast<std::ptrdiff_t>(place), std::move(other[n]));
+  }
+  return turns;
+}
+
+task<result<io::handle>> happy_eyeballs::connect(std::vector<address> to) {
+  for (address& next : to) {
+    newest_ended_.reset();
+    running_.spawn(attempt(std::move(next), ++started_));
+    const bool another = co_await wait_before_next();
+    if (!another) break;
+  }
+  co_await running_.join();
+  if (winner_ != io::no_handle) co_return winner_;
+  co_return why();
+}
+
+task<> happy_eyeballs::attempt(address to, std::size_t number) {
+  const result<io::handle> connected = co_await connect_socket(on_, std::move(to));
+  if (!connected) {
+    failures_.push_back(connected.status());
+  } else if (winner_ == io::no_handle) {
+    winner_ = *connected;
+    running_.request_stop();
+  } else {
+    on_.io().close(*connected);  // it got there before the stop did
+  }
+  if (number == started_ || winner_ != io::no_handle) newest_ended_.set();
+}
+
+task<bool> happy_eyeballs::wait_before_next() {
+  try {
+    task<> news = news_of_the_newest();
+    const status heard = co_await timeout(connection_attempt_delay, std::move(news));
+    static_cast<void>(heard);  // news, or its time alone is over: the next one starts either way
+  } catch (const coro::cancelled&) {
+    co_return false;
+  }
+  co_return winner_ == io::no_handle && !out_of_time();
+}
+
+bool happy_eyeballs::out_of_time() const noexcept {
+  return running_.environment().stop.stop_requested() || running_.environment().deadline <= on_.now();
+}
+
+status happy_eyeballs::why() const {
+  // An attempt that was ended by a stop or the deadline says so, and speaks for all.
+  for (const status& s : failures_) {
+    if (s.code() == status_code::cancelled) return status::cancelled("connecting was stopped");
+    if (s.code() == status_code::deadline_exceeded)
+      return status::deadline_exceeded("the deadline has passed before any of " + std::to_string(started_) +
+                                       (started_ == 1 ? " address" : " addresses") + " answered");
+  }
+  if (failures_.size() == 1) return failures_.front();
+  const status_code code = failures_.front().code();
+  const bool agree =
+      std::all_of(failures_.begin(), failures_.end(), [code](const status& s) { return s.code() == code; });
+  std::string text = "none of " + std::to_string(failures_.size()) + " addresses answered";
+  const char* before = ": ";
+  for (const status& s : failures_) text.append(std::exchange(before, "; ")).append(s.message());
+  return {agree ? code : status_code::unavailable, text};
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,92 @@
+#include "net/host_name.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace coracle::net {
+
+namespace {
+
+// RFC 1035 2.3.4: 255 octets on the wire, which leave 253 for the text without its final dot.
+constexpr std::size_t longest_name = 253;
+constexpr std::size_t longest_label = 63;
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string_view without_final_dot(std::string_view host) noexcept {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+// Letters, digits and hyphens (RFC 1123 2.1), and the underscore that real names have, too.
+bool belongs_in_a_name(char c) noexcept {
+  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_';
+}
+
+bool is_localhost(std::string_view host) noexcept {
+  constexpr std::string_view name = "localhost";
+  host = without_final_dot(host);
+  if (host.size() < name.size()) return false;
+  const std::string_view last = host.substr(host.size() - name.size());
+  if (!std::equal(last.begin(), last.end(), name.begin(), [](char a, char b) { return lower(a) == b; }))
+    return false;
+  return host.size() == name.size() || host[host.size() - name.size() - 1] == '.';
+}
+
+status unfit(std::string_view host, std::string_view why_and_mend) {
+  std::string text = "\"";
+  // What came from far away is not printed at length, and not its control characters.
+  for (const char c : host.substr(0, longest_name)) text += c >= ' ' && c != '\x7f' ? c : '?';
+  text.append("\" ").append(why_and_mend);
+  return status::invalid_argument(text);
+}
+
+status check_label(std::string_view host, std::string_view label) {
+  if (label.empty()) return unfit(host, "has two dots in a row, or begins with one: write example.org");
+  if (label.size() > longest_label) return unfit(host, "has a part of more than 63 letters between its dots");
+  for (const char c : label) {
+    if (belongs_in_a_name(c)) continue;
+    if (static_cast<unsigned char>(c) >= 0x80)
+      return unfit(host, "has letters beyond ASCII: write its ASCII form, which begins with xn--");
+    if (c == ':' || c == '%' || c == '[' || c == ']')
+      return unfit(
+          host, "is no IPv6 address and no name: give the port apart, and a zone as the interface's number");
+    return unfit(host, "holds a character that no host's name has: write example.org");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port) {
+  if (is_localhost(host)) return {address::loopback_v4(port), address::loopback_v6(port)};
+  const bool brackets = host.find(':') != std::string_view::npos && !host.starts_with('[');
+  std::string text = brackets ? "[" : "";
+  text.append(host).append(brackets ? "]:" : ":").append(std::to_string(port));
+  if (text.starts_with("unix")) return {};
+  result<address> literal = address::parse(text);
+  if (!literal) return {};
+  return {*std::move(literal)};
+}
+
+status check_host_name(std::string_view host) {
+  std::string_view rest = without_final_dot(host);
+  if (rest.empty()) return unfit(host, "is no name: write example.org");
+  if (rest.size() > longest_name) return unfit(host, "is longer than the 253 letters that a name can have");
+  std::string_view label;
+  for (;;) {
+    const std::size_t dot = rest.find('.');
+    label = rest.substr(0, dot);
+    status checked = check_label(host, label);
+    if (!checked.ok()) return checked;
+    if (dot == std::string_view::npos) break;
+    rest.remove_prefix(dot + 1);
+  }
+  // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not reach a server as a name.
+  if (std::all_of(label.begin(), label.end(), is_digit))
+    return unfit(host, "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");
+  return {};
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,46 @@
+#include "runtime/sim/name_table.hpp"
+
+#include <algorithm>
+
+namespace coracle::sim {
+
+namespace {
+
+// RFC 4343: names are compared by their letters, not by case; and ASCII's only.
+std::string canonical(std::string_view name) {
+  if (name.ends_with('.')) name.remove_suffix(1);
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+io::raw_address raw_of(const name_record::ip& a) {
+  endpoint e;
+  e.kind = a.v6 ? endpoint::family::ipv6 : endpoint::family::ipv4;
+  e.ip = a.bytes;
+  return to_raw(e);
+}
+
+}  // namespace
+
+void name_table::set(std::string_view name, const name_record& record) {
+  records_.insert_or_assign(canonical(name), record);
+}
+
+io::name_answer name_table::look_up(std::string_view name, const endpoint* host) const {
+  io::name_answer answer;
+  const auto found = records_.find(canonical(name));
+  answer.after = found == records_.end() ? name_record().latency() : found->second.latency();
+  if (found != records_.end()) {
+    for (const name_record::ip& a : found->second.addresses()) answer.addresses.push_back(raw_of(a));
+    if (found->second.failing()) answer.what = io::name_answer::outcome::failed;
+  } else if (host) {
+    answer.addresses.push_back(to_raw(*host));
+  }
+  if (answer.what != io::name_answer::outcome::failed && !answer.addresses.empty())
+    answer.what = io::name_answer::outcome::found;
+  return answer;
+}
+
+}  // namespace coracle::sim

@@ -1,0 +1,302 @@
+// Happy eyeballs: in virtual time, where addresses can be slow or dead, and with real sockets.
+#include "coracle/net/connect.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/timeout.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "net/happy_eyeballs.hpp"
+#include "support/every_backend.hpp"
+#include "unit/net/connection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+
+namespace coracle::net {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+address at(std::string_view text) { return address::parse(text).value(); }
+
+TEST(Interleaved, FamiliesTakeTurnsFromThatOfTheFirst) {
+  std::vector<address> sorted;
+  for (const char* text : {"[::1]:1", "[::1]:2", "[::1]:3", "1.1.1.1:1", "1.1.1.1:2"})
+    sorted.push_back(at(text));
+  const std::vector<address> turns = interleaved(sorted);
+  EXPECT_THAT(turns, testing::ElementsAre(at("[::1]:1"), at("1.1.1.1:1"), at("[::1]:2"), at("1.1.1.1:2"),
+                                          at("[::1]:3")));
+  std::reverse(sorted.begin(), sorted.end());
+  EXPECT_EQ(interleaved(sorted).front(), at("1.1.1.1:2"));
+  EXPECT_TRUE(interleaved({}).empty());
+}
+
+// A world with a server that listens, one whose queue of connections stays full (knocks are not answered for
+// seconds: as good as dead) and one that refuses.
+class Eyeballs : public testing::Test {
+ protected:
+  Eyeballs() {
+    for (const char* name : {"good", "better", "silent", "refusing", "client"}) world_.host(name);
+    world_.host("good").spawn(listen_for(3h, 100));
+    world_.host("better").spawn(listen_for(3h, 100));
+    world_.host("silent").spawn(listen_for(3h, 1));
+    world_.run_for(1ms);
+    filler_ = connect_one("silent").value();
+  }
+  ~Eyeballs() override {
+    world_.host("client").spawn(close_later(std::move(filler_)));
+    world_.run_for(1s);
+  }
+  static task<> listen_for(duration how_long, int backlog) {
+    listener l =
+        listener::open(address::parse("0.0.0.0:1").value(), listen_options().backlog(backlog)).value();
+    listener v6 = listener::open(address::parse("[::1]:2").value()).value();
+    try {
+      co_await sleep_for(how_long);  // sleeps on purpose: virtual time
+    } catch (const coro::cancelled&) {
+    }
+    co_await l.close();
+    co_await v6.close();
+  }
+  static task<> close_later(stream s) {
+    s.close();
+    co_return;
+  }
+  address of(const char* host, int port = 1) {
+    return at(world_.address_of(host) + ":" + std::to_string(port));
+  }
+  result<stream> connect_one(const char* host) { return connect_to({of(host)}); }
+  result<stream> connect_to(std::vector<address> to) {
+    const time_point start = world_.now();
+    result<stream> s = sync_wait(world_.host("client"), connect(std::move(to)));
+    took_ = world_.now() - start;
+    return s;
+  }
+  sim::world world_{1};
+  stream filler_;
+  duration took_{};
+};
+
+TEST_F(Eyeballs, TheFirstAddressIsAloneWhileItAnswersInTime) {
+  const result<stream> s = connect_to({of("good"), of("better")});
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_EQ(s->peer_address(), of("good"));
+  EXPECT_LT(took_, 1ms);
+}
+
+TEST_F(Eyeballs, ADeadFirstAddressCostsAQuarterOfASecond) {
+  const result<stream> s = connect_to({of("silent"), of("good")});
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_EQ(s->peer_address(), of("good"));
+  EXPECT_GE(took_, connection_attempt_delay);
+  EXPECT_LT(took_, connection_attempt_delay + 1ms);
+}
+
+TEST_F(Eyeballs, ARefusingFirstAddressCostsNothing) {
+  const result<stream> s = connect_to({of("refusing"), at("10.0.0.99:1"), of("good")});
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_LT(took_, 1ms);
+}
+
+TEST_F(Eyeballs, EachDeadAddressHasItsTimeAlone) {
+  const result<stream> s = connect_to({of("silent"), of("silent"), of("silent"), of("good")});
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_GE(took_, 3 * connection_attempt_delay);
+  EXPECT_LT(took_, 3 * connection_attempt_delay + 1ms);
+}
+
+TEST_F(Eyeballs, ARefusalDoesNotCutShortTheTimeOfANewerAttempt) {
+  // The last one, 192.0.2.1, is refused after the first has had its time alone, and long before it answers.
+  const result<stream> s = connect_to({of("silent"), of("refusing"), of("silent"), of("good")});
+  ASSERT_TRUE(s.ok()) << s.status();
+  EXPECT_GE(took_, 2 * connection_attempt_delay);
+  EXPECT_LT(took_, 2 * connection_attempt_delay + 1ms);
+}
+
+TEST_F(Eyeballs, WhenAllFailEachErrorIsNamed) {
+  const result<stream> s = connect_to({of("refusing"), at("10.0.0.99:1")});
+  EXPECT_EQ(s.status(),
+            status::unavailable("none of 2 addresses answered: nobody listens on " +
+                                of("refusing").to_string() + "; cannot reach 10.0.0.99:1: No route to host"));
+}
+
+TEST_F(Eyeballs, OneAddressSpeaksForItself) {
+  EXPECT_EQ(connect_one("refusing").status(),
+            status::unavailable("nobody listens on " + of("refusing").to_string()));
+}
+
+TEST_F(Eyeballs, NoAddressIsTold) {
+  EXPECT_EQ(connect_to({}).status().code(), status_code::invalid_argument);
+}
+
+task<status> within_limit(duration limit, std::vector<address> to) {
+  task<result<stream>> connecting = connect(std::move(to));
+  const result<result<stream>> s = co_await timeout(limit, std::move(connecting));
+  co_return s.ok() ? s->status() : s.status();
+}
+
+TEST_F(Eyeballs, TheDeadlineEndsAllAttempts) {
+  const time_point start = world_.now();
+  const status s =
+      sync_wait(world_.host("client"), within_limit(600ms, {of("silent"), of("silent"), of("silent")}));
+  EXPECT_EQ(s, status::deadline_exceeded("the deadline has passed before any of 3 addresses answered"));
+  EXPECT_EQ(world_.now() - start, 600ms);
+}
+
+task<> close_it(result<stream>& s) {
+  s->close();
+  co_return;
+}
+
+task<> connect_into(std::vector<address> to, std::optional<status>& outcome) {
+  const result<stream> s = co_await connect(std::move(to));
+  outcome = s.status();
+}
+task<> stopped_after(duration d, std::vector<address> to, std::optional<status>& outcome) {
+  scope work;
+  work.spawn(connect_into(std::move(to), outcome));
+  co_await sleep_for(d);  // sleeps on purpose: virtual time
+  work.request_stop();
+  co_await work.join();
+}
+
+TEST_F(Eyeballs, AStopEndsAllAttempts) {
+  for (const duration d : {0ms, 100ms, 300ms, 700ms}) {
+    std::optional<status> outcome;
+    const time_point start = world_.now();
+    sync_wait(world_.host("client"), stopped_after(d, {of("silent"), of("silent")}, outcome));
+    EXPECT_EQ(*outcome, status::cancelled("connecting was stopped"));
+    EXPECT_LE(world_.now() - start, d + 1ms);
+  }
+}
+
+task<status> by_name(std::string name, std::uint16_t port) {
+  const result<stream> s = co_await connect(std::move(name), port);
+  co_return s.status();
+}
+
+TEST_F(Eyeballs, ANameLeadsToItsAddresses) {
+  world_.set_name("service.example", sim::name_record()
+                                         .address(world_.address_of("silent"))
+                                         .address(world_.address_of("good"))
+                                         .latency(20ms));
+  const time_point start = world_.now();
+  EXPECT_EQ(sync_wait(world_.host("client"), by_name("service.example", 1)), status());
+  EXPECT_GE(world_.now() - start, 270ms);
+  EXPECT_LT(world_.now() - start, 271ms);
+  EXPECT_EQ(sync_wait(world_.host("client"), by_name("better", 1)), status());
+  EXPECT_EQ(sync_wait(world_.host("client"), by_name("refusing", 1)).message(),
+            "refusing:1: nobody listens on " + of("refusing").to_string());
+  EXPECT_EQ(sync_wait(world_.host("client"), by_name("nowhere", 1)).code(), status_code::not_found);
+}
+
+TEST_F(Eyeballs, IPv6IsTriedWhereIPv4Fails) {
+  world_.set_name("both.example", sim::name_record().address("127.0.0.1").address("::1"));
+  EXPECT_EQ(sync_wait(world_.host("good"), by_name("both.example", 2)), status());
+  EXPECT_EQ(sync_wait(world_.host("good"), by_name("localhost", 2)), status());
+}
+
+TEST(EyeballsTrace, TheSameSeedTakesTheSameSteps) {
+  const auto run = [] {
+    sim::world w(7);
+    w.host("client");
+    w.set_name("x.example", sim::name_record().address("10.0.0.98").address("fd00::1").address("10.0.0.99"));
+    EXPECT_EQ(sync_wait(w.host("client"), by_name("x.example", 1)).code(), status_code::unavailable);
+    return w.trace_hash();
+  };
+  EXPECT_EQ(run(), run());
+}
+
+// Real sockets, too: refused ones are easy to have.
+class Connect : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, Connect, testing_support::all_kinds, Connect::case_name);
+
+// A port that nobody listens on.
+task<std::uint16_t> free_port() {
+  listener l = listener::open(address::loopback_v4(0)).value();
+  const std::uint16_t port = l.local_address().port();
+  co_await l.close();
+  co_return port;
+}
+
+task<> refused_and_good() {
+  const std::uint16_t refusing = co_await free_port();
+  listener l = listener::open(address::loopback_v4(0)).value();
+  std::vector<address> to{address::loopback_v4(refusing), address::loopback_v6(refusing), l.local_address()};
+  task<result<stream>> accepting = l.accept();
+  task<result<stream>> connecting = connect(std::move(to));
+  auto both = co_await when_all(std::move(accepting), std::move(connecting));
+  EXPECT_TRUE(std::get<0>(both).ok());
+  EXPECT_TRUE(std::get<1>(both).ok());
+  EXPECT_EQ(std::get<1>(both)->peer_address(), l.local_address());
+  co_await l.close();
+}
+TEST_P(Connect, PassesOverAddressesThatRefuse) { run(refused_and_good()); }
+
+task<> all_refuse() {
+  const std::uint16_t refusing = co_await free_port();
+  std::vector<address> to{address::loopback_v4(refusing), address::loopback_v4(refusing)};
+  const result<stream> s = co_await connect(std::move(to));
+  EXPECT_EQ(s.status().code(), status_code::unavailable);
+  EXPECT_THAT(std::string(s.status().message()),
+              HasSubstr("none of 2 addresses answered: nobody listens on"));
+}
+TEST_P(Connect, NamesTheErrorsOfAllAddresses) { run(all_refuse()); }
+
+task<> localhost_on_one_family() {
+  listener l = listener::open(address::loopback_v4(0)).value();
+  const std::uint16_t port = l.local_address().port();
+  task<result<stream>> accepting = l.accept();
+  task<result<stream>> connecting = connect("LocalHost.", port);
+  auto both = co_await when_all(std::move(accepting), std::move(connecting));
+  EXPECT_TRUE(std::get<1>(both).ok()) << std::get<1>(both).status();
+  co_await l.close();
+}
+TEST_P(Connect, FindsAServerOfOneFamilyOnLocalhost) { run(localhost_on_one_family()); }
+
+// Both connections are established at the same moment of virtual time: one is given, the other one closed.
+task<> accept_and_read(std::uint16_t port, std::optional<std::size_t>& got) {
+  listener l = listener::open(address::loopback_v4(port)).value();
+  stream s = (co_await l.accept()).value();
+  std::vector<std::uint8_t> buffer(10);
+  const result<std::size_t> n = co_await s.read(buffer);
+  if (n.ok()) got = *n;
+  co_await l.close();
+}
+
+TEST(EyeballsRace, AConnectionThatComesTooLateIsClosed) {
+  sim::world w(1, sim::world_options().latency(connection_attempt_delay / 2 + 5us));
+  std::optional<std::size_t> far;
+  std::optional<std::size_t> near;
+  struct server {
+    static task<> run(std::optional<std::size_t>& got) {
+      listener l = listener::open(address::parse("0.0.0.0:1").value()).value();
+      stream s = (co_await l.accept()).value();
+      std::vector<std::uint8_t> buffer(10);
+      const result<std::size_t> n = co_await s.read(buffer);
+      if (n.ok()) got = *n;
+      co_await l.close();
+    }
+  };
+  w.host("far").spawn(server::run(far));
+  w.host("client").spawn(accept_and_read(1, near));
+  w.run_for(1ms);
+  const time_point start = w.now();
+  {
+    result<stream> s =
+        sync_wait(w.host("client"), connect({at(w.address_of("far") + ":1"), address::loopback_v4(1)}));
+    ASSERT_TRUE(s.ok()) << s.status();
+    EXPECT_EQ(w.now() - start, connection_attempt_delay + 10us);
+    w.run_for(1s);
+    EXPECT_NE(far.has_value(), near.has_value()) << "the loser is closed, the winner is not";
+    EXPECT_EQ(far.value_or(near.value_or(1)), 0u);
+    sync_wait(w.host("client"), close_it(s));
+  }
+}
+
+}  // namespace
+}  // namespace coracle::net

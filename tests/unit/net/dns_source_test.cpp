@@ -1,0 +1,327 @@
+// c-ares on a loop, against a real DNS server on 127.0.0.1.
+#include "net/dns/dns_source.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/when_all.hpp"
+#include "coracle/net/resolver.hpp"
+#include "net/dns/dns_channel.hpp"
+#include "support/every_backend.hpp"
+#include "unit/net/name_server.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace coracle::net {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+using answer = result<std::vector<address>>;
+
+address at(std::string_view text) { return address::parse(text).value(); }
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+class Dns : public testing_support::every_backend {
+ protected:
+  static dns_settings asking(const name_server& server) {
+    dns_settings s;
+    s.servers = server.where();
+    return s;
+  }
+  struct programs {
+    static task<answer> one(dns_settings how, std::string name) {
+      dns_source names(*loop::current(), std::move(how));
+      co_return co_await names.look_up(std::move(name), 80);
+    }
+    static task<std::vector<answer>> many(dns_settings how, std::string before, int count) {
+      dns_source names(*loop::current(), std::move(how));
+      std::vector<task<answer>> all;
+      for (int i = 0; i < count; ++i)
+        all.push_back(names.look_up(before + std::to_string(i) + ".example", 80));
+      co_return co_await when_all(std::move(all));
+    }
+  };
+  answer ask(const dns_settings& how, std::string name) { return run(programs::one(how, std::move(name))); }
+};
+INSTANTIATE_TEST_SUITE_P(On, Dns, testing_support::kernel_kinds, Dns::case_name);
+
+TEST_P(Dns, BothFamiliesAreAskedFor) {
+  const name_server server({{"both.example", zone_entry().a("127.0.0.1").a("127.0.0.2").aaaa("::1")},
+                            {"four.example", zone_entry().a("127.0.0.4")},
+                            {"six.example", zone_entry().aaaa("::1")}});
+  EXPECT_THAT(ask(asking(server), "both.example").value(),
+              UnorderedElementsAre(at("127.0.0.1:80"), at("127.0.0.2:80"), at("[::1]:80")));
+  EXPECT_THAT(ask(asking(server), "four.example").value(), ElementsAre(at("127.0.0.4:80")));
+  EXPECT_THAT(ask(asking(server), "six.example").value(), ElementsAre(at("[::1]:80")));
+  EXPECT_EQ(server.datagrams(), 6);
+}
+
+TEST_P(Dns, AChainOfAliasesIsFollowed) {
+  const name_server server({{"a.example", zone_entry().alias("b.example")},
+                            {"b.example", zone_entry().alias("c.example")},
+                            {"c.example", zone_entry().a("127.0.0.3").aaaa("::1")}});
+  EXPECT_THAT(ask(asking(server), "a.example").value(), SizeIs(2));
+}
+
+TEST_P(Dns, ANameThatDoesNotExistIsNotFound) {
+  const name_server server({{"empty.example", zone_entry()}});
+  EXPECT_EQ(ask(asking(server), "no.example").status(),
+            status::not_found("no.example: there is no host of that name"));
+  EXPECT_EQ(ask(asking(server), "empty.example").status(),
+            status::not_found("empty.example: there is such a name, and it has no address"));
+}
+
+TEST_P(Dns, ServersThatFailMakeItUnavailable) {
+  const name_server server(
+      {{"servfail.example", zone_entry().code(2)}, {"refused.example", zone_entry().code(5)}});
+  dns_settings how = asking(server);
+  how.tries = 1;
+  for (const char* name : {"servfail.example", "refused.example"}) {
+    EXPECT_EQ(ask(how, name).status(),
+              status::unavailable(std::string(name) + ": no name server could be asked or gave an answer"));
+  }
+}
+
+TEST_P(Dns, SilenceMakesItUnavailableAfterSomeTries) {
+  const name_server server({{"silent.example", zone_entry().silence()}});
+  dns_settings how = asking(server);
+  how.timeout_ms = 20;
+  how.tries = 2;
+  EXPECT_EQ(ask(how, "silent.example").status().code(), status_code::unavailable);
+  EXPECT_EQ(server.datagrams(), 4);
+}
+
+TEST_P(Dns, AServerThatNobodyIsAtMakesItUnavailable) {
+  dns_settings how;
+  {
+    const name_server gone({});
+    how.servers = gone.where();
+  }
+  how.timeout_ms = 20;
+  how.tries = 2;
+  EXPECT_EQ(ask(how, "any.example").status().code(), status_code::unavailable);
+}
+
+TEST_P(Dns, ATruncatedAnswerIsFetchedOverTcp) {
+  zone_entry large = zone_entry().truncated();
+  for (int i = 1; i <= 60; ++i) large.a("127.0.1." + std::to_string(i));
+  const name_server server({{"large.example", large}});
+  EXPECT_THAT(ask(asking(server), "large.example").value(), SizeIs(60));
+  EXPECT_GE(server.connections(), 1);
+}
+
+TEST_P(Dns, AnswersBeyondTheLimitAreDropped) {
+  zone_entry large = zone_entry().truncated();
+  for (int i = 1; i <= 200; ++i) large.a("127.0.1." + std::to_string(i));
+  const name_server server({{"huge.example", large}});
+  EXPECT_THAT(ask(asking(server), "huge.example").value(), SizeIs(resolver::answers_max));
+}
+
+TEST_P(Dns, NonsenseIsUnavailableAndHarmless) {
+  std::string loop("\xc0\x0c", 2);  // a name that points to the question, then nothing
+  std::string self("\xc0\x1d\0\1\0\1\0\0\0\x3c\0\4\x7f\0\0\1", 16);
+  std::string short_data("\xc0\x0c\0\1\0\1\0\0\0\x3c\0\x40\x7f\0\0\1", 16);  // claims 64 bytes and has 4
+  std::string odd_size("\xc0\x0c\0\1\0\1\0\0\0\x3c\0\3\x7f\0\0", 15);        // an IPv4 address of 3 bytes
+  const name_server server({{"one.example", zone_entry().nonsense(loop)},
+                            {"two.example", zone_entry().nonsense(self)},
+                            {"three.example", zone_entry().nonsense(short_data)},
+                            {"four.example", zone_entry().nonsense(odd_size)}});
+  dns_settings how = asking(server);
+  how.timeout_ms = 20;
+  how.tries = 1;
+  for (const char* name : {"one.example", "two.example", "three.example", "four.example"}) {
+    const answer a = ask(how, name);
+    EXPECT_FALSE(a.ok()) << name;
+    EXPECT_THAT(a.status().code(), testing::AnyOf(status_code::unavailable, status_code::not_found))
+        << a.status();
+  }
+}
+
+TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
+  name_zone::entries zone;
+  for (int i = 0; i < 500; ++i) {
+    const std::string ip = "127.1." + std::to_string(i / 250) + "." + std::to_string(i % 250 + 1);
+    zone["n" + std::to_string(i) + ".example"].a(ip);
+  }
+  const std::size_t before = open_descriptors();
+  const name_server server(std::move(zone));
+  dns_settings how = asking(server);
+  how.timeout_ms = 1000;  // a datagram may be lost where memory for sockets is scarce
+  const std::vector<answer> all = run(programs::many(how, "n", 500));
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_TRUE(all[static_cast<std::size_t>(i)].ok()) << all[static_cast<std::size_t>(i)].status();
+    EXPECT_EQ(all[static_cast<std::size_t>(i)]->front().ip_bytes()[3], i % 250 + 1);
+  }
+  EXPECT_EQ(open_descriptors(), before + 3) << "those of the server";
+}
+
+TEST_P(Dns, OnlySoManyAreInFlight) {
+  name_zone::entries zone;
+  const int total = static_cast<int>(dns_channel::at_once_max) + 50;
+  for (int i = 0; i < total; ++i) zone["h" + std::to_string(i) + ".example"].a("127.0.0.1").held();
+  name_server* server = nullptr;
+  std::atomic<int> most{0};
+  name_server held(std::move(zone), [&server, &most](int datagrams) {
+    most = datagrams;
+    if (datagrams == 2 * static_cast<int>(dns_channel::at_once_max)) server->release();
+  });
+  server = &held;
+  const std::vector<answer> all = run(programs::many(asking(held), "h", total));
+  for (const answer& a : all) EXPECT_TRUE(a.ok()) << a.status();
+  EXPECT_GE(most.load(), 2 * total);
+}
+
+task<> into(dns_source& names, std::string name, std::optional<status>& outcome) {
+  const answer a = co_await names.look_up(std::move(name), 80);
+  outcome = a.status();
+}
+
+task<status> late(dns_settings how, duration limit) {
+  dns_source names(*loop::current(), std::move(how));
+  task<answer> asking = names.look_up("silent.example", 80);
+  const result<answer> a = co_await timeout(limit, std::move(asking));
+  co_return a.ok() ? a->status() : a.status();
+}
+TEST_P(Dns, TheDeadlineEndsTheWait) {
+  const name_server server({{"silent.example", zone_entry().silence()}});
+  EXPECT_EQ(
+      run(late(asking(server), 10ms)),
+      status::deadline_exceeded("silent.example: the deadline has passed before its addresses were known"));
+  EXPECT_EQ(run(late(asking(server), 0ms)).code(), status_code::deadline_exceeded);
+}
+
+// Two wait, one of them for ever: a stop of that one leaves the other alone.
+task<> one_of_two_stopped(dns_settings how, name_server& server) {
+  dns_source names(*loop::current(), std::move(how));
+  scope first;
+  scope second;
+  std::optional<status> stopped;
+  std::optional<status> answered;
+  first.spawn(into(names, "silent.example", stopped));
+  second.spawn(into(names, "held.example", answered));
+  first.request_stop();
+  co_await first.join();
+  EXPECT_EQ(*stopped, status::cancelled("silent.example: looking up the name was stopped"));
+  EXPECT_FALSE(answered);
+  server.release();
+  co_await second.join();
+  EXPECT_EQ(*answered, status());
+}
+TEST_P(Dns, AStopEndsOneQuestionAndNoOther) {
+  const std::size_t before = open_descriptors();
+  {
+    name_server server(
+        {{"silent.example", zone_entry().silence()}, {"held.example", zone_entry().a("127.0.0.1").held()}});
+    run(one_of_two_stopped(asking(server), server));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// Stopped before, while it stands in line, and while it is asked; the next question opens a new channel.
+task<> stopped_everywhere(dns_settings how, int count) {
+  dns_source names(*loop::current(), std::move(how));
+  std::vector<std::optional<status>> outcomes(static_cast<std::size_t>(count));
+  for (int round = 0; round < 3; ++round) {
+    scope work;
+    if (round == 0) work.request_stop();
+    for (std::optional<status>& o : outcomes) work.spawn(into(names, "silent.example", o));
+    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are being looked at
+    work.request_stop();
+    co_await work.join();
+    for (std::optional<status>& o : outcomes)
+      EXPECT_EQ(*std::exchange(o, std::nullopt),
+                status::cancelled("silent.example: looking up the name was stopped"));
+  }
+  const answer a = co_await names.look_up("good.example", 80);
+  EXPECT_TRUE(a.ok()) << a.status();
+}
+TEST_P(Dns, AStopReachesThoseInLine) {
+  const std::size_t before = open_descriptors();
+  {
+    const name_server server(
+        {{"silent.example", zone_entry().silence()}, {"good.example", zone_entry().a("127.0.0.1")}});
+    dns_settings how = asking(server);
+    how.timeout_ms = 100;  // the questions before may have filled the server's socket
+    run(stopped_everywhere(how, static_cast<int>(dns_channel::at_once_max) + 20));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(Dns, StoppingTheRuntimeEndsQuestions) {
+  const name_server server({{"silent.example", zone_entry().silence()}});
+  runtime& on = rt();
+  struct asker {
+    static task<> ask(dns_settings how, std::optional<status>& outcome) {
+      dns_source names(*loop::current(), std::move(how));
+      co_await into(names, "silent.example", outcome);
+    }
+    static task<> stop(runtime& which) {
+      which.stop();
+      co_return;
+    }
+  };
+  std::optional<status> outcome;
+  on.spawn(asker::ask(asking(server), outcome));
+  on.spawn(asker::stop(on));
+  on.run();
+  EXPECT_EQ(outcome->code(), status_code::cancelled);
+}
+
+// A file that is gone when the test is.
+class scratch_file {
+ public:
+  explicit scratch_file(std::string_view text)
+      : path_(std::filesystem::temp_directory_path() / ("coracle-dns-" + std::to_string(::getpid()))) {
+    std::ofstream(path_) << text;
+  }
+  ~scratch_file() { std::filesystem::remove(path_); }
+  scratch_file(const scratch_file&) = delete;
+  scratch_file& operator=(const scratch_file&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST_P(Dns, TheHostsFileGoesBeforeTheServers) {
+  const scratch_file hosts("127.0.0.7 box.example box\n::1 box.example\n127.0.0.7 box.example\n");
+  const name_server server(
+      {{"box.example", zone_entry().a("127.0.0.9")}, {"other.example", zone_entry().a("127.0.0.9")}});
+  dns_settings how = asking(server);
+  how.hosts_from_environment = true;
+  ::setenv("CARES_HOSTS", hosts.path().c_str(), 1);
+  const answer box = ask(how, "box.example");
+  const answer other = ask(how, "other.example");
+  ::unsetenv("CARES_HOSTS");
+  EXPECT_THAT(box.value(), UnorderedElementsAre(at("127.0.0.7:80"), at("[::1]:80")));
+  EXPECT_THAT(other.value(), ElementsAre(at("127.0.0.9:80")));
+  EXPECT_EQ(server.datagrams(), 2);
+}
+
+TEST_P(Dns, TheSearchListOfTheConfigurationIsTried) {
+  const scratch_file configuration("search one.example two.example\noptions ndots:1\n");
+  const name_server server({{"short.two.example", zone_entry().a("127.0.0.2")}});
+  dns_settings how = asking(server);
+  how.resolv_conf = configuration.path();
+  EXPECT_THAT(ask(how, "short").value(), ElementsAre(at("127.0.0.2:80")));
+  EXPECT_EQ(ask(how, "short.").status().code(), status_code::not_found) << "a final dot means: as it is";
+}
+
+}  // namespace
+}  // namespace coracle::net
