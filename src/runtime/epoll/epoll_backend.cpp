@@ -79,7 +79,7 @@ int epoll_loop::watch_for_edges(handle h, watch& w) noexcept {
 void epoll_loop::close(handle h, bool abort) noexcept {
   watch& w = watch_of(h);
   CORACLE_ASSERT(w.idle(), "a handle is closed after what was in flight on it has ended");
-  w.registered = w.peer_is_done = false;
+  w.registered = w.peer_is_done = w.drained = false;
   ++w.generation;
   close_socket(h, abort);
 }
@@ -125,6 +125,7 @@ void epoll_loop::take_event(std::uint64_t of, std::uint32_t what) noexcept {
   if (w.generation != static_cast<std::uint32_t>(of >> 32)) return;
   if (what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) w.peer_is_done = true;
   if (what & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) {
+    w.drained = false;
     while (operation* op = w.readers.first()) move(*op, pending_);
     if (source_state* s = w.source; s && !s->linked() && !s->resting) {
       if (s->paused && !s->stopping) s->ready = true;

@@ -35,6 +35,10 @@ void epoll_loop::submit(operation& op) noexcept {
   began();
   op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
   if (op.what == operation::kind::send) send_progress::begin(op);
+  if (op.what == operation::kind::receive) {
+    watch& w = watch_of(op.on);
+    if (w.drained && !w.peer_is_done) return move(op, w.readers);  // spares an attempt in vain
+  }
   move(op, pending_);
 }
 
@@ -97,8 +101,11 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
   send_progress& progress = send_progress::of(op);
   for (;;) {
     const msghdr& rest = progress.rest(op);
+    const iovec& first = *rest.msg_iov;
+    constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     ++counted_.system_calls;
-    ssize_t n = ::sendmsg(op.on, &rest, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = rest.msg_iovlen == 1 ? ::send(op.on, first.iov_base, first.iov_len, flags)
+                                     : ::sendmsg(op.on, &rest, flags);
     if (n < 0 && errno == ENOTSOCK) n = ::writev(op.on, rest.msg_iov, static_cast<int>(rest.msg_iovlen));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
@@ -109,8 +116,22 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
 std::int64_t epoll_loop::try_receive(operation& op) noexcept {
   for (;;) {
     ++counted_.system_calls;
-    ssize_t n = ::recv(op.on, op.into.data(), op.into.size(), MSG_DONTWAIT);
-    if (n < 0 && errno == ENOTSOCK) n = ::read(op.on, op.into.data(), op.into.size());
+    const ssize_t n = ::recv(op.on, op.into.data(), op.into.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == ENOTSOCK) return try_read(op);
+    if (n < 0 && errno == EINTR) continue;
+    const bool empty = n < 0 && would_block(errno);
+    watch& w = watch_of(op.on);
+    // epoll(7): a short read of a stream has drained it.
+    w.drained = w.registered && (empty || (n > 0 && static_cast<std::size_t>(n) < op.into.size()));
+    if (n < 0) return empty ? -EAGAIN : -errno;
+    return n;
+  }
+}
+
+std::int64_t epoll_loop::try_read(operation& op) noexcept {
+  for (;;) {
+    ++counted_.system_calls;
+    const ssize_t n = ::read(op.on, op.into.data(), op.into.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
     return n;

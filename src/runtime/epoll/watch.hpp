@@ -31,6 +31,7 @@ struct watch {
   std::uint32_t generation = 0;  // counts the descriptors that had this number: tells late events apart
   bool registered = false;
   bool peer_is_done = false;  // half-closed or broken: a short read does not mean "drained"
+  bool drained = false;       // registered, and nothing to receive until there is an edge
   [[nodiscard]] bool idle() const noexcept { return readers.empty() && writers.empty() && !source; }
 };
 

@@ -4,6 +4,7 @@
 
 #include "coracle/base/assert.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -18,8 +19,7 @@ namespace coracle::io {
 std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const uring_faults& faults) {
   std::unique_ptr<ring> made = ring::make(faults, why);
   if (!made) return nullptr;
-  const int event =
-      ::eventfd(0, EFD_CLOEXEC);  // blocking: a read of a non-blocking one would not be waited for
+  const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event < 0) {
     why = "eventfd: " + describe_error(errno);
     return nullptr;
@@ -72,9 +72,10 @@ void uring_loop::keep_completions() noexcept {
   }
 }
 
+// Each write is a completion, so that the counter need not be read.
 void uring_loop::listen_for_wakes() noexcept {
   io_uring_sqe& e = entry(tag_of(tag::wake));
-  io_uring_prep_read(&e, event_, &woken_, sizeof woken_, 0);
+  io_uring_prep_poll_multishot(&e, event_, POLLIN);
   e.user_data = tag_of(tag::wake);
 }
 
@@ -167,10 +168,16 @@ void uring_loop::deliver() noexcept {
 void uring_loop::dispatch(const completion& c) noexcept {
   if (!(c.flags & (IORING_CQE_F_MORE | completion_was_counted))) --requests_;
   switch (tag_in(c.user_data)) {
-    case tag::operation: return completed(*pointer_in<operation>(c.user_data), c.result);
+    case tag::operation: {
+      operation& op = *pointer_in<operation>(c.user_data);
+      if (op.what == operation::kind::receive) note_rest(op.on, c);
+      return completed(op, c.result);
+    }
     case tag::receiver: return completed(*pointer_in<receiver_state>(c.user_data), c);
     case tag::acceptor: return completed(*pointer_in<acceptor_state>(c.user_data), c);
-    case tag::wake: return listen_for_wakes();
+    case tag::wake:
+      if (!(c.flags & IORING_CQE_F_MORE)) listen_for_wakes();
+      return;
     case tag::ignored: return;
   }
 }

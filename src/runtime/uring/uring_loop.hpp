@@ -56,6 +56,8 @@ class uring_loop final : public kernel_backend {
 
   // Operations.
   void prepare(operation& op) noexcept;
+  void note_rest(handle h, const completion& c) noexcept;
+  [[nodiscard]] bool is_drained(handle h) const noexcept;
   void completed(operation& op, std::int64_t result) noexcept;
   void finish(operation& op, std::int64_t result) noexcept;
   void completed_connect(operation& op, std::int64_t result) noexcept;
@@ -83,9 +85,9 @@ class uring_loop final : public kernel_backend {
   bool delivered_ = false;  // this turn has called back before it entered the kernel
   pid_t thread_ = 0;
   std::uint64_t requests_ = 0;  // in the ring: each ends in one completion without F_MORE
-  std::uint64_t woken_ = 0;     // the eventfd's counter is read into here
   std::deque<completion> kept_;
   operation_list operations_;
+  std::vector<bool> drained_;  // by descriptor: the last receive left nothing
   base::intrusive_list<receiver_state> due_receivers_;  // have something to deliver that needs no system call
   base::intrusive_list<acceptor_state> due_acceptors_;
   std::vector<acceptor_state*> resting_;

@@ -18,6 +18,24 @@ bool waits_for_output(const operation& op) noexcept {
   return op.what == operation::kind::connect || op.what == operation::kind::send;
 }
 
+void prepare_send(io_uring_sqe& e, operation& op) noexcept {
+  constexpr int flags = MSG_WAITALL | MSG_NOSIGNAL;
+  const msghdr& rest = send_progress::of(op).rest(op);
+  const iovec& first = *rest.msg_iov;
+  if (has(op, plain_file))
+    io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
+  else if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
+  else io_uring_prep_sendmsg(&e, op.on, &rest, flags);
+}
+
+void prepare_receive(io_uring_sqe& e, const operation& op, bool drained) noexcept {
+  if (has(op, plain_file))
+    return io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
+  io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
+  // Spares an attempt in vain; bytes that have come since are seen all the same.
+  if (drained) e.ioprio |= IORING_RECVSEND_POLL_FIRST;
+}
+
 }  // namespace
 
 void uring_loop::submit(operation& op) noexcept {
@@ -44,18 +62,8 @@ void uring_loop::prepare(operation& op) noexcept {
         io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes),
                               op.address->size);
         break;
-      case operation::kind::send: {
-        const msghdr& rest = send_progress::of(op).rest(op);
-        if (has(op, plain_file))
-          io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
-        else io_uring_prep_sendmsg(&e, op.on, &rest, MSG_WAITALL | MSG_NOSIGNAL);
-        break;
-      }
-      case operation::kind::receive:
-        if (has(op, plain_file))
-          io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
-        else io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
-        break;
+      case operation::kind::send: prepare_send(e, op); break;
+      case operation::kind::receive: prepare_receive(e, op, is_drained(op.on)); break;
       case operation::kind::accept:
         io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         break;
@@ -64,6 +72,17 @@ void uring_loop::prepare(operation& op) noexcept {
     }
   }
   e.user_data = user_data_of(tag::operation, op);
+}
+
+void uring_loop::note_rest(handle h, const completion& c) noexcept {
+  const auto i = static_cast<std::size_t>(h);
+  if (drained_.size() <= i) drained_.resize(i + 1);
+  drained_[i] = c.result > 0 && !(c.flags & IORING_CQE_F_SOCK_NONEMPTY);
+}
+
+bool uring_loop::is_drained(handle h) const noexcept {
+  const auto i = static_cast<std::size_t>(h);
+  return i < drained_.size() && drained_[i];
 }
 
 void uring_loop::finish(operation& op, std::int64_t result) noexcept {
