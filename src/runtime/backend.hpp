@@ -96,6 +96,8 @@ struct counters {
   std::uint64_t system_calls = 0;
   std::uint64_t submissions = 0;
   std::uint64_t completions = 0;
+  // The ledger: operations and sources between their start and their last callback.
+  std::uint64_t in_flight = 0;
 };
 
 // Everything but wake() is for the loop's thread only.

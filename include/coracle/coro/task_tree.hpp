@@ -8,8 +8,28 @@
 #include <coroutine>
 #include <source_location>
 #include <string>
+#include <utility>
 
 namespace coracle::coro {
+
+// Told of each co_await of one thread's coroutines, before anything of it happens: for tests, such as those
+// that stop a program at every one of its awaits. One a thread at a time.
+class await_observer {
+ public:
+  virtual void awaiting(const std::source_location& where) noexcept = 0;
+  // Gives the one before, null for none.
+  static await_observer* exchange(await_observer* o) noexcept { return std::exchange(current_, o); }
+  static void tell(const std::source_location& where) noexcept {
+    if (current_) [[unlikely]]
+      current_->awaiting(where);
+  }
+
+ protected:
+  ~await_observer() = default;
+
+ private:
+  static inline constinit thread_local await_observer* current_ = nullptr;
+};
 
 // Part of each promise. Two kinds hang together in a tree: a coroutine that another one awaits hangs
 // below it by `awaits`; one that runs beside its parent (a root, a task of a scope, of when_all, a handler)
@@ -21,6 +41,7 @@ class tree_node : public base::list_hook {
     where_ = where;
     awaits_ = nullptr;
     base::last_noted = where;
+    await_observer::tell(where);
   }
   void await(const tree_node& child) noexcept { awaits_ = &child; }
   void await_none() noexcept { awaits_ = nullptr; }

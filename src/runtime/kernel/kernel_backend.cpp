@@ -59,10 +59,11 @@ kernel_backend::kernel_backend(logger& log, handle event) noexcept : log_(log), 
 }
 
 kernel_backend::~kernel_backend() {
-  if (in_flight_ > 0) {
-    log_.write(log_level::error, "a loop ends with " + std::to_string(in_flight_) + " operations in flight");
+  if (counted_.in_flight > 0) {
+    log_.write(log_level::error,
+               "a loop ends with " + std::to_string(counted_.in_flight) + " operations in flight");
 #ifndef NDEBUG
-    CORACLE_ASSERT(in_flight_ == 0,
+    CORACLE_ASSERT(counted_.in_flight == 0,
                    "whoever started an operation or a source waits for its end before the loop ends");
 #endif
   }

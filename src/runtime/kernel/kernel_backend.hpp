@@ -40,9 +40,8 @@ class kernel_backend : public backend {
   void exhausted(int error) noexcept;
   void not_exhausted() noexcept { said_exhausted_ = false; }
 
-  // The ledger: operations and sources between their start and their last callback.
-  void began() noexcept { ++in_flight_; }
-  void ended() noexcept { --in_flight_; }
+  void began() noexcept { ++counted_.in_flight; }
+  void ended() noexcept { --counted_.in_flight; }
   void complete(operation& op, std::int64_t result) noexcept {
     ended();
     ++counted_.completions;
@@ -54,7 +53,6 @@ class kernel_backend : public backend {
   const handle event_;
 
  private:
-  std::size_t in_flight_ = 0;
   std::uint64_t random_state_;
   bool said_exhausted_ = false;
 };

@@ -50,6 +50,7 @@ io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
 
 void sim_backend::submit(io::operation& op) noexcept {
   ++counters_.submissions;
+  ++counters_.in_flight;
   socket& s = net_.at(host_, op.on);
   io::operation** where = slot(s, op);
   CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
@@ -102,15 +103,21 @@ void sim_backend::turn(time_point) noexcept {
 }
 
 void sim_backend::deliver(const due& d) noexcept {
-  if (d.op) d.op->complete(*d.op, d.result);
-  else if (d.receive) deliver(*d.receive);
-  else deliver(*d.accept);
+  if (d.op) {
+    --counters_.in_flight;
+    d.op->complete(*d.op, d.result);
+  } else if (d.receive) {
+    deliver(*d.receive);
+  } else {
+    deliver(*d.accept);
+  }
 }
 
 void sim_backend::deliver(receiving& r) noexcept {
   r.queued = false;
   socket& s = *net_.find(r.socket);
   if (r.stopping || (!r.paused && s.arrived == 0 && s.readable())) {
+    --counters_.in_flight;
     s.receiver = nullptr;
     r.source->state = nullptr;
     const std::int64_t result = r.stopping ? -ECANCELED : -s.broken;
@@ -128,6 +135,7 @@ void sim_backend::deliver(accepting& a) noexcept {
   a.queued = false;
   socket& s = *net_.find(a.socket);
   if (a.stopping) {
+    --counters_.in_flight;
     s.acceptor = nullptr;
     a.source->state = nullptr;
     const std::unique_ptr<accepting> ended(&a);
@@ -142,6 +150,7 @@ void sim_backend::deliver(accepting& a) noexcept {
 void sim_backend::start_accept(io::handle listener, io::accept_source& source) noexcept {
   socket& s = net_.at(host_, listener);
   CORACLE_ASSERT(!s.acceptor && s.state == phase::listening, "accepts once, on a listener");
+  ++counters_.in_flight;
   s.acceptor = new accepting{&source, s.id, this};
   source.state = s.acceptor;
   net_.progress(s);
@@ -156,6 +165,7 @@ void sim_backend::stop_accept(io::accept_source& source) noexcept {
 void sim_backend::start_receive(io::handle connection, io::receive_source& source) noexcept {
   socket& s = net_.at(host_, connection);
   CORACLE_ASSERT(!s.receiver && s.state == phase::connected, "receives once, on a connection");
+  ++counters_.in_flight;
   s.receiver = new receiving{&source, s.id, this};
   source.state = s.receiver;
   net_.progress(s);

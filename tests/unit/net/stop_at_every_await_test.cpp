@@ -1,0 +1,307 @@
+// Replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits for then, it ends, and
+// nothing of it is left: no frame, no object, no operation that the kernel may still write for.
+#include "coracle/coro/as_completed.hpp"
+#include "coracle/coro/async_generator.hpp"
+#include "coracle/coro/barrier.hpp"
+#include "coracle/coro/channel.hpp"
+#include "coracle/coro/condition_variable.hpp"
+#include "coracle/coro/latch.hpp"
+#include "coracle/coro/mutex.hpp"
+#include "coracle/coro/oneshot.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/semaphore.hpp"
+#include "coracle/coro/shared_mutex.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/task_tree.hpp"
+#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/wait_group.hpp"
+#include "coracle/coro/when_all_settled.hpp"
+#include "coracle/coro/when_any.hpp"
+#include "coracle/net/listener.hpp"
+#include "coracle/net/stream.hpp"
+#include "coracle/runtime/offload.hpp"
+#include "runtime/backend.hpp"
+#include "support/every_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What is alive of the program's objects: one in each of its coroutines.
+class counted {
+ public:
+  explicit counted(int& alive) noexcept : alive_(alive) { ++alive_; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --alive_; }
+
+ private:
+  int& alive_;
+};
+
+// ---- The program. Every part may end by coro::cancelled or by an error at each of its awaits.
+
+task<> produce(coro::channel<int>& into, int& alive) {
+  const counted here(alive);
+  for (int i = 0; i < 3; ++i)
+    if (!co_await into.send(i)) co_return;
+  into.close();
+}
+task<int> consume(coro::channel<int>& from, mutex& m, int& alive) {
+  const counted here(alive);
+  int sum = 0;
+  while (const std::optional<int> next = co_await from.receive()) {
+    const mutex::guard held = co_await m.lock();
+    co_await sleep_for(50us);
+    sum += *next;
+  }
+  co_return sum;
+}
+task<> through_a_channel(int& alive) {
+  const counted here(alive);
+  coro::channel<int> numbers(1);
+  mutex m;
+  scope work{co_await coro::this_environment()};
+  work.spawn(produce(numbers, alive));
+  std::optional<int> sum;
+  try {
+    sum = co_await consume(numbers, m, alive);
+  } catch (const coro::cancelled&) {
+    numbers.close();
+  }
+  co_await work.join();
+  EXPECT_EQ(sum.value_or(3), 3);
+}
+
+async_generator<int> counting(int& alive) {
+  const counted here(alive);
+  for (int i = 0; i < 3; ++i) {
+    co_await sleep_for(20us);
+    co_yield i;
+  }
+}
+task<> through_a_generator(int& alive) {
+  const counted here(alive);
+  async_generator<int> numbers = counting(alive);
+  while (const std::optional<int> n = co_await numbers.next()) EXPECT_LT(*n, 3);
+}
+
+class permit {
+ public:
+  explicit permit(semaphore& of) noexcept : of_(of) {}
+  permit(const permit&) = delete;
+  permit& operator=(const permit&) = delete;
+  ~permit() { of_.release(); }
+
+ private:
+  semaphore& of_;
+};
+task<> holder(semaphore& s, shared_mutex& m, latch& l, int& alive) {
+  const counted here(alive);
+  const latch::arrival arrives(l);
+  co_await s.acquire();
+  const permit taken(s);
+  const shared_mutex::guard held = co_await m.lock();
+  co_await sleep_for(20us);
+}
+task<> through_primitives(int& alive) {
+  const counted here(alive);
+  semaphore s(1);
+  shared_mutex m;
+  latch all(2);
+  scope work{co_await coro::this_environment()};
+  work.spawn(holder(s, m, all, alive));
+  work.spawn(holder(s, m, all, alive));
+  bool stopped = false;
+  try {
+    co_await all;
+  } catch (const coro::cancelled&) {
+    stopped = true;
+  }
+  try {
+    co_await work.join();
+  } catch (const coro::cancelled&) {
+    stopped = true;
+  }
+  if (stopped) throw coro::cancelled();
+}
+
+int add(int a, int b) { return a + b; }
+task<int> away(int& alive) {
+  const counted here(alive);
+  co_return co_await offload(&add, 1, 2);
+}
+task<int> in_a_while(duration d, int& alive) {
+  const counted here(alive);
+  co_await sleep_for(d);
+  co_return 3;
+}
+task<> through_combinators(int& alive) {
+  const counted here(alive);
+  auto both = co_await when_all_settled(away(alive), in_a_while(100us, alive));
+  auto first = co_await when_any_settled(away(alive), in_a_while(1h, alive));
+  EXPECT_EQ(first.index() == 0 || first.index() == 1, true);
+  const result<int> late = co_await timeout(50us, in_a_while(1h, alive));
+  EXPECT_FALSE(late.ok());
+  std::vector<task<int>> tasks;
+  tasks.push_back(away(alive));
+  tasks.push_back(in_a_while(30us, alive));
+  as_completed<int> ends{co_await coro::this_environment(), std::move(tasks)};
+  bool stopped = false;
+  try {
+    while (co_await ends.next()) {
+    }
+  } catch (const coro::cancelled&) {
+    stopped = true;
+  }
+  co_await ends.join();
+  if (stopped) throw coro::cancelled();
+}
+
+task<> echo(net::listener& at, int& alive) {
+  const counted here(alive);
+  auto accepted = co_await at.accept();
+  if (!accepted) co_return;
+  net::stream s = *std::move(accepted);
+  std::array<std::uint8_t, 4096> bytes;
+  for (;;) {
+    const result<std::size_t> got = co_await s.read(bytes);
+    if (!got || *got == 0) co_return;
+    const status put = co_await s.write(bytes_view(bytes).first(*got));
+    if (!put.ok()) co_return;
+  }
+}
+task<> talk(const net::address& to, int& alive) {
+  const counted here(alive);
+  auto connected = co_await net::stream::connect(to);
+  if (!connected) co_return;
+  net::stream s = *std::move(connected);
+  const std::vector<std::uint8_t> sent(10'000, 7);
+  const status put = co_await s.write(sent);
+  if (!put.ok()) co_return;
+  s.shutdown_send();
+  std::array<std::uint8_t, 4096> bytes;
+  std::size_t all = 0;
+  for (;;) {
+    const result<std::size_t> got = co_await s.read(bytes);
+    if (!got) co_return;
+    if (*got == 0) break;
+    all += *got;
+  }
+  EXPECT_EQ(all, sent.size());
+}
+task<> through_a_socket(int& alive) {
+  const counted here(alive);
+  net::listener at = net::listener::open(net::address::parse("127.0.0.1:0").value()).value();
+  const net::address to = at.local_address();
+  scope work{co_await coro::this_environment()};
+  work.spawn(echo(at, alive));
+  work.spawn(talk(to, alive));
+  co_await work.join();
+  co_await at.close();
+}
+
+task<> program(int& alive, bool& whole) {
+  co_await through_a_channel(alive);
+  co_await through_a_generator(alive);
+  co_await through_primitives(alive);
+  co_await through_combinators(alive);
+  co_await through_a_socket(alive);
+  whole = true;
+}
+
+// ---- Who stops it.
+
+// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop requested, or
+// right after the work that it belongs to, when it is waiting.
+class stop_at final : coro::await_observer, coro::work {
+ public:
+  stop_at(scope& program, std::size_t n, bool waiting) : program_(program), left_(n), waiting_(waiting) {
+    run = [](coro::work& w) noexcept {
+      auto& self = static_cast<stop_at&>(w);
+      self.posted_ = false;
+      self.program_.request_stop();
+    };
+    before_ = coro::await_observer::exchange(this);
+  }
+  ~stop_at() { coro::await_observer::exchange(before_); }
+  [[nodiscard]] bool reached() const noexcept { return left_ == 0; }
+  [[nodiscard]] bool pending() const noexcept { return posted_; }
+
+ private:
+  void awaiting(const std::source_location&) noexcept override {
+    if (left_ == 0 || --left_ > 0) return;
+    if (!waiting_) return program_.request_stop();
+    posted_ = true;
+    loop::current()->post(*this);
+  }
+  scope& program_;
+  std::size_t left_;
+  const bool waiting_;
+  bool posted_ = false;
+  coro::await_observer* before_;
+};
+
+struct outcome_of_run {
+  bool reached = false;  // there was an n-th await
+  bool whole = false;  // the program came to its end
+};
+
+task<outcome_of_run> run_stopped(std::size_t n, bool waiting) {
+  outcome_of_run out;
+  int alive = 0;
+  const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
+  {
+    scope outer{co_await coro::this_environment()};
+    std::optional<stop_at> observer;
+    observer.emplace(outer, n, waiting);
+    outer.spawn(program(alive, out.whole));
+    try {
+      co_await outer.join();
+    } catch (const coro::cancelled&) {
+      EXPECT_TRUE(observer->reached());
+    }
+    while (observer->pending()) co_await sleep_for(0us);
+    out.reached = observer->reached();
+  }
+  EXPECT_EQ(alive, 0) << "coroutines of the program are left after a stop at await " << n;
+  // A timer's or a job's end is behind it; what is in flight would write into freed memory.
+  EXPECT_EQ(loop::current()->io().counted().in_flight, in_flight)
+      << "operations are left after a stop at await " << n;
+  co_return out;
+}
+
+class StopAtEveryAwait : public testing_support::every_backend {
+ protected:
+  void replay(bool waiting) {
+    std::size_t n = 1;
+    for (;; ++n) {
+      const outcome_of_run out = run(run_stopped(n, waiting));
+      if (HasFailure()) return;
+      if (out.reached) continue;
+      EXPECT_TRUE(out.whole) << "nothing stopped it";
+      break;
+    }
+    EXPECT_GT(n, 60u) << "the program has shrunk";
+    RecordProperty("awaits", static_cast<int>(n - 1));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(On, StopAtEveryAwait, testing_support::all_kinds, StopAtEveryAwait::case_name);
+
+TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedBeforeAnAwait) { replay(false); }
+TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedDuringAnAwait) { replay(true); }
+
+}  // namespace
+}  // namespace coracle
