@@ -2,18 +2,19 @@
 
 namespace coracle {
 
-void condition_variable::awaiter::lock_again() noexcept {
-  ignore_stops();
-  if (std::exchange(mutex_->locked_, true)) mutex_->waiters_.push_back(*this);
-  else resume_soon();
+void condition_variable::awaiter::lock_again(coro::waiter& w) noexcept {
+  w.ignore_stops();
+  if (std::exchange(mutex_->locked_, true)) mutex_->waiters_.push_back(w);
+  else w.resume_soon();
 }
 
-void condition_variable::notify_one() noexcept {
-  if (coro::waiter* w = waiters_.pop_front()) static_cast<awaiter*>(w)->lock_again();
-}
-
-void condition_variable::notify_all() noexcept {
-  while (coro::waiter* w = waiters_.pop_front()) static_cast<awaiter*>(w)->lock_again();
+// None of those notified can wait again before this returns.
+void condition_variable::notify_here(std::uint64_t n) noexcept {
+  for (; n != 0; --n) {
+    coro::waiter* w = waiters_.pop_front();
+    if (!w) return;
+    awaiter::of(*w).lock_again(*w);
+  }
 }
 
 }  // namespace coracle

@@ -1,22 +1,12 @@
 #include "coracle/coro/semaphore.hpp"
 
-#include "coracle/base/assert.hpp"
-
 namespace coracle {
 
-semaphore::~semaphore() {
-  CORACLE_ASSERT(waiters_.empty(), "a semaphore was destroyed while tasks wait for it: join them first");
-}
-
-void semaphore::left(coro::waiter& w) noexcept {
-  w.resume_soon();
-  static_cast<acquire_awaiter::waiter&>(w).owner.grant();
-}
-
 void semaphore::grant() noexcept {
-  while (auto* first = static_cast<acquire_awaiter::waiter*>(waiters_.front())) {
-    if (first->wanted > permits_) return;
-    permits_ -= first->wanted;
+  while (coro::waiter* first = waiters_.front()) {
+    const std::size_t wanted = acquire_awaiter::of(*first).wanted_;
+    if (wanted > permits_) return;
+    permits_ -= wanted;
     waiters_.pop_front();
     first->resume_soon();
   }

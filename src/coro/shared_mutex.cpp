@@ -2,14 +2,9 @@
 
 namespace coracle {
 
-void shared_mutex::left(coro::waiter& w) noexcept {
-  w.resume_soon();
-  static_cast<waiter&>(w).owner.grant();
-}
-
 void shared_mutex::grant() noexcept {
-  while (auto* first = static_cast<waiter*>(waiters_.front())) {
-    if (!take(first->kind)) return;
+  while (coro::waiter* first = waiters_.front()) {
+    if (!take(lock_call::of(*first).kind_)) return;
     waiters_.pop_front();
     first->resume_soon();
   }

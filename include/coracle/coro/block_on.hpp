@@ -1,6 +1,7 @@
 // block_on: a plain thread waits for a task that runs on an executor.
 #pragma once
 
+#include "coracle/base/assert.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 
@@ -81,6 +82,20 @@ T block_on(executor& on, task<T> t) {
   root.start(on);
   root.ended.wait();
   return result.take();
+}
+
+// The same of one wait for a primitive, at its home: block_on(event), block_on(channel.receive()), ...
+template <class Call>
+  requires requires(Call& c) { c.home(); }
+auto block_on(Call&& call) {
+  executor* home = call.home();
+  CORACLE_ASSERT(home, "blocked on a primitive that has no home yet: give it its loop in the constructor");
+  if constexpr (requires { call.await_ready(); }) {
+    using value = decltype(call.await_resume());
+    return block_on(*home, [](Call& c) -> task<std::remove_cvref_t<value>> { co_return co_await c; }(call));
+  } else {
+    return block_on(call.operator co_await());
+  }
 }
 
 }  // namespace coracle::coro

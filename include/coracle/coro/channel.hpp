@@ -2,10 +2,12 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/unwatched.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -18,8 +20,9 @@ struct kept_message {
   T kept;
 };
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic. Any number of senders and
-// receivers. Not to be mixed up with coracle::channel, which leads to a server.
+// Has a home loop (coro/primitive.hpp): send() and receive() from any task, post() and close() from any
+// thread, try_send() and try_receive() at home. Any number of senders and receivers. Not to be mixed
+// up with coracle::channel, which leads to a server.
 //
 //   if (!co_await jobs.send(std::move(job))) ...               // closed: `job` is as it was
 //   while (true) {
@@ -31,7 +34,7 @@ struct kept_message {
 //
 // Order: messages arrive in the order of the sends; waiting senders and receivers take turns first
 // come first served, and try_send() and try_receive() do not get between. Waiters resume through
-// the loop's queue, after the current work. A message is moved out of the sender's object when it is sent.
+// their loop's queue, after the current work. A message is moved out of the sender's object when it is sent.
 //
 // A stop of a waiter's environment throws coro::cancelled out of its await: a send that was stopped
 // has not moved its message, a receive that was stopped has taken none. A stop after the message
@@ -41,14 +44,13 @@ struct kept_message {
 // Receives give what is in the channel, then std::nullopt. The memory for `capacity` messages is
 // taken in the constructor, none after it.
 template <class T>
-class channel {
+class channel : public primitive<channel<T>> {
   static_assert(std::is_nothrow_move_constructible_v<T>, "a message must not be lost in a throwing move");
+  using base = primitive<channel<T>>;
 
  public:
-  explicit channel(std::size_t capacity)
-      : slots_(capacity ? std::allocator<T>().allocate(capacity) : nullptr), capacity_(capacity) {}
-  channel(const channel&) = delete;
-  channel& operator=(const channel&) = delete;
+  explicit channel(std::size_t capacity) : slots_(memory(capacity)), capacity_(capacity) {}
+  channel(std::size_t capacity, executor& home) : base(home), slots_(memory(capacity)), capacity_(capacity) {}
   ~channel() {
     CORACLE_ASSERT(senders_.empty() && receivers_.empty(),
                    "a channel was destroyed while tasks wait in it: close() it and join them first");
@@ -56,33 +58,26 @@ class channel {
     if (slots_) std::allocator<T>().deallocate(slots_, capacity_);
   }
 
-  class [[nodiscard]] send_awaiter {
+  class [[nodiscard]] send_awaiter : public waiting_call<send_awaiter, channel> {
    public:
-    send_awaiter(channel& c, T& message) noexcept : channel_(c), message_(message) {}
-    [[nodiscard]] bool await_ready() noexcept {
-      sent_ = channel_.try_send(std::move(message_));
-      return sent_ || channel_.closed_;
-    }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace(*this).start(channel_.senders_, h, environment_of(h).stop);
-    }
+    send_awaiter(channel& c, T& message) noexcept
+        : waiting_call<send_awaiter, channel>(c), message_(message) {}
     // Whether it was sent; false: the channel is closed.
     [[nodiscard]] bool await_resume() const {
-      if (wait_) wait_->throw_if_stopped();
+      this->throw_if_stopped();
       return sent_;
     }
 
    private:
     friend class channel;
-    struct turn : waiter {
-      explicit turn(send_awaiter& s) noexcept : send(s) {}
-      send_awaiter& send;
-    };
-    channel& channel_;
+    friend waiting_call<send_awaiter, channel>;
+    bool attempt() noexcept {
+      sent_ = this->at().take_in(std::move(message_));
+      return sent_ || this->at().closed_;
+    }
+    void enqueue(waiter& w) noexcept { this->at().senders_.push_back(w); }
     T& message_;
     bool sent_ = false;
-    std::optional<turn> wait_;
   };
   // Of a copy, which the awaiter keeps.
   class [[nodiscard]] copy_send_awaiter : kept_message<T>, public send_awaiter {
@@ -91,28 +86,33 @@ class channel {
         : kept_message<T>{message}, send_awaiter(c, kept_message<T>::kept) {}
   };
 
-  class [[nodiscard]] receive_awaiter {
+  class [[nodiscard]] receive_awaiter : public waiting_call<receive_awaiter, channel> {
    public:
-    explicit receive_awaiter(channel& c) noexcept : channel_(c) {}
-    [[nodiscard]] bool await_ready() noexcept { return channel_.take(message_) || channel_.closed_; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace(*this).start(channel_.receivers_, h, environment_of(h).stop);
+    using waiting_call<receive_awaiter, channel>::waiting_call;
+    // What is there at home is not taken before await_resume(), straight out of its place: an optional that
+    // is moved on right after it was filled costs more than all the rest.
+    [[nodiscard]] bool await_ready() noexcept {
+      return this->at().at_home() && (this->at().has_message() || this->at().closed_);
     }
     std::optional<T> await_resume() {
-      if (wait_) wait_->throw_if_stopped();
-      return std::move(message_);
+      if (this->waited()) return granted();
+      return this->at().hand_out();
     }
 
    private:
     friend class channel;
-    struct turn : waiter {
-      explicit turn(receive_awaiter& r) noexcept : receive(r) {}
-      receive_awaiter& receive;
-    };
-    channel& channel_;
+    friend waiting_call<receive_awaiter, channel>;
+    bool attempt() noexcept {
+      if (this->at().has_message()) message_.emplace(*this->at().hand_out());
+      return message_ || this->at().closed_;
+    }
+    void enqueue(waiter& w) noexcept { this->at().receivers_.push_back(w); }
+    // Apart, or g++ 12 sees a way on which an empty optional's inside is read.
+    [[gnu::noinline]] std::optional<T> granted() {
+      this->throw_if_stopped();
+      return std::move(message_);
+    }
     std::optional<T> message_;
-    std::optional<turn> wait_;
   };
   // Of an rvalue: it has to stay where it is until the await ends, and is moved from when it is sent.
   send_awaiter send(T&& message) noexcept { return send_awaiter(*this, message); }
@@ -125,9 +125,44 @@ class channel {
 
   // False, and `message` is as it was, where send() would wait or the channel is closed.
   [[nodiscard]] bool try_send(T&& message) noexcept {
+    CORACLE_ASSERT(this->at_home(),
+                   "try_send() away from the channel's home loop: co_await send(), or post()");
+    return take_in(std::move(message));
+  }
+  // Nothing where receive() would wait or the channel is closed and drained.
+  [[nodiscard]] std::optional<T> try_receive() noexcept {
+    CORACLE_ASSERT(this->at_home(), "try_receive() away from the channel's home loop: co_await receive()");
+    return hand_out();
+  }
+  // A send that nobody waits for: while the channel is full the message waits in the row of senders, and
+  // is dropped when the channel is closed. Allocates away from home and while it waits: whoever sends
+  // a lot that way wants a bound of his own, or block_on(c.send(...)) on a plain thread.
+  void post(T message) {
+    if (this->at_home()) send_unwatched(std::move(message));
+    else this->run_at_home([this, m = std::move(message)]() mutable { send_unwatched(std::move(m)); });
+  }
+
+  // Idempotent.
+  void close() noexcept {
+    if (this->at_home()) close_here();
+    else this->call_home();
+  }
+  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+ private:
+  friend base;
+  template <class, class>
+  friend class waiting_call;
+  static T* memory(std::size_t capacity) {
+    return capacity ? std::allocator<T>().allocate(capacity) : nullptr;
+  }
+  // Receivers wait only while the channel is empty, senders only while it is full.
+  bool take_in(T&& message) noexcept {
     if (closed_) return false;
     if (waiter* w = receivers_.pop_front()) {
-      static_cast<typename receive_awaiter::turn*>(w)->receive.message_.emplace(std::move(message));
+      receive_awaiter::of(*w).message_.emplace(std::move(message));
       w->resume_soon();
       return true;
     }
@@ -135,42 +170,31 @@ class channel {
     push(std::move(message));
     return true;
   }
-  // Nothing where receive() would wait or the channel is closed and drained.
-  [[nodiscard]] std::optional<T> try_receive() noexcept {
-    std::optional<T> message;
-    take(message);
+  [[nodiscard]] bool has_message() noexcept { return size_ || !senders_.empty(); }
+  std::optional<T> hand_out() noexcept {
+    waiter* const sender = senders_.pop_front();
+    if (!size_) return sender ? std::optional<T>(sent_by(*sender)) : std::nullopt;
+    std::optional<T> message(std::move(slots_[first_]));
+    pop();
+    if (sender) push(sent_by(*sender));
     return message;
   }
-
-  // Idempotent.
-  void close() noexcept {
-    closed_ = true;
-    while (waiter* w = senders_.pop_front()) w->resume_soon();
-    while (waiter* w = receivers_.pop_front()) w->resume_soon();
-  }
-  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-
- private:
-  // Receivers wait only while the channel is empty, senders only while it is full.
-  bool take(std::optional<T>& into) noexcept {
-    if (size_) {
-      into.emplace(std::move(slots_[first_]));
-      pop();
-      if (waiter* w = senders_.pop_front()) push(sent_by(*w));
-      return true;
-    }
-    waiter* w = senders_.pop_front();
-    if (w) into.emplace(sent_by(*w));
-    return w != nullptr;
-  }
   static T&& sent_by(waiter& w) noexcept {
-    send_awaiter& s = static_cast<typename send_awaiter::turn&>(w).send;
+    send_awaiter& s = send_awaiter::of(w);
     s.sent_ = true;
     w.resume_soon();
     return std::move(s.message_);
   }
+  void send_unwatched(T message) {
+    if (!take_in(std::move(message)) && !closed_) wait_to_send(*this, std::move(message));
+  }
+  static unwatched wait_to_send(channel& to, T message) { (void)co_await to.send(std::move(message)); }
+  void close_here() noexcept {
+    closed_ = true;
+    resume_all(senders_);
+    resume_all(receivers_);
+  }
+  void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
   void push(T&& message) noexcept {
     std::size_t at = first_ + size_;
     if (at >= capacity_) at -= capacity_;

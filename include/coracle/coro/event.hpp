@@ -1,11 +1,14 @@
-// event: a door that is shut until set() opens it for good (or until reset()).
+// event: a door that is shut until set() opens it for good (or until reset()). event<T>: with a value behind it.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/coro/environment.hpp"
-#include "coracle/coro/executor.hpp"
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
+#include <atomic>
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 namespace coracle {
 
@@ -13,51 +16,127 @@ namespace coracle {
 template <class T = void>
 class event;
 
-// Lives on one executor; set(), reset() and co_await are for its thread. Waiters resume on it
-// through its queue, first come first served, after the current work. A stop of a waiter's
-// environment throws coro::cancelled out of its await and leaves the event as it is.
+// Has a home loop (coro/primitive.hpp): co_await from any task, set() from any thread, reset() at home.
+//
+// Waiters resume through their loop's queue, first come first served, after the current work. They
+// were released by set(): a reset() before they run does not take that back, and they do not look at
+// the event any more, so it may be destroyed as soon as it is set. A stop of a waiter's environment
+// throws coro::cancelled out of its await and leaves the event as it is. Awaiting a set one at home
+// does not suspend.
 template <>
-class event<void> {
+class event<void> : public coro::primitive<event<void>> {
  public:
   event() noexcept = default;
-  event(const event&) = delete;
-  event& operator=(const event&) = delete;
-  ~event() { CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it"); }
+  explicit event(coro::executor& home) noexcept : primitive(home) {}
+  ~event() {
+    CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
+  }
 
-  void set() noexcept;
-  void reset() noexcept { set_ = false; }
+  // Idempotent.
+  void set() noexcept {
+    if (at_home()) open();
+    else call_home();
+  }
+  void reset() noexcept {
+    CORACLE_ASSERT(at_home(), "an event was reset away from its home loop: post that to its home()");
+    set_ = false;
+  }
   [[nodiscard]] bool is_set() const noexcept { return set_; }
 
-  class awaiter : public base::list_hook, coro::work {
+  // Sets it when it is destroyed, on every path out of a task or function.
+  class [[nodiscard]] guard {
    public:
-    explicit awaiter(event<>& e) noexcept;
-    [[nodiscard]] bool await_ready() const noexcept { return event_.set_; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return start(h, coro::environment_of(h).stop);
-    }
-    void await_resume() const {
-      if (stopped_) throw coro::cancelled();
-    }
+    explicit guard(event& e) noexcept : event_(e) {}
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() { event_.set(); }
 
    private:
-    friend class event;
-    bool start(std::coroutine_handle<> h, coro::stop_token stop) noexcept;
-    void resume_soon() noexcept;
     event& event_;
-    std::coroutine_handle<> waiter_;
-    bool stopped_ = false;
-    struct stop_hook : coro::stop_callback {
-      explicit stop_hook(awaiter& a) noexcept;
-      awaiter& owner;
-    };
-    stop_hook on_stop_;
+  };
+
+  class awaiter : public coro::waiting_call<awaiter, event> {
+   public:
+    using waiting_call::waiting_call;
+    void await_resume() const { throw_if_stopped(); }
+
+   private:
+    friend waiting_call;
+    bool attempt() const noexcept { return at().set_; }
   };
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:
-  base::intrusive_list<awaiter> waiters_;
+  friend primitive;
+  template <class, class>
+  friend class coro::waiting_call;
+  void open() noexcept {
+    set_ = true;
+    coro::resume_all(waiters_);
+  }
+  void called_from_elsewhere(std::uint64_t) noexcept { open(); }
+  coro::waiter_queue waiters_;
   bool set_ = false;
+};
+
+// The same with a value, which set() gives to all that wait and to all that come later. They get a
+// reference to it, on whatever loop they are: reset() and the destructor are for when they are done
+// with it. Setting it twice without reset() is a defect of the caller.
+template <class T>
+class event : public coro::primitive<event<T>> {
+  static_assert(std::is_object_v<T>, "event<T> keeps the value: for no value it is event<>");
+  using base = coro::primitive<event<T>>;
+
+ public:
+  event() noexcept = default;
+  explicit event(coro::executor& home) noexcept : base(home) {}
+  ~event() {
+    CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
+  }
+
+  void set(T value) {
+    CORACLE_ASSERT(!given_.exchange(true, std::memory_order_relaxed),
+                   "an event got a second value: reset() it in between, or use a watch or a channel");
+    value_.emplace(std::move(value));
+    if (this->at_home()) open();
+    else this->call_home();
+  }
+  void reset() noexcept {
+    CORACLE_ASSERT(this->at_home(), "an event was reset away from its home loop: post that to its home()");
+    if (!set_) return;
+    set_ = false;
+    value_.reset();
+    given_.store(false, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_set() const noexcept { return set_; }
+
+  class awaiter : public coro::waiting_call<awaiter, event> {
+   public:
+    using coro::waiting_call<awaiter, event>::waiting_call;
+    const T& await_resume() const {
+      this->throw_if_stopped();
+      return *this->at().value_;
+    }
+
+   private:
+    friend coro::waiting_call<awaiter, event>;
+    bool attempt() const noexcept { return this->at().set_; }
+  };
+  awaiter operator co_await() noexcept { return awaiter(*this); }
+
+ private:
+  friend base;
+  template <class, class>
+  friend class coro::waiting_call;
+  void open() noexcept {
+    set_ = true;
+    coro::resume_all(waiters_);
+  }
+  void called_from_elsewhere(std::uint64_t) noexcept { open(); }
+  coro::waiter_queue waiters_;
+  std::optional<T> value_;
+  std::atomic<bool> given_{false};
+  bool set_ = false;  // `given_`, as the home knows it
 };
 
 }  // namespace coracle

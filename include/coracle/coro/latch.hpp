@@ -2,34 +2,33 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 
 namespace coracle {
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic. It does not go back: for
-// counting up again there is wait_group.
+// Has a home loop (coro/primitive.hpp): co_await from any task, count_down() from any thread. It does
+// not go back: for counting up again there is wait_group.
 //
-// Waiters resume through the loop's queue, first come first served, after the work that counted to
-// zero; they do not look at the latch any more, so it may be destroyed as soon as it is open.
+// Waiters resume through their loop's queue, first come first served, after the work that counted to
+// zero; they do not look at the latch any more, so it may be destroyed as soon as it is open, also
+// by a waiter on another thread than the one that counts down: that one is done with it by then.
 // A stop of a waiter's environment throws coro::cancelled out of its await and leaves the count as
-// it is. Awaiting an open latch does not suspend.
-class latch {
+// it is. Awaiting an open latch at home does not suspend.
+class latch : public coro::primitive<latch> {
  public:
   explicit latch(std::size_t count) noexcept : count_(count) {}
-  latch(const latch&) = delete;
-  latch& operator=(const latch&) = delete;
+  latch(std::size_t count, coro::executor& home) noexcept : primitive(home), count_(count) {}
   ~latch() {
     CORACLE_ASSERT(waiters_.empty(), "a latch was destroyed while tasks wait for it: join them first");
   }
 
   void count_down(std::size_t n = 1) noexcept {
-    CORACLE_ASSERT(n <= count_, "a latch was counted down below zero: give it the number of all arrivals");
-    count_ -= n;
-    if (count_ == 0) open();
+    if (at_home()) count_down_here(n);
+    else call_home(n);
   }
   [[nodiscard]] bool is_open() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -46,28 +45,27 @@ class latch {
     latch& latch_;
   };
 
-  class awaiter {
+  class awaiter : public coro::waiting_call<awaiter, latch> {
    public:
-    explicit awaiter(latch& l) noexcept : latch_(l) {}
-    [[nodiscard]] bool await_ready() const noexcept { return latch_.is_open(); }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace().start(latch_.waiters_, h, coro::environment_of(h).stop);
-    }
-    void await_resume() const {
-      if (wait_) wait_->throw_if_stopped();
-    }
+    using waiting_call::waiting_call;
+    void await_resume() const { throw_if_stopped(); }
 
    private:
-    latch& latch_;
-    std::optional<coro::waiter> wait_;
+    friend waiting_call;
+    bool attempt() const noexcept { return at().is_open(); }
   };
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:
-  void open() noexcept {
-    while (coro::waiter* w = waiters_.pop_front()) w->resume_soon();
+  friend primitive;
+  template <class, class>
+  friend class coro::waiting_call;
+  void count_down_here(std::size_t n) noexcept {
+    CORACLE_ASSERT(n <= count_, "a latch was counted down below zero: give it the number of all arrivals");
+    count_ -= n;
+    if (count_ == 0) coro::resume_all(waiters_);
   }
+  void called_from_elsewhere(std::uint64_t n) noexcept { count_down_here(n); }
   coro::waiter_queue waiters_;
   std::size_t count_;
 };

@@ -2,31 +2,32 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
-#include <optional>
+#include <cstdint>
 #include <utility>
 
 namespace coracle {
 
 class condition_variable;
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic. Tasks that run without
-// awaiting anything in between need none: it is for what has to stay whole across an await.
+// Has a home loop (coro/primitive.hpp): lock() from any task, try_lock() at home; a guard may end on any
+// thread. Tasks of one loop that run without awaiting anything in between need none: it is for what
+// has to stay whole across an await, or is shared between loops. (A lock from another loop costs a
+// trip to the home and back: data that several loops use often is better kept by one of them.)
 //
 //   const coracle::mutex::guard held = co_await m.lock();
 //
 // Order: first come, first served; unlocking hands the mutex to the first waiter, and nobody gets
-// between. The waiter resumes through the loop's queue, after the current work.
+// between. The waiter resumes through its loop's queue, after the current work.
 // A stop of a waiter's environment throws coro::cancelled out of its await and leaves the queue as
 // if it had never waited; a stop after the mutex was handed to it does not take that back. A free
 // mutex is locked even by a task that was asked to stop.
-class mutex {
+class mutex : public coro::primitive<mutex> {
  public:
   mutex() noexcept = default;
-  mutex(const mutex&) = delete;
-  mutex& operator=(const mutex&) = delete;
+  explicit mutex(coro::executor& home) noexcept : primitive(home) {}
   ~mutex() { CORACLE_ASSERT(!locked_, "a mutex was destroyed while locked: destroy its guards first"); }
 
   // Holds the lock until it is destroyed, or unlock(). Move only; the mutex must outlive it.
@@ -54,35 +55,41 @@ class mutex {
     mutex* mutex_ = nullptr;
   };
 
-  class [[nodiscard]] lock_awaiter {
+  class [[nodiscard]] lock_awaiter : public coro::waiting_call<lock_awaiter, mutex> {
    public:
-    explicit lock_awaiter(mutex& m) noexcept : mutex_(m) {}
-    [[nodiscard]] bool await_ready() noexcept { return !std::exchange(mutex_.locked_, true); }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace().start(mutex_.waiters_, h, coro::environment_of(h).stop);
-    }
-    guard await_resume() {
-      if (wait_) wait_->throw_if_stopped();
-      return guard(mutex_);
+    using waiting_call::waiting_call;
+    guard await_resume() const {
+      throw_if_stopped();
+      return guard(at());
     }
 
    private:
-    mutex& mutex_;
-    std::optional<coro::waiter> wait_;
+    friend waiting_call;
+    bool attempt() noexcept { return !std::exchange(at().locked_, true); }
   };
   lock_awaiter lock() noexcept { return lock_awaiter(*this); }
 
   // An empty guard where somebody holds the lock; does not wait.
-  guard try_lock() noexcept { return std::exchange(locked_, true) ? guard() : guard(*this); }
+  guard try_lock() noexcept {
+    CORACLE_ASSERT(at_home(), "try_lock() of a mutex away from its home loop: co_await lock() there");
+    return std::exchange(locked_, true) ? guard() : guard(*this);
+  }
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
 
  private:
+  friend primitive;
+  template <class, class>
+  friend class coro::waiting_call;
   friend class condition_variable;
   void unlock() noexcept {
+    if (at_home()) unlock_here();
+    else call_home();
+  }
+  void unlock_here() noexcept {
     if (coro::waiter* next = waiters_.pop_front()) next->resume_soon();  // and it stays locked
     else locked_ = false;
   }
+  void called_from_elsewhere(std::uint64_t) noexcept { unlock_here(); }
   coro::waiter_queue waiters_;
   bool locked_ = false;
 };

@@ -2,84 +2,102 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
+#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace coracle {
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic. One sender sends once or
-// gives up by close(); one task at a time receives.
+// Has a home loop (coro/primitive.hpp): receive() from any task, send() and close() from any thread. One
+// sender sends once or gives up by close(); one task at a time receives.
 //
-// The receiver resumes through the loop's queue, after the current work. The value stays in the
-// oneshot until the receiver runs, so the oneshot has to live until then; it is moved out.
+// The receiver resumes through its loop's queue, after the current work. The value is moved to it
+// by then: the oneshot may be destroyed when the receiver was granted it, and by whoever receives.
 // A stop of the receiver's environment throws coro::cancelled out of its await and takes nothing:
 // a later receive() still gets the value. A stop after send() does not undo the receive.
 template <class T>
-class oneshot {
+class oneshot : public coro::primitive<oneshot<T>> {
+  static_assert(std::is_nothrow_move_constructible_v<T>, "the value must not be lost in a throwing move");
+  using base = coro::primitive<oneshot<T>>;
+
  public:
   oneshot() noexcept = default;
-  oneshot(const oneshot&) = delete;
-  oneshot& operator=(const oneshot&) = delete;
+  explicit oneshot(coro::executor& home) noexcept : base(home) {}
   ~oneshot() {
-    CORACLE_ASSERT(!receiving_,
+    CORACLE_ASSERT(waiters_.empty(),
                    "a oneshot was destroyed while a task waits for it: send() or close(), and join it");
   }
 
-  void send(T value) {
-    CORACLE_ASSERT(!ended_,
+  void send(T value) noexcept {
+    CORACLE_ASSERT(!sender_ended_,
                    "a oneshot was sent to after its value or its close(): for more values use a channel");
     value_.emplace(std::move(value));
     end();
   }
   // No value will come: the receiver gets std::nullopt. Does nothing after send().
   void close() noexcept {
-    if (!ended_) end();
+    if (!sender_ended_) end();
   }
   // Whether receive() would give its answer without waiting.
   [[nodiscard]] bool is_ready() const noexcept { return ended_; }
 
-  class [[nodiscard]] awaiter {
+  class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, oneshot> {
    public:
-    explicit awaiter(oneshot& o) noexcept : from_(o) {}
-    awaiter(const awaiter&) = delete;
-    awaiter& operator=(const awaiter&) = delete;
-    ~awaiter() {
-      if (wait_) from_.receiving_ = false;
-    }
-    [[nodiscard]] bool await_ready() const noexcept { return from_.ended_; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      CORACLE_ASSERT(!from_.receiving_, "a oneshot is received by one task at a time");
-      from_.receiving_ = true;
-      return wait_.emplace().start(from_.receivers_, h, coro::environment_of(h).stop);
-    }
+    using coro::waiting_call<awaiter, oneshot>::waiting_call;
     // The value, or nothing when it was closed without one.
     std::optional<T> await_resume() {
-      if (wait_) wait_->throw_if_stopped();
-      CORACLE_ASSERT(!from_.taken_, "a oneshot was received twice: its value was moved out the first time");
-      from_.taken_ = from_.value_.has_value();
-      return std::exchange(from_.value_, std::nullopt);
+      this->throw_if_stopped();
+      return std::move(value_);
     }
 
    private:
-    oneshot& from_;
-    std::optional<coro::waiter> wait_;
+    friend coro::waiting_call<awaiter, oneshot>;
+    friend class oneshot;
+    bool attempt() noexcept {
+      if (this->at().ended_) take();
+      return this->at().ended_;
+    }
+    void enqueue(coro::waiter& w) noexcept {
+      CORACLE_ASSERT(this->at().waiters_.empty(), "a oneshot is received by one task at a time");
+      this->at().waiters_.push_back(w);
+    }
+    void take() noexcept {
+      oneshot& from = this->at();
+      CORACLE_ASSERT(!from.taken_, "a oneshot was received twice: its value was moved out the first time");
+      from.taken_ = from.value_.has_value();
+      if (from.taken_) value_.emplace(std::move(*from.value_));
+    }
+    std::optional<T> value_;
   };
   awaiter receive() noexcept { return awaiter(*this); }
 
  private:
+  friend base;
+  template <class, class>
+  friend class coro::waiting_call;
   void end() noexcept {
-    ended_ = true;
-    if (coro::waiter* w = receivers_.pop_front()) w->resume_soon();
+    sender_ended_ = true;
+    if (this->at_home()) end_here();
+    else this->call_home();
   }
-  std::optional<T> value_;
-  coro::waiter_queue receivers_;  // none or one
+  void end_here() noexcept {
+    ended_ = true;
+    coro::waiter* w = waiters_.pop_front();
+    if (!w) return;
+    awaiter::of(*w).take();
+    w->resume_soon();
+  }
+  void called_from_elsewhere(std::uint64_t) noexcept { end_here(); }
+
+  std::optional<T> value_;      // the sender's until it has ended
+  bool sender_ended_ = false;   // the sender's
   bool ended_ = false;
-  bool receiving_ = false;
   bool taken_ = false;
+  coro::waiter_queue waiters_;  // none or one
 };
 
 }  // namespace coracle

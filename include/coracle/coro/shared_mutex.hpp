@@ -2,31 +2,31 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <utility>
 
 namespace coracle {
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic.
+// Has a home loop (coro/primitive.hpp): lock() and lock_shared() from any task, the try_ forms at home;
+// a guard may end on any thread.
 //
 // Order: first come, first served. Those that share and stand next to each other in the queue get it
 // together; nobody overtakes a task that waits, so neither kind starves. A task that holds a
-// share and asks for another may therefore wait for itself. Waiters resume through the loop's
-// queue, after the current work.
+// share and asks for another may therefore wait for itself. Waiters resume through their
+// loop's queue, after the current work.
 // A stop of a waiter's environment throws coro::cancelled out of its await; those behind it that
 // fit now get their turn. A stop after the lock was granted does not take it back. A task that was
 // asked to stop still gets a lock that is free for it.
-class shared_mutex {
+class shared_mutex : public coro::primitive<shared_mutex> {
  public:
   enum class mode : bool { exclusive, shared };
 
   shared_mutex() noexcept = default;
-  shared_mutex(const shared_mutex&) = delete;
-  shared_mutex& operator=(const shared_mutex&) = delete;
+  explicit shared_mutex(coro::executor& home) noexcept : primitive(home) {}
   ~shared_mutex() {
     CORACLE_ASSERT(!changing_ && looking_ == 0,
                    "a shared_mutex was destroyed while locked: destroy its guards first");
@@ -41,15 +41,15 @@ class shared_mutex {
     basic_guard(basic_guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
     basic_guard& operator=(basic_guard&& other) noexcept {
       if (shared_mutex* before = std::exchange(mutex_, std::exchange(other.mutex_, nullptr)))
-        before->unlock(M);
+        before->unlock();
       return *this;
     }
     ~basic_guard() {
-      if (mutex_) mutex_->unlock(M);
+      if (mutex_) mutex_->unlock();
     }
     void unlock() noexcept {
       CORACLE_ASSERT(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
-      std::exchange(mutex_, nullptr)->unlock(M);
+      std::exchange(mutex_, nullptr)->unlock();
     }
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
 
@@ -61,32 +61,28 @@ class shared_mutex {
   using guard = basic_guard<mode::exclusive>;
   using shared_guard = basic_guard<mode::shared>;
 
- private:
-  class waiter : public coro::waiter {
+  class lock_call : public coro::waiting_call<lock_call, shared_mutex> {
    public:
-    waiter(shared_mutex& m, mode k) noexcept : coro::waiter(&shared_mutex::left), owner(m), kind(k) {}
-    shared_mutex& owner;
-    const mode kind;
-  };
-
- public:
-  template <mode M>
-  class [[nodiscard]] lock_awaiter {
-   public:
-    explicit lock_awaiter(shared_mutex& m) noexcept : mutex_(m) {}
-    [[nodiscard]] bool await_ready() noexcept { return mutex_.waiters_.empty() && mutex_.take(M); }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace(mutex_, M).start(mutex_.waiters_, h, coro::environment_of(h).stop);
-    }
-    basic_guard<M> await_resume() {
-      if (wait_) wait_->throw_if_stopped();
-      return mutex_.held<M>();
-    }
+    lock_call(shared_mutex& m, mode kind) noexcept : waiting_call(m), kind_(kind) {}
 
    private:
-    shared_mutex& mutex_;
-    std::optional<waiter> wait_;
+    friend waiting_call;
+    friend class shared_mutex;
+    bool attempt() noexcept { return at().waiters_.empty() && at().take(kind_); }
+    void abandoned(coro::waiter& w) noexcept {
+      w.resume_soon();
+      at().grant();
+    }
+    const mode kind_;
+  };
+  template <mode M>
+  class [[nodiscard]] lock_awaiter : public lock_call {
+   public:
+    explicit lock_awaiter(shared_mutex& m) noexcept : lock_call(m, M) {}
+    basic_guard<M> await_resume() const {
+      throw_if_stopped();
+      return at().template held<M>();
+    }
   };
   lock_awaiter<mode::exclusive> lock() noexcept { return lock_awaiter<mode::exclusive>(*this); }
   lock_awaiter<mode::shared> lock_shared() noexcept { return lock_awaiter<mode::shared>(*this); }
@@ -96,12 +92,16 @@ class shared_mutex {
   shared_guard try_lock_shared() noexcept { return try_take<mode::shared>(); }
 
  private:
+  friend primitive;
+  template <class, class>
+  friend class coro::waiting_call;
   template <mode M>
   basic_guard<M> held() noexcept {
     return basic_guard<M>(*this);
   }
   template <mode M>
   basic_guard<M> try_take() noexcept {
+    CORACLE_ASSERT(at_home(), "try_lock() of a shared_mutex away from its home loop: co_await lock() there");
     return waiters_.empty() && take(M) ? held<M>() : basic_guard<M>();
   }
   bool take(mode m) noexcept {
@@ -114,12 +114,17 @@ class shared_mutex {
     changing_ = true;
     return true;
   }
-  void unlock(mode m) noexcept {
-    if (m == mode::shared) --looking_;
-    else changing_ = false;
+  void unlock() noexcept {
+    if (at_home()) unlock_here(1);
+    else call_home();
+  }
+  // Either kind: both are never held at once, and one is as long as its unlocking is on its way.
+  void unlock_here(std::size_t n) noexcept {
+    if (changing_) changing_ = false;
+    else looking_ -= n;
     if (!waiters_.empty()) grant();
   }
-  static void left(coro::waiter& w) noexcept;
+  void called_from_elsewhere(std::uint64_t n) noexcept { unlock_here(n); }
   void grant() noexcept;
 
   coro::waiter_queue waiters_;

@@ -2,35 +2,40 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
 
-#include <coroutine>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 
 namespace coracle {
 
-// Lives on one loop, whose tasks alone may call it; nothing is atomic. Starts at zero, and may be
-// used again when it is back there. For tasks whose errors and end matter, see scope.
+// Has a home loop (coro/primitive.hpp): co_await from any task, add() and done() from any thread; an
+// add() counts before every done() and await that come after it. Starts at zero, and may be used again
+// when it is back there. For tasks whose errors and end matter, see scope.
 //
-// Waiters resume through the loop's queue, first come first served, after the work that called the
+// Waiters resume through their loop's queue, first come first served, after the work that called the
 // last done(). They were released by that call: work that is added before they run does not make
-// them wait again. A stop of a waiter's environment throws coro::cancelled out of its await and
-// leaves the count as it is. Awaiting a group at zero does not suspend.
-class wait_group {
+// them wait again, and they do not look at the group any more, so it may be destroyed then, also by
+// a waiter on another thread than the one that is done. A stop of a waiter's environment throws
+// coro::cancelled out of its await and leaves the count as it is. Awaiting a group at zero at home does
+// not suspend.
+class wait_group : public coro::primitive<wait_group> {
  public:
   wait_group() noexcept = default;
-  wait_group(const wait_group&) = delete;
-  wait_group& operator=(const wait_group&) = delete;
+  explicit wait_group(coro::executor& home) noexcept : primitive(home) {}
   ~wait_group() {
     CORACLE_ASSERT(waiters_.empty(), "a wait_group was destroyed while tasks wait for it: join them first");
   }
 
-  void add(std::size_t n = 1) noexcept { count_ += n; }
+  void add(std::uint32_t n = 1) noexcept {
+    if (at_home()) count_ += n;
+    else call_home(n * one_add);
+  }
   void done() noexcept {
-    CORACLE_ASSERT(count_ != 0,
-                   "wait_group::done() without add(): add before the work starts, once for each done");
-    if (--count_ == 0) release();
+    // What would be the last one goes behind the calls that are on their way: an add() may be among them.
+    if (at_home() && (count_ > 1 || !calls_under_way())) done_here(1);
+    else call_home();
   }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
@@ -46,27 +51,32 @@ class wait_group {
     wait_group& group_;
   };
 
-  class awaiter {
+  class awaiter : public coro::waiting_call<awaiter, wait_group> {
    public:
-    explicit awaiter(wait_group& g) noexcept : group_(g) {}
-    [[nodiscard]] bool await_ready() const noexcept { return group_.count_ == 0; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      return wait_.emplace().start(group_.waiters_, h, coro::environment_of(h).stop);
-    }
-    void await_resume() const {
-      if (wait_) wait_->throw_if_stopped();
-    }
+    using waiting_call::waiting_call;
+    void await_resume() const { throw_if_stopped(); }
 
    private:
-    wait_group& group_;
-    std::optional<coro::waiter> wait_;
+    friend waiting_call;
+    bool attempt() const noexcept { return at().count_ == 0 && !at().calls_under_way(); }
   };
   awaiter operator co_await() noexcept { return awaiter(*this); }
 
  private:
-  void release() noexcept {
-    while (coro::waiter* w = waiters_.pop_front()) w->resume_soon();
+  friend primitive;
+  template <class, class>
+  friend class coro::waiting_call;
+  // Calls from elsewhere add up in two halves of a word.
+  static constexpr std::uint64_t one_add = std::uint64_t{1} << 32;
+  void done_here(std::size_t n) noexcept {
+    CORACLE_ASSERT(n <= count_,
+                   "wait_group::done() without add(): add before the work starts, once for each done");
+    count_ -= n;
+    if (count_ == 0) coro::resume_all(waiters_);
+  }
+  void called_from_elsewhere(std::uint64_t n) noexcept {
+    count_ += n / one_add;
+    done_here(n % one_add);
   }
   coro::waiter_queue waiters_;
   std::size_t count_ = 0;

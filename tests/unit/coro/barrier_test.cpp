@@ -91,6 +91,7 @@ TEST(Barrier, DroppingOutEndsAPhaseThatWaitedForThatTaskAlone) {
 TEST(BarrierDeathTest, OneForNobodyAborts) { EXPECT_DEATH(barrier b(0), "the number of tasks that arrive"); }
 
 TEST(BarrierDeathTest, DroppingMoreThanAllAborts) {
+  manual_executor on;
   barrier b(1);
   b.drop();
   EXPECT_DEATH(b.drop(), "once a task");

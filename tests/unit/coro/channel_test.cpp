@@ -253,6 +253,7 @@ TEST(Channel, ATaskThatIsStoppedAlreadyDoesNotWait) {
 }
 
 TEST(Channel, DestroysTheMessagesThatNobodyReceived) {
+  manual_executor on;
   const auto message = std::make_shared<std::string>("left behind");
   {
     channel<std::shared_ptr<std::string>> c(3);

@@ -95,6 +95,7 @@ TEST(Latch, AStopAfterItOpenedDoesNotTakeTheWaitBack) {
 }
 
 TEST(LatchDeathTest, CountingBelowZeroAborts) {
+  manual_executor on;
   latch l(1);
   EXPECT_DEATH(l.count_down(2), "the number of all arrivals");
 }

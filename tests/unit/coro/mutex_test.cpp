@@ -152,6 +152,7 @@ TEST(Mutex, AGuardMovesAndUnlocksWhatItHeldBefore) {
 }
 
 TEST(MutexDeathTest, UnlockingTwiceAborts) {
+  manual_executor on;
   mutex m;
   mutex::guard held = m.try_lock();
   held.unlock();
@@ -159,6 +160,7 @@ TEST(MutexDeathTest, UnlockingTwiceAborts) {
 }
 
 TEST(MutexDeathTest, DestroyingALockedOneAborts) {
+  manual_executor on;
   EXPECT_DEATH(
       {
         mutex::guard held;

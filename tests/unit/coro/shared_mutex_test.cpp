@@ -127,6 +127,7 @@ TEST(SharedMutex, AGuardMovesAndUnlocksWhatItHeldBefore) {
 }
 
 TEST(SharedMutexDeathTest, UnlockingTwiceAborts) {
+  manual_executor on;
   shared_mutex m;
   shared_mutex::shared_guard held = m.try_lock_shared();
   held.unlock();

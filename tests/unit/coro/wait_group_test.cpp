@@ -100,6 +100,7 @@ TEST(WaitGroup, AStopAfterTheLastDoneDoesNotTakeTheWaitBack) {
 }
 
 TEST(WaitGroupDeathTest, DoneWithoutAddAborts) {
+  manual_executor on;
   wait_group g;
   EXPECT_DEATH(g.done(), "add before the work starts");
 }

@@ -1,0 +1,48 @@
+// turned_executor: several executors on one thread, each current only while a test turns it. No timers.
+#pragma once
+
+#include "coracle/base/intrusive_queue.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <cstddef>
+
+namespace coracle::test {
+
+// What is posted to one waits for its next turn, whoever posts it: what is under way between two
+// executors can be held at every place.
+class turned_executor final : public coro::executor {
+ public:
+  turned_executor() = default;
+
+  void post(coro::work& w) noexcept override {
+    ready_.push(w);
+    ++size_;
+  }
+  void at_turn_end(coro::work& w) noexcept override { post(w); }
+  void arm(coro::timer&, time_point) noexcept override {}
+  void disarm(coro::timer&) noexcept override {}
+  [[nodiscard]] time_point now() const noexcept override { return {}; }
+
+  // Runs what has been posted up to now.
+  void turn() {
+    const entry here(*this);
+    for (std::size_t n = size_; n != 0; --n) {
+      coro::work* w = ready_.pop();
+      --size_;
+      w->run(*w);
+    }
+  }
+  // Calls f() as if from one of its tasks.
+  template <class F>
+  void enter(F f) {
+    const entry here(*this);
+    f();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  base::intrusive_queue<coro::work> ready_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace coracle::test
