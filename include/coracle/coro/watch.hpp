@@ -1,0 +1,116 @@
+// watch<T>: a value that changes, and tasks that want to know its latest state.
+#pragma once
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/primitive.hpp"
+#include "coracle/coro/waiting_call.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// Has a home loop (coro/primitive.hpp): observer::changed() from any task, set() and close() from any thread, value()
+// at home; an observer may be made on any thread.
+//
+//   coracle::watch<limits>::observer mine(current);
+//   while (auto latest = co_await mine.changed()) adjust(*latest);      // the present value first
+//
+// An observer is told that there is a value which it has not seen, and gets the latest one; values in
+// between are not promised. For every value there is channel or broadcast.
+//
+// Waiting observers resume through their loop's queue, first come first served, after the current work. Each
+// gets a copy, made at home; one that throws ends the program. A stop of a waiter's environment throws
+// coro::cancelled out of its await, and it has seen nothing; a stop after it was given the value does not
+// undo that. close(): observers see the latest value, if they have not, then std::nullopt; what is
+// set after it is dropped. set() allocates away from home only.
+template <class T>
+class watch : public coro::primitive<watch<T>> {
+  static_assert(std::is_copy_constructible_v<T>, "every observer gets a copy of the value");
+  static_assert(std::is_nothrow_move_assignable_v<T>, "a value must not be lost in a throwing move");
+  using base = coro::primitive<watch<T>>;
+
+ public:
+  explicit watch(T first) noexcept : value_(std::move(first)) {}
+  watch(T first, coro::executor& home) noexcept : base(home), value_(std::move(first)) {}
+  ~watch() {
+    CORACLE_ASSERT(waiters_.empty(),
+                   "a watch was destroyed while observers wait: close() it and join them first");
+  }
+
+  void set(T value) {
+    if (this->at_home()) set_here(std::move(value));
+    else this->run_at_home([this, v = std::move(value)]() mutable { set_here(std::move(v)); });
+  }
+  // Idempotent.
+  void close() noexcept {
+    if (this->at_home()) close_here();
+    else this->call_home();
+  }
+  [[nodiscard]] const T& value() const noexcept { return value_; }
+
+  class observer;
+  class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, watch> {
+   public:
+    explicit awaiter(observer& o) noexcept : coro::waiting_call<awaiter, watch>(o.of_), by_(o) {}
+    std::optional<T> await_resume() {
+      this->throw_if_stopped();
+      return std::move(seen_);
+    }
+
+   private:
+    friend class watch;
+    friend coro::waiting_call<awaiter, watch>;
+    bool attempt() noexcept {
+      if (by_.seen_ != this->at().version_) take();
+      return seen_ || this->at().closed_;
+    }
+    void take() noexcept {
+      by_.seen_ = this->at().version_;
+      seen_.emplace(this->at().value_);
+    }
+    observer& by_;
+    std::optional<T> seen_;
+  };
+
+  // Has seen nothing yet. One task at a time; must not outlive the watch, nor go while its changed() waits.
+  class observer {
+   public:
+    explicit observer(watch& w) noexcept : of_(w) {}
+    // The latest value, when there is one that it has not seen; nothing when there will be none.
+    awaiter changed() noexcept { return awaiter(*this); }
+
+   private:
+    friend class awaiter;
+    watch& of_;
+    std::uint64_t seen_ = 0;
+  };
+
+ private:
+  friend base;
+  template <class, class>
+  friend class coro::waiting_call;
+  void set_here(T value) noexcept {
+    if (closed_) return;
+    value_ = std::move(value);
+    ++version_;
+    while (coro::waiter* w = waiters_.pop_front()) {
+      awaiter::of(*w).take();
+      w->resume_soon();
+    }
+  }
+  void close_here() noexcept {
+    closed_ = true;
+    coro::resume_all(waiters_);
+  }
+  void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
+
+  T value_;
+  std::uint64_t version_ = 1;
+  coro::waiter_queue waiters_;  // they have seen this version
+  bool closed_ = false;
+};
+
+}  // namespace coracle
