@@ -37,9 +37,20 @@ def says_that_the_next_server_is_away():
         expect(done.returncode > 0 and "UNAVAILABLE" in done.stdout + done.stderr, f"{done.returncode}: {done.stdout} {done.stderr}")
 
 
+def ends_well(program, backend):
+    done = run(own(program), env={"CORACLE_BACKEND": backend})
+    equal(done.returncode, 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})")
+    expect("as expected: " in done.stdout, f"it says nothing of its outcome: {done.stdout}")
+
+
+COROUTINES = ("event", "latch", "wait_group", "mutex", "when_all", "condition_variable", "channel")
+
+
 if __name__ == "__main__":
     cases = Cases()
     for name in stage.backends():
+        for program in COROUTINES:
+            cases.run(f"Example.{name}.Coroutines.{program}", ends_well, f"coroutines_{program}", name)
         cases.run(f"Example.{name}.GreeterGreets", greets, name)
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
     cases.run("Example.RelaySaysThatTheNextServerIsAway", says_that_the_next_server_is_away)
