@@ -49,7 +49,7 @@ struct operation {
   // The backend's, while the operation is in flight.
   operation* next = nullptr;
   operation* prev = nullptr;
-  std::uint64_t scratch[16] = {};
+  std::uint64_t scratch[16];  // not initialised: submit() does what it needs
 };
 
 // A listener's stream of new connections. Lives until ended() was called.

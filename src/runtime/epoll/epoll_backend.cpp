@@ -52,11 +52,11 @@ epoll_loop::~epoll_loop() {
   ::close(poll_);
 }
 
-watch& epoll_loop::watch_of(handle h) {
+watch& epoll_loop::make_watch(handle h) {
   CORACLE_ASSERT(h >= 0, "an operation needs a handle");
   const auto i = static_cast<std::size_t>(h);
   while (watches_.size() <= i) watches_.push_back(nullptr);
-  if (!watches_[i]) watches_[i] = std::make_unique<watch>();
+  watches_[i] = std::make_unique<watch>();
   return *watches_[i];
 }
 

@@ -39,7 +39,11 @@ class epoll_loop final : public kernel_backend {
  private:
   static constexpr std::size_t buffer_bytes = 64 * 1024;
 
-  watch& watch_of(handle h);
+  watch& watch_of(handle h) {
+    const auto i = static_cast<std::size_t>(h);
+    return i < watches_.size() && watches_[i] ? *watches_[i] : make_watch(h);
+  }
+  watch& make_watch(handle h);
   int watch_for_edges(handle h, watch& w) noexcept;
   void wait(time_point until) noexcept;
   void take_event(std::uint64_t of, std::uint32_t what) noexcept;
