@@ -1,64 +1,25 @@
 // c-ares on a loop, against a real DNS server on 127.0.0.1.
 #include "net/dns/dns_source.hpp"
 
-#include "coracle/coro/scope.hpp"
-#include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
-#include "coracle/coro/when_all.hpp"
 #include "coracle/net/resolver.hpp"
 #include "net/dns/dns_channel.hpp"
-#include "support/every_backend.hpp"
-#include "unit/net/name_server.hpp"
+#include "unit/net/dns_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 namespace coracle::net {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-using answer = result<std::vector<address>>;
-
-address at(std::string_view text) { return address::parse(text).value(); }
-
-std::size_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-class Dns : public testing_support::every_backend {
- protected:
-  static dns_settings asking(const name_server& server) {
-    dns_settings s;
-    s.servers = server.where();
-    return s;
-  }
-  struct programs {
-    static task<answer> one(dns_settings how, std::string name) {
-      dns_source names(*loop::current(), std::move(how));
-      co_return co_await names.look_up(std::move(name), 80);
-    }
-    static task<std::vector<answer>> many(dns_settings how, std::string before, int count) {
-      dns_source names(*loop::current(), std::move(how));
-      std::vector<task<answer>> all;
-      for (int i = 0; i < count; ++i)
-        all.push_back(names.look_up(before + std::to_string(i) + ".example", 80));
-      co_return co_await when_all(std::move(all));
-    }
-  };
-  answer ask(const dns_settings& how, std::string name) { return run(programs::one(how, std::move(name))); }
-};
+class Dns : public dns_fixture {};
 INSTANTIATE_TEST_SUITE_P(On, Dns, testing_support::kernel_kinds, Dns::case_name);
 
 TEST_P(Dns, BothFamiliesAreAskedFor) {
@@ -185,102 +146,6 @@ TEST_P(Dns, OnlySoManyAreInFlight) {
   const std::vector<answer> all = run(programs::many(asking(held), "h", total));
   for (const answer& a : all) EXPECT_TRUE(a.ok()) << a.status();
   EXPECT_GE(most.load(), 2 * total);
-}
-
-task<> into(dns_source& names, std::string name, std::optional<status>& outcome) {
-  const answer a = co_await names.look_up(std::move(name), 80);
-  outcome = a.status();
-}
-
-task<status> late(dns_settings how, duration limit) {
-  dns_source names(*loop::current(), std::move(how));
-  task<answer> asking = names.look_up("silent.example", 80);
-  const result<answer> a = co_await timeout(limit, std::move(asking));
-  co_return a.ok() ? a->status() : a.status();
-}
-TEST_P(Dns, TheDeadlineEndsTheWait) {
-  const name_server server({{"silent.example", zone_entry().silence()}});
-  EXPECT_EQ(
-      run(late(asking(server), 10ms)),
-      status::deadline_exceeded("silent.example: the deadline has passed before its addresses were known"));
-  EXPECT_EQ(run(late(asking(server), 0ms)).code(), status_code::deadline_exceeded);
-}
-
-// Two wait, one of them for ever: a stop of that one leaves the other alone.
-task<> one_of_two_stopped(dns_settings how, name_server& server) {
-  dns_source names(*loop::current(), std::move(how));
-  scope first;
-  scope second;
-  std::optional<status> stopped;
-  std::optional<status> answered;
-  first.spawn(into(names, "silent.example", stopped));
-  second.spawn(into(names, "held.example", answered));
-  first.request_stop();
-  co_await first.join();
-  EXPECT_EQ(*stopped, status::cancelled("silent.example: looking up the name was stopped"));
-  EXPECT_FALSE(answered);
-  server.release();
-  co_await second.join();
-  EXPECT_EQ(*answered, status());
-}
-TEST_P(Dns, AStopEndsOneQuestionAndNoOther) {
-  const std::size_t before = open_descriptors();
-  {
-    name_server server(
-        {{"silent.example", zone_entry().silence()}, {"held.example", zone_entry().a("127.0.0.1").held()}});
-    run(one_of_two_stopped(asking(server), server));
-  }
-  EXPECT_EQ(open_descriptors(), before);
-}
-
-// Stopped before, while it stands in line, and while it is asked; the next question opens a new channel.
-task<> stopped_everywhere(dns_settings how, int count) {
-  dns_source names(*loop::current(), std::move(how));
-  std::vector<std::optional<status>> outcomes(static_cast<std::size_t>(count));
-  for (int round = 0; round < 3; ++round) {
-    scope work;
-    if (round == 0) work.request_stop();
-    for (std::optional<status>& o : outcomes) work.spawn(into(names, "silent.example", o));
-    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are being looked at
-    work.request_stop();
-    co_await work.join();
-    for (std::optional<status>& o : outcomes)
-      EXPECT_EQ(*std::exchange(o, std::nullopt),
-                status::cancelled("silent.example: looking up the name was stopped"));
-  }
-  const answer a = co_await names.look_up("good.example", 80);
-  EXPECT_TRUE(a.ok()) << a.status();
-}
-TEST_P(Dns, AStopReachesThoseInLine) {
-  const std::size_t before = open_descriptors();
-  {
-    const name_server server(
-        {{"silent.example", zone_entry().silence()}, {"good.example", zone_entry().a("127.0.0.1")}});
-    dns_settings how = asking(server);
-    how.timeout_ms = 100;  // the questions before may have filled the server's socket
-    run(stopped_everywhere(how, static_cast<int>(dns_channel::at_once_max) + 20));
-  }
-  EXPECT_EQ(open_descriptors(), before);
-}
-
-TEST_P(Dns, StoppingTheRuntimeEndsQuestions) {
-  const name_server server({{"silent.example", zone_entry().silence()}});
-  runtime& on = rt();
-  struct asker {
-    static task<> ask(dns_settings how, std::optional<status>& outcome) {
-      dns_source names(*loop::current(), std::move(how));
-      co_await into(names, "silent.example", outcome);
-    }
-    static task<> stop(runtime& which) {
-      which.stop();
-      co_return;
-    }
-  };
-  std::optional<status> outcome;
-  on.spawn(asker::ask(asking(server), outcome));
-  on.spawn(asker::stop(on));
-  on.run();
-  EXPECT_EQ(outcome->code(), status_code::cancelled);
 }
 
 // A file that is gone when the test is.

@@ -1,0 +1,205 @@
+// Questions that end early, and machines that have run out of descriptors.
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/timeout.hpp"
+#include "net/dns/dns_channel.hpp"
+#include "unit/net/dns_fixture.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+#include <chrono>
+#include <optional>
+
+namespace coracle::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DnsEnds : public dns_fixture {};
+INSTANTIATE_TEST_SUITE_P(On, DnsEnds, testing_support::kernel_kinds, DnsEnds::case_name);
+
+task<> into(dns_source& names, std::string name, std::optional<status>& outcome) {
+  const answer a = co_await names.look_up(std::move(name), 80);
+  outcome = a.status();
+}
+
+task<status> late(dns_settings how, duration limit) {
+  dns_source names(*loop::current(), std::move(how));
+  task<answer> asking = names.look_up("silent.example", 80);
+  const result<answer> a = co_await timeout(limit, std::move(asking));
+  co_return a.ok() ? a->status() : a.status();
+}
+TEST_P(DnsEnds, TheDeadlineEndsTheWait) {
+  const name_server server({{"silent.example", zone_entry().silence()}});
+  EXPECT_EQ(
+      run(late(asking(server), 10ms)),
+      status::deadline_exceeded("silent.example: the deadline has passed before its addresses were known"));
+  EXPECT_EQ(run(late(asking(server), 0ms)).code(), status_code::deadline_exceeded);
+}
+
+// Two wait, one of them for ever: a stop of that one leaves the other alone.
+task<> one_of_two_stopped(dns_settings how, name_server& server) {
+  dns_source names(*loop::current(), std::move(how));
+  scope first;
+  scope second;
+  std::optional<status> stopped;
+  std::optional<status> answered;
+  first.spawn(into(names, "silent.example", stopped));
+  second.spawn(into(names, "held.example", answered));
+  first.request_stop();
+  co_await first.join();
+  EXPECT_EQ(*stopped, status::cancelled("silent.example: looking up the name was stopped"));
+  EXPECT_FALSE(answered);
+  server.release();
+  co_await second.join();
+  EXPECT_EQ(*answered, status());
+}
+TEST_P(DnsEnds, AStopEndsOneQuestionAndNoOther) {
+  const std::size_t before = open_descriptors();
+  {
+    name_server server(
+        {{"silent.example", zone_entry().silence()}, {"held.example", zone_entry().a("127.0.0.1").held()}});
+    run(one_of_two_stopped(asking(server), server));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// Stopped before, while it stands in line, and while it is asked; the next question opens a new channel.
+task<> stopped_everywhere(dns_settings how, int count) {
+  dns_source names(*loop::current(), std::move(how));
+  std::vector<std::optional<status>> outcomes(static_cast<std::size_t>(count));
+  for (int round = 0; round < 3; ++round) {
+    scope work;
+    if (round == 0) work.request_stop();
+    for (std::optional<status>& o : outcomes) work.spawn(into(names, "silent.example", o));
+    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are being looked at
+    work.request_stop();
+    co_await work.join();
+    for (std::optional<status>& o : outcomes)
+      EXPECT_EQ(*std::exchange(o, std::nullopt),
+                status::cancelled("silent.example: looking up the name was stopped"));
+  }
+  const answer a = co_await names.look_up("good.example", 80);
+  EXPECT_TRUE(a.ok()) << a.status();
+}
+TEST_P(DnsEnds, AStopReachesThoseInLine) {
+  const std::size_t before = open_descriptors();
+  {
+    const name_server server(
+        {{"silent.example", zone_entry().silence()}, {"good.example", zone_entry().a("127.0.0.1")}});
+    dns_settings how = asking(server);
+    how.timeout_ms = 100;  // the questions before may have filled the server's socket
+    run(stopped_everywhere(how, static_cast<int>(dns_channel::at_once_max) + 20));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
+  const name_server server({{"silent.example", zone_entry().silence()}});
+  runtime& on = rt();
+  struct asker {
+    static task<> ask(dns_settings how, std::optional<status>& outcome) {
+      dns_source names(*loop::current(), std::move(how));
+      co_await into(names, "silent.example", outcome);
+    }
+    static task<> stop(runtime& which) {
+      which.stop();
+      co_return;
+    }
+  };
+  std::optional<status> outcome;
+  on.spawn(asker::ask(asking(server), outcome));
+  on.spawn(asker::stop(on));
+  on.run();
+  EXPECT_EQ(outcome->code(), status_code::cancelled);
+}
+
+// The longest way that there is: both families, each truncated and then fetched over TCP.
+task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
+  dns_source names(*loop::current(), std::move(how));
+  scope work;
+  std::optional<status> outcome;
+  work.spawn(into(names, "large.example", outcome));
+  for (int i = 0; i < turns; ++i) co_await sleep_for(0s);
+  work.request_stop();
+  co_await work.join();
+  if (outcome->ok()) ++answered;
+  else EXPECT_EQ(outcome->code(), status_code::cancelled) << *outcome;
+}
+TEST_P(DnsEnds, AStopAtAnyTurnLeavesNothingOpen) {
+  const std::size_t before = open_descriptors();
+  {
+    const name_server server({{"large.example", zone_entry().truncated().a("127.0.0.1").aaaa("::1")}});
+    int answered = 0;
+    for (int turns = 0; answered < 3 && turns < 100'000; turns += 1 + turns / 50)
+      run(stopped_at_turn(asking(server), turns, answered));
+    EXPECT_EQ(answered, 3) << "so late that the answer was there";
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_P(DnsEnds, AResolverThatIsAskedMayNotBeDestroyed) {
+  struct program {
+    static task<> run() {
+      dns_settings how;
+      how.servers = "127.0.0.1:1";
+      how.timeout_ms = 60'000;
+      auto* names = new dns_source(*loop::current(), how);
+      scope work;
+      std::optional<status> outcome;
+      work.spawn(into(*names, "any.example", outcome));
+      delete names;
+      co_await work.join();
+    }
+  };
+  EXPECT_DEATH(
+      {
+        runtime of_the_child(runtime_options().backend(backend_choice::epoll));
+        sync_wait(of_the_child, program::run());
+      },
+      "a resolver was destroyed while a task waits for it");
+}
+
+// As many descriptors as are open, and so many more.
+class descriptor_limit {
+ public:
+  explicit descriptor_limit(rlim_t more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = ::dup(0);
+    ::close(lowest_free);
+    const rlimit scarce{static_cast<rlim_t>(lowest_free) + more, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &scarce);
+  }
+  ~descriptor_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  descriptor_limit(const descriptor_limit&) = delete;
+  descriptor_limit& operator=(const descriptor_limit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_P(DnsEnds, WithoutDescriptorsTheQuestionFailsAndNothingElse) {
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+  GTEST_SKIP() << "the sanitizer opens a pipe to look at an object's type, and finds fault where it cannot";
+#endif
+#endif
+  const name_server server({{"good.example", zone_entry().a("127.0.0.1")}});
+  dns_settings how = asking(server);
+  how.timeout_ms = 20;
+  how.tries = 2;
+  for (const rlim_t more : {0u, 1u}) {  // none for c-ares' socket, then none for the loop's duplicate of it
+    std::optional<answer> got;
+    {
+      const descriptor_limit scarce(more);
+      got.emplace(ask(how, "good.example"));
+    }
+    EXPECT_EQ(got->status().code(), status_code::unavailable) << got->status();
+    EXPECT_TRUE(ask(how, "good.example").ok());
+  }
+}
+
+}  // namespace
+}  // namespace coracle::net
