@@ -88,6 +88,63 @@ TEST_P(backend_operations, AReceiveWaitsForBytesAndSeesTheEnd) {
   b().close(s[0]);
 }
 
+// A short receive tells the backend that nothing is left, a full one does not.
+TEST_P(backend_operations, ReceivesInARowMissNeitherBytesNorTheEnd) {
+  const auto s = pair();
+  std::array<std::uint8_t, 4> into{};
+  operation_under_test op(kind::receive, s[0]);
+  op.into = into;
+  std::string got;
+  const auto receive = [&] {
+    op.result.reset();
+    b().submit(op);
+    until([&] { return op.result.has_value(); });
+    got.append(as_text(bytes_view(into).first(static_cast<std::size_t>(*op.result))));
+  };
+  b().submit(op);
+  turn_idly(b());  // has to wait: from here on the socket is watched
+  write_all(s[1], "a");
+  until([&] { return op.result.has_value(); });
+  write_all(s[1], "bcdefg");
+  receive();
+  receive();
+  write_all(s[1], "hijk");
+  receive();
+  EXPECT_EQ(got, "bcdefghijk");
+  write_all(s[1], "l");
+  receive();
+  ::close(s[1]);
+  turn_idly(b());
+  receive();
+  EXPECT_EQ(*op.result, 0);
+  receive();
+  EXPECT_EQ(*op.result, 0);
+  b().close(s[0]);
+}
+
+TEST_P(backend_operations, AReceiveBehindAShortOneIsNotTriedInVain) {
+  if (GetParam() != shape::epoll) GTEST_SKIP() << "io_uring tries inside the kernel";
+  const auto s = pair();
+  std::array<std::uint8_t, 16> into{};
+  operation_under_test op(kind::receive, s[0]);
+  op.into = into;
+  b().submit(op);
+  turn_idly(b());
+  write_all(s[1], "short");
+  until([&] { return op.result.has_value(); });
+  op.result.reset();
+  b().submit(op);
+  const std::uint64_t turns = b().counted().turns;
+  const std::uint64_t calls = b().counted().system_calls;
+  turn_idly(b());
+  EXPECT_EQ(b().counted().system_calls - calls, b().counted().turns - turns) << "one epoll_wait a turn";
+  write_all(s[1], "more");
+  until([&] { return op.result.has_value(); });
+  EXPECT_EQ(*op.result, 4);
+  b().close(s[0]);
+  ::close(s[1]);
+}
+
 TEST_P(backend_operations, ASendOfManyPiecesArrivesWholeThroughASmallBuffer) {
   const auto s = pair();
   const int small = 4096;
