@@ -23,7 +23,7 @@ status io_wait::expired() { return status::deadline_exceeded("the deadline has p
 bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
   CORACLE_ASSERT(home_.is_current(), "a stream or listener was used on another loop than its own");
   deadline_ = e.deadline;
-  const bool late = deadline_ <= home_.now();
+  const bool late = deadline_ != never && deadline_ <= home_.now();
   if (late || !e.stop.subscribe(*this)) {
     early_ = late ? expired() : stopped();
     result_ = -ECANCELED;

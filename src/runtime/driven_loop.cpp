@@ -44,6 +44,11 @@ void driven_loop::stop_roots_soon() noexcept {
   nudge();
 }
 
+void driven_loop::look_at_clock() const noexcept {
+  waited_ = false;
+  now_ = std::max(now_, backend_->now());
+}
+
 void driven_loop::run_ready(std::size_t& budget) noexcept {
   while (budget > 0) {
     coro::work* w = ready_.pop();
@@ -81,9 +86,10 @@ void driven_loop::turn_once(time_point until) noexcept {
   } else {
     until = time_point::min();
   }
+  waited_ = true;
   backend_->turn(until);
   sleeping_.exchange(false, std::memory_order_acq_rel);
-  now_ = std::max(now_, backend_->now());
+  look_at_clock();
   timers_.advance(now_);
 }
 

@@ -25,7 +25,10 @@ class driven_loop final : public loop {
   void at_turn_end(coro::work& w) noexcept override;
   void arm(coro::timer& t, time_point when) noexcept override;
   void disarm(coro::timer& t) noexcept override;
-  [[nodiscard]] time_point now() const noexcept override { return now_; }
+  [[nodiscard]] time_point now() const noexcept override {
+    if (waited_) look_at_clock();
+    return now_;
+  }
 
   // One turn; its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped
   // while there is work. time_point::min() does not wait.
@@ -50,8 +53,11 @@ class driven_loop final : public loop {
   void run_hooks() noexcept;
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && at_end_.empty(); }
 
+  void look_at_clock() const noexcept;
+
   std::unique_ptr<backend> backend_;
-  time_point now_;
+  mutable time_point now_;
+  mutable bool waited_ = false;  // now_ may be from before a wait: the first completion that asks looks again
   base::intrusive_queue<coro::work> ready_;
   base::intrusive_queue<coro::work> at_end_;
   timer_wheel timers_;

@@ -202,6 +202,33 @@ TEST(SimNetwork, MovesGigabytesASecondOfVirtualTime) {
   EXPECT_LT(w.now() - start, 100ms);
 }
 
+task<> write_later(std::string where, duration later) {
+  stream s = (co_await stream::connect(address::parse(where).value())).value();
+  co_await sleep_for(later);  // sleeps on purpose: virtual time
+  const status sent = co_await write_text(s, "x");
+  EXPECT_TRUE(sent.ok());
+}
+task<> sleep_behind_a_read(duration& slept) {
+  listener l = listener::open(address::parse("0.0.0.0:1").value()).value();
+  stream s = (co_await l.accept()).value();
+  const std::string text = co_await read_text(s, 1);
+  EXPECT_EQ(text, "x");
+  const time_point woken = coro::this_executor().now();
+  co_await sleep_for(10s);  // sleeps on purpose: virtual time
+  slept = coro::this_executor().now() - woken;
+  co_await l.close();
+}
+TEST(SimNetwork, ASleepBehindALongWaitBeginsWhenTheWaitEnded) {
+  sim::world w(1);
+  duration slept{};
+  const time_point began = w.now();
+  w.host("server").spawn(sleep_behind_a_read(slept));
+  w.host("client").spawn(write_later(w.address_of("server") + ":1", 1h));
+  w.run();
+  EXPECT_EQ(slept, 10s);
+  EXPECT_GT(w.now() - began, 1h + 10s);
+}
+
 task<> connect_and_stay(std::string where) {
   result<stream> s = co_await stream::connect(address::parse(where).value());
   std::vector<std::uint8_t> buffer(1);
