@@ -28,6 +28,7 @@
 #include "coracle/net/resolver.hpp"
 #include "coracle/net/signal_watch.hpp"
 #include "coracle/net/stream.hpp"
+#include "coracle/net/udp_socket.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/sync_wait.hpp"

@@ -57,6 +57,18 @@ status stream_error(std::int64_t error, std::string_view doing) {
   }
 }
 
+status datagram_error(std::int64_t error, std::string_view about) {
+  const std::string text(about);
+  switch (-error) {
+    case EMSGSIZE:
+      return status::invalid_argument(text + ": it is too large for one datagram: send less at a time");
+    case ECONNREFUSED: return status::unavailable(text + ": nobody receives there");
+    case EDESTADDRREQ:
+    case EAFNOSUPPORT: return status::invalid_argument(text + ": this socket cannot send to such an address");
+    default: return stream_error(error, about);
+  }
+}
+
 status connect_error(std::int64_t error, const address& to) {
   const std::string where = to.to_string();
   switch (-error) {

@@ -12,6 +12,8 @@ namespace coracle::net {
 
 // A stream that broke while `doing` ("reading", "writing").
 status stream_error(std::int64_t error, std::string_view doing);
+// Why a datagram could not be sent or received; `about` says which.
+status datagram_error(std::int64_t error, std::string_view about);
 // Why there is no connection to `to`. UNAVAILABLE for all that time may mend.
 status connect_error(std::int64_t error, const address& to);
 // Why nobody can listen at `at`, with what to do about it.

@@ -1,6 +1,7 @@
 #include "coracle/net/stream.hpp"
 
 #include "net/connect.hpp"
+#include "net/in_use.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
 #include "net/open_stream.hpp"
@@ -8,21 +9,6 @@
 namespace coracle::net {
 
 namespace {
-
-// Holds a direction of a stream for as long as an operation uses it.
-class in_use {
- public:
-  explicit in_use(bool& flag) noexcept : flag_(flag) {
-    CORACLE_ASSERT(!flag_, "two reads (or two writes) wait on one stream at a time");
-    flag_ = true;
-  }
-  in_use(const in_use&) = delete;
-  in_use& operator=(const in_use&) = delete;
-  ~in_use() { flag_ = false; }
-
- private:
-  bool& flag_;
-};
 
 open_stream& checked(const std::unique_ptr<open_stream>& s) noexcept {
   CORACLE_ASSERT(s, "this stream is closed, or was moved from");
@@ -47,7 +33,7 @@ task<result<stream>> stream::connect(address to) {
 task<result<std::size_t>> stream::read(mutable_bytes into) {
   open_stream& s = checked(open_);
   if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
-  const in_use held(s.reading);
+  const in_use held(s.reading, "two reads wait on one stream at a time");
   io_wait reading(s.on, io::operation::kind::receive, s.socket);
   reading.into = into;
   const std::int64_t got = co_await reading;
@@ -59,7 +45,7 @@ task<result<std::size_t>> stream::read(mutable_bytes into) {
 task<status> stream::write(bytes_view bytes) {
   open_stream& s = checked(open_);
   if (bytes.empty()) co_return status();
-  const in_use held(s.writing);
+  const in_use held(s.writing, "two writes wait on one stream at a time");
   const io::operation::piece whole{bytes.data(), bytes.size()};
   io_wait writing(s.on, io::operation::kind::send, s.socket);
   writing.pieces = &whole;

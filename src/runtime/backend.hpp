@@ -32,6 +32,8 @@ struct operation {
     accept,  // one connection
     poll_in,  // until readable: 0
     poll_out,  // until writable: 0
+    send_to,  // pieces: one datagram, to `address` or to the peer that was fixed
+    receive_from,  // into: one datagram; its size, which is more than into.size() when it was cut
   };
   struct piece {
     const void* data;
@@ -40,6 +42,7 @@ struct operation {
   kind what{};
   handle on = no_handle;
   const raw_address* address = nullptr;
+  raw_address* sender = nullptr;  // receive_from: filled in
   const piece* pieces = nullptr;
   std::size_t piece_count = 0;
   mutable_bytes into;
@@ -124,6 +127,10 @@ class backend {
   virtual std::int64_t open_stream(
       int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
   virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
+  // A datagram socket that is bound to `at`; of the options, all but the backlog.
+  virtual std::int64_t open_datagram(const raw_address& at, const listen_options& options) noexcept = 0;
+  // Fixes its peer: datagrams of others are passed over, and send_to does without an address.
+  virtual std::int64_t connect_datagram(handle h, const raw_address& to) noexcept = 0;
   virtual std::int64_t local_address(handle h, raw_address& out) noexcept = 0;
   virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
   virtual void shutdown_send(handle h) noexcept = 0;  // FIN after what was sent

@@ -58,6 +58,7 @@ class epoll_loop final : public kernel_backend {
   std::int64_t try_send(operation& op) noexcept;
   std::int64_t try_receive(operation& op) noexcept;
   std::int64_t try_read(operation& op) noexcept;
+  std::int64_t try_datagram(operation& op) noexcept;
   std::int64_t try_connect(operation& op) noexcept;
   std::int64_t try_poll(operation& op) noexcept;
 

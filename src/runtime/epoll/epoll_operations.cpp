@@ -1,5 +1,6 @@
 // Single operations over epoll: attempted, and parked until the descriptor is ready.
 #include "runtime/epoll/epoll_loop.hpp"
+#include "runtime/kernel/datagram_message.hpp"
 
 #include "coracle/base/assert.hpp"
 
@@ -18,7 +19,7 @@ bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULD
 
 bool is_writer(const operation& op) noexcept {
   return op.what == operation::kind::connect || op.what == operation::kind::send ||
-         op.what == operation::kind::poll_out;
+         op.what == operation::kind::poll_out || op.what == operation::kind::send_to;
 }
 
 }  // namespace
@@ -83,6 +84,8 @@ void epoll_loop::attempt(operation& op) noexcept {
     case operation::kind::accept: result = accept_one(op.on); break;
     case operation::kind::poll_in:
     case operation::kind::poll_out: result = try_poll(op); break;
+    case operation::kind::send_to:
+    case operation::kind::receive_from: result = try_datagram(op); break;
   }
   if (result == -EAGAIN) park(op);
   else finish(op, result);
@@ -134,6 +137,21 @@ std::int64_t epoll_loop::try_read(operation& op) noexcept {
     const ssize_t n = ::read(op.on, op.into.data(), op.into.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
+    return n;
+  }
+}
+
+std::int64_t epoll_loop::try_datagram(operation& op) noexcept {
+  const bool sends = op.what == operation::kind::send_to;
+  datagram_message& message = datagram_message::begin(op);
+  for (;;) {
+    ++counted_.system_calls;
+    constexpr int receive_flags = MSG_DONTWAIT | datagram_message::receive_flags;
+    const ssize_t n = sends ? ::sendmsg(op.on, &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT)
+                            : ::recvmsg(op.on, &message.header(), receive_flags);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
+    if (!sends) message.finish_receive(op);
     return n;
   }
 }

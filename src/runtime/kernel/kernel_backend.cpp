@@ -95,6 +95,25 @@ std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_o
   return s;
 }
 
+std::int64_t kernel_backend::open_datagram(const raw_address& at, const listen_options& options) noexcept {
+  counted_.system_calls += 2;
+  const sockaddr_storage address = unwrap(at);
+  const int s = ::socket(address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (s < 0) return -errno;
+  if (options.reuse_port) set_option(s, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (address.ss_family == AF_INET6) set_option(s, IPPROTO_IPV6, IPV6_V6ONLY, options.only_ipv6 ? 1 : 0);
+  if (::bind(s, reinterpret_cast<const sockaddr*>(&address), at.size) == 0) return s;
+  const int error = errno;
+  ::close(s);
+  return -error;
+}
+
+std::int64_t kernel_backend::connect_datagram(handle h, const raw_address& to) noexcept {
+  ++counted_.system_calls;
+  const sockaddr_storage address = unwrap(to);
+  return ::connect(h, reinterpret_cast<const sockaddr*>(&address), to.size) < 0 ? -errno : 0;
+}
+
 std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept {
   return address_by(::getsockname, h, out);
 }

@@ -20,6 +20,8 @@ class kernel_backend : public backend {
 
   std::int64_t open_stream(int family) noexcept final;
   std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept final;
+  std::int64_t open_datagram(const raw_address& at, const listen_options& options) noexcept final;
+  std::int64_t connect_datagram(handle h, const raw_address& to) noexcept final;
   std::int64_t local_address(handle h, raw_address& out) noexcept final;
   std::int64_t peer_address(handle h, raw_address& out) noexcept final;
   void shutdown_send(handle h) noexcept final;

@@ -53,6 +53,12 @@ void network::happen(const event& e) {
     if (socket* from = find(e.from)) knock(*from, e);
     return;
   }
+  if (e.what == kind::datagram) {
+    const auto found = datagrams_on_way_.find(e.amount);
+    const datagram arrived = std::move(found->second);
+    datagrams_on_way_.erase(found);
+    return arrive(arrived);
+  }
   if (!to) {
     // Whoever speaks to a closed socket is told so (RFC 9293 3.5.2).
     socket* from = find(e.from);
@@ -81,6 +87,8 @@ void network::happen(const event& e) {
       trace_.add(now_, event_kind::reset, to->id);
       if (to->broken == 0) to->broken = ECONNRESET;
       break;
+    case kind::unreachable: to->datagram_error = static_cast<int>(e.amount); break;
+    case kind::datagram:
     case kind::knock: break;
   }
   progress(*to);
@@ -88,7 +96,7 @@ void network::happen(const event& e) {
 
 void network::knock(socket& from, const event& e) {
   host_state* host = host_of(from, from.peer);
-  socket* listener = host ? listener_for(*host, from.peer) : nullptr;
+  socket* listener = host ? socket_for(host->listeners, from.peer) : nullptr;
   if (!listener) {
     const bool no_file = from.peer.kind == endpoint::family::local;
     const int error = no_file ? ENOENT : host ? ECONNREFUSED : EHOSTUNREACH;
@@ -116,6 +124,7 @@ void network::finish(io::operation*& op, std::int64_t result) noexcept {
 }
 
 void network::progress(socket& s) {
+  if (s.state == phase::datagrams) return progress_datagrams(s);
   if (s.connect_op) {
     if (s.broken != 0) finish(s.connect_op, -s.broken);
     else if (s.state == phase::connected) finish(s.connect_op, 0);

@@ -22,6 +22,7 @@ struct host_state {
   endpoint ip;  // port 0
   std::map<io::handle, std::uint64_t> handles;
   std::multimap<endpoint, std::uint64_t> listeners;
+  std::multimap<endpoint, std::uint64_t> datagram_sockets;
   io::handle next_handle = 3;
   std::uint16_t next_port = 32768;
 };
@@ -58,6 +59,8 @@ class network {
   [[nodiscard]] socket* find(std::uint64_t id) noexcept;
   std::int64_t listen(host_state& h, const endpoint& where, const io::listen_options& options);
   void connect(socket& s, const endpoint& to);
+  std::int64_t open_datagram(host_state& h, const endpoint& where, const io::listen_options& options);
+  std::int64_t connect_datagram(socket& s, const endpoint& to);
   io::handle accept(socket& listener);  // one must be pending
   void shut_down(socket& s);
   void close(socket& s, bool abort);
@@ -68,14 +71,14 @@ class network {
   void progress(socket& s);
 
  private:
-  enum class kind : std::uint8_t { knock, established, refused, bytes, end, reset };
+  enum class kind : std::uint8_t { knock, established, refused, bytes, end, reset, datagram, unreachable };
   struct event {
     time_point when;
     std::uint64_t order;  // of events at one time
     kind what;
     std::uint64_t to;
     std::uint64_t from;
-    std::uint64_t amount;  // of bytes; how often it was tried (knock); errno (refused)
+    std::uint64_t amount;  // of bytes; how often it was tried (knock); errno (refused); which (datagram)
     friend bool operator>(const event& a, const event& b) noexcept {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
     }
@@ -87,9 +90,18 @@ class network {
   void knock(socket& from, const event& e);
   void progress_sending(socket& s);
   void push_send(socket& s);
+  // Datagrams: between send and arrival, what the links do to them.
+  void send_datagram(socket& s);
+  void receive_datagram(socket& s);
+  void progress_datagrams(socket& s);
+  void arrive(const datagram& d);
   [[nodiscard]] host_state* host_of(const socket& from, const endpoint& to) noexcept;
-  [[nodiscard]] bool in_use(const host_state& h, const endpoint& where, bool reuse_port);
-  [[nodiscard]] socket* listener_for(host_state& h, const endpoint& to);
+  using by_name = std::multimap<endpoint, std::uint64_t>;
+  [[nodiscard]] bool in_use(const by_name& names, const endpoint& where, bool reuse_port);
+  // Takes the name, with a port where none was wanted. 0 or -errno.
+  int name(host_state& h, const by_name& names, endpoint& where, bool reuse_port);
+  [[nodiscard]] socket* socket_for(const by_name& names, const endpoint& to);
+  [[nodiscard]] duration latency_to(const socket& from, const host_state* to) const noexcept;
   [[nodiscard]] bool owns(const host_state& h, const endpoint& where) const noexcept;
   static void finish(io::operation*& op, std::int64_t result) noexcept;
 
@@ -103,6 +115,8 @@ class network {
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   std::vector<std::unique_ptr<host_state>> hosts_;
   std::unordered_map<std::uint64_t, std::unique_ptr<socket>> sockets_;
+  std::uint64_t next_datagram_ = 0;
+  std::map<std::uint64_t, datagram> datagrams_on_way_;
 };
 
 }  // namespace coracle::sim

@@ -71,8 +71,8 @@ bool network::owns(const host_state& h, const endpoint& where) const noexcept {
          (where.kind == h.ip.kind && where.ip == h.ip.ip);
 }
 
-bool network::in_use(const host_state& h, const endpoint& where, bool reuse_port) {
-  return std::any_of(h.listeners.begin(), h.listeners.end(), [&](const auto& entry) {
+bool network::in_use(const by_name& names, const endpoint& where, bool reuse_port) {
+  return std::any_of(names.begin(), names.end(), [&](const auto& entry) {
     const endpoint& held = entry.first;
     if (held.kind != where.kind || held.port != where.port || held.path != where.path) return false;
     if (held.ip != where.ip && !held.is_wildcard() && !where.is_wildcard()) return false;
@@ -80,14 +80,18 @@ bool network::in_use(const host_state& h, const endpoint& where, bool reuse_port
   });
 }
 
-std::int64_t network::listen(host_state& h, const endpoint& wanted, const io::listen_options& options) {
-  if (!owns(h, wanted)) return -EADDRNOTAVAIL;
-  endpoint where = wanted;
+int network::name(host_state& h, const by_name& names, endpoint& where, bool reuse_port) {
+  if (!owns(h, where)) return -EADDRNOTAVAIL;
   const bool any_port = where.kind != endpoint::family::local && where.port == 0;
   do {
     if (any_port) where.port = h.next_port++;
-  } while (any_port && in_use(h, where, false));
-  if (in_use(h, where, options.reuse_port)) return -EADDRINUSE;
+  } while (any_port && in_use(names, where, false));
+  return in_use(names, where, reuse_port) ? -EADDRINUSE : 0;
+}
+
+std::int64_t network::listen(host_state& h, const endpoint& wanted, const io::listen_options& options) {
+  endpoint where = wanted;
+  if (const int error = name(h, h.listeners, where, options.reuse_port)) return error;
   socket& s = open(h, phase::listening);
   s.local = where;
   s.reuse_port = options.reuse_port;
@@ -103,22 +107,26 @@ host_state* network::host_of(const socket& from, const endpoint& to) noexcept {
   return nullptr;
 }
 
-socket* network::listener_for(host_state& h, const endpoint& to) {
-  auto range = h.listeners.equal_range(to);
-  if (range.first == range.second) range = h.listeners.equal_range(any_address(to.kind, to.port));
+socket* network::socket_for(const by_name& names, const endpoint& to) {
+  auto range = names.equal_range(to);
+  if (range.first == range.second) range = names.equal_range(any_address(to.kind, to.port));
   if (range.first == range.second && to.kind == endpoint::family::ipv4)
-    range = h.listeners.equal_range(any_address(endpoint::family::ipv6, to.port));
+    range = names.equal_range(any_address(endpoint::family::ipv6, to.port));
   const auto count = std::distance(range.first, range.second);
   if (count == 0) return nullptr;
   const auto place = count == 1 ? 0 : random_.below(static_cast<std::uint64_t>(count));
   return find(std::next(range.first, static_cast<std::ptrdiff_t>(place))->second);
 }
 
+duration network::latency_to(const socket& from, const host_state* to) const noexcept {
+  return to == from.owner ? loopback_latency : options_.latency;
+}
+
 void network::connect(socket& s, const endpoint& to) {
   s.state = phase::connecting;
   s.peer = to;
   const host_state* host = host_of(s, to);
-  s.latency = host == s.owner ? loopback_latency : options_.latency;
+  s.latency = latency_to(s, host);
   if (to.kind != endpoint::family::local) {
     s.local = host == s.owner ? to : s.owner->ip;
     s.local.port = s.owner->next_port++;
@@ -149,6 +157,8 @@ void network::close(socket& s, bool abort) {
   }
   if (s.state == phase::listening)
     std::erase_if(s.owner->listeners, [&s](const auto& entry) { return entry.second == s.id; });
+  if (s.state == phase::datagrams)
+    std::erase_if(s.owner->datagram_sockets, [&s](const auto& entry) { return entry.second == s.id; });
   if (s.state == phase::connected && s.broken == 0) {
     // As TCP: closing with bytes that nobody read is no proper end.
     if (abort || s.arrived > 0) send(s, kind::reset);

@@ -39,8 +39,10 @@ io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
   using kind = io::operation::kind;
   switch (op.what) {
     case kind::connect: return &s.connect_op;
-    case kind::send: return &s.send_op;
-    case kind::receive: return &s.receive_op;
+    case kind::send:
+    case kind::send_to: return &s.send_op;
+    case kind::receive:
+    case kind::receive_from: return &s.receive_op;
     case kind::accept: return &s.accept_op;
     case kind::poll_in: return &s.poll_in_op;
     case kind::poll_out: break;
@@ -194,6 +196,15 @@ std::int64_t sim_backend::open_stream(int) noexcept {
 std::int64_t sim_backend::open_listener(const io::raw_address& at,
                                         const io::listen_options& options) noexcept {
   return net_.listen(host_, from_raw(at), options);
+}
+
+std::int64_t sim_backend::open_datagram(const io::raw_address& at,
+                                        const io::listen_options& options) noexcept {
+  return net_.open_datagram(host_, from_raw(at), options);
+}
+
+std::int64_t sim_backend::connect_datagram(io::handle h, const io::raw_address& to) noexcept {
+  return net_.connect_datagram(net_.at(host_, h), from_raw(to));
 }
 
 std::int64_t sim_backend::local_address(io::handle h, io::raw_address& out) noexcept {

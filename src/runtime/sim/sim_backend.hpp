@@ -38,6 +38,8 @@ class sim_backend final : public io::backend {
 
   std::int64_t open_stream(int family) noexcept override;
   std::int64_t open_listener(const io::raw_address& at, const io::listen_options& options) noexcept override;
+  std::int64_t open_datagram(const io::raw_address& at, const io::listen_options& options) noexcept override;
+  std::int64_t connect_datagram(io::handle h, const io::raw_address& to) noexcept override;
   std::int64_t local_address(io::handle h, io::raw_address& out) noexcept override;
   std::int64_t peer_address(io::handle h, io::raw_address& out) noexcept override;
   void shutdown_send(io::handle h) noexcept override;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace coracle::sim {
 
@@ -32,7 +33,16 @@ struct accepting {
   bool queued = false;
 };
 
-enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals };
+enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals, datagrams };
+
+// One that is on its way, or that has arrived and nobody has read.
+struct datagram {
+  std::uint64_t from_socket;
+  host_state* at;  // where it goes
+  endpoint from;
+  endpoint to;
+  std::vector<std::uint8_t> bytes;
+};
 
 // The network owns sockets and finds them by an id that is never used again, so that a late event meets
 // nobody rather than somebody else.
@@ -71,11 +81,17 @@ struct socket {
   bool reuse_port = false;
   std::deque<std::uint64_t> pending;
 
+  // Datagrams that have arrived. `peer` is the one that was fixed, or none.
+  std::deque<datagram> datagrams;
+  std::size_t datagram_bytes = 0;
+  int datagram_error = 0;  // errno that the next operation takes
+
   std::uint32_t signals_watched = 0;
   std::uint32_t signals_come = 0;
 
   [[nodiscard]] bool readable() const noexcept {
-    return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0;
+    return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0 ||
+           !datagrams.empty() || datagram_error != 0;
   }
   [[nodiscard]] bool idle() const noexcept {
     return !connect_op && !receive_op && !send_op && !accept_op && !poll_in_op && !poll_out_op && !receiver &&

@@ -1,4 +1,5 @@
 // Single operations over io_uring.
+#include "runtime/kernel/datagram_message.hpp"
 #include "runtime/uring/uring_loop.hpp"
 #include "runtime/uring/user_data.hpp"
 
@@ -15,7 +16,8 @@ constexpr std::uint64_t plain_file = 4;  // scratch flag: no socket, so READ and
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
 bool waits_for_output(const operation& op) noexcept {
-  return op.what == operation::kind::connect || op.what == operation::kind::send;
+  return op.what == operation::kind::connect || op.what == operation::kind::send ||
+         op.what == operation::kind::send_to;
 }
 
 void prepare_send(io_uring_sqe& e, operation& op) noexcept {
@@ -69,6 +71,13 @@ void uring_loop::prepare(operation& op) noexcept {
         break;
       case operation::kind::poll_in: io_uring_prep_poll_add(&e, op.on, POLLIN); break;
       case operation::kind::poll_out: io_uring_prep_poll_add(&e, op.on, POLLOUT); break;
+      case operation::kind::send_to:
+        io_uring_prep_sendmsg(&e, op.on, &datagram_message::begin(op).header(), MSG_NOSIGNAL);
+        break;
+      case operation::kind::receive_from:
+        io_uring_prep_recvmsg(&e, op.on, &datagram_message::begin(op).header(),
+                              datagram_message::receive_flags);
+        break;
     }
   }
   e.user_data = user_data_of(tag::operation, op);
@@ -131,8 +140,12 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
     case operation::kind::poll_out:
       if (result > 0) result = result & POLLNVAL ? -EBADF : 0;
       break;
+    case operation::kind::receive_from:
+      if (result >= 0) datagram_message::of(op).finish_receive(op);
+      break;
     case operation::kind::connect:
-    case operation::kind::accept: break;
+    case operation::kind::accept:
+    case operation::kind::send_to: break;
   }
   finish(op, result);
 }

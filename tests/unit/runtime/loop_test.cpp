@@ -33,6 +33,10 @@ class idle_backend final : public io::backend {
   std::int64_t open_listener(const io::raw_address&, const io::listen_options&) noexcept override {
     return -1;
   }
+  std::int64_t open_datagram(const io::raw_address&, const io::listen_options&) noexcept override {
+    return -1;
+  }
+  std::int64_t connect_datagram(io::handle, const io::raw_address&) noexcept override { return -1; }
   std::int64_t local_address(io::handle, io::raw_address&) noexcept override { return -1; }
   std::int64_t peer_address(io::handle, io::raw_address&) noexcept override { return -1; }
   void shutdown_send(io::handle) noexcept override {}

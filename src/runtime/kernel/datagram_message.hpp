@@ -1,0 +1,31 @@
+// datagram_message: what the kernel wants to know of a send_to or a receive_from.
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "runtime/kernel/kernel_backend.hpp"
+
+#include <sys/socket.h>
+#include <algorithm>
+#include <cstdint>
+
+namespace coracle::io {
+
+// In operation::scratch, since io_uring wants it kept until the operation ends.
+class datagram_message {
+ public:
+  static datagram_message& begin(operation& op) noexcept;
+  static datagram_message& of(operation& op) noexcept;
+  [[nodiscard]] msghdr& header() noexcept { return header_; }
+  // Behind a receive_from that succeeded: the sender's address is in place, and only its size is not known.
+  void finish_receive(operation& op) const noexcept;
+
+  // A cut datagram still tells its size.
+  static constexpr int receive_flags = MSG_TRUNC;
+
+ private:
+  msghdr header_;
+  iovec into_;
+};
+static_assert(sizeof(datagram_message) <= scratch::flags * sizeof(std::uint64_t));
+
+}  // namespace coracle::io
