@@ -69,6 +69,31 @@ status datagram_error(std::int64_t error, std::string_view about) {
   }
 }
 
+status file_error(std::int64_t error, std::string_view doing, std::string_view path) {
+  const std::string text = std::string(doing) + " " + std::string(path) + ": ";
+  switch (-error) {
+    case ENOENT:
+    case ENOTDIR: return status::not_found(text + "there is no such file or folder");
+    case EEXIST: return {status_code::already_exists, text + "it exists already"};
+    case EACCES:
+    case EPERM:
+    case EROFS: return status::permission_denied(text + system_text(error));
+    case EISDIR: return status::invalid_argument(text + "it is a folder");
+    case ESPIPE:
+      return status::invalid_argument(text +
+                                      "it has no positions, as pipes and terminals: use net::input for it");
+    case EBADF:
+      return status::failed_precondition(text + "it was not opened for that: say so in its file_options");
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return status::resource_exhausted(text + system_text(error));
+    case EIO: return status::data_loss(text + system_text(error));
+    case EMFILE:
+    case ENFILE: return status::resource_exhausted(text + too_many_files());
+    default: return {code_of(error), text + system_text(error)};
+  }
+}
+
 status connect_error(std::int64_t error, const address& to) {
   const std::string where = to.to_string();
   switch (-error) {

@@ -14,6 +14,8 @@ namespace coracle::net {
 status stream_error(std::int64_t error, std::string_view doing);
 // Why a datagram could not be sent or received; `about` says which.
 status datagram_error(std::int64_t error, std::string_view about);
+// A file at `path` that failed while `doing` ("opening", "reading").
+status file_error(std::int64_t error, std::string_view doing, std::string_view path);
 // Why there is no connection to `to`. UNAVAILABLE for all that time may mend.
 status connect_error(std::int64_t error, const address& to);
 // Why nobody can listen at `at`, with what to do about it.

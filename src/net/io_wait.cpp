@@ -4,11 +4,21 @@
 
 namespace coracle::net {
 
+namespace {
+
+status expired() { return status::deadline_exceeded("the deadline has passed"); }
+
+}  // namespace
+
+status why_stopped(const loop& on, time_point deadline) {
+  if (deadline != never && on.now() >= deadline) return expired();
+  return status::cancelled("the task was asked to stop");
+}
+
 io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<io_wait&>(c);
-        // timeout() stops its task at the deadline that it also set: that is no cancellation.
-        self.interrupt(self.home_.now() >= self.deadline_ ? expired() : stopped());
+        self.interrupt(why_stopped(self.home_, self.deadline_));
       }),
       home_(home) {
   what = operation_kind;
@@ -17,15 +27,12 @@ io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle hand
   fire = [](coro::timer& t) noexcept { static_cast<io_wait&>(t).interrupt(expired()); };
 }
 
-status io_wait::stopped() { return status::cancelled("the task was asked to stop"); }
-status io_wait::expired() { return status::deadline_exceeded("the deadline has passed"); }
-
 bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
   CORACLE_ASSERT(home_.is_current(), "a stream or listener was used on another loop than its own");
   deadline_ = e.deadline;
   const bool late = deadline_ != never && deadline_ <= home_.now();
   if (late || !e.stop.subscribe(*this)) {
-    early_ = late ? expired() : stopped();
+    early_ = why_stopped(home_, deadline_);
     result_ = -ECANCELED;
     return false;
   }

@@ -12,6 +12,10 @@
 
 namespace coracle::net {
 
+// What a wait ends with that was stopped: CANCELLED, or DEADLINE_EXCEEDED when the deadline has passed, since
+// timeout() stops its task at the deadline that it also sets.
+status why_stopped(const loop& on, time_point deadline);
+
 // Fill in the operation's public part, then co_await it once: the result is the operation's. A stop or a
 // passed deadline of the awaiter's environment cancels it, and it is still awaited to its end, so that
 // whatever it points to is the kernel's no longer when the await ends. What happened all the same counts: a
@@ -39,8 +43,6 @@ class io_wait : public io::operation, coro::stop_callback, coro::timer {
  private:
   bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
   void ended(std::int64_t result) noexcept;
-  static status stopped();
-  static status expired();
 
   loop& home_;
   std::coroutine_handle<> waiter_;

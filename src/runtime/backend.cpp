@@ -1,5 +1,6 @@
 #include "runtime/backend.hpp"
 
+#include "runtime/kernel/file_calls.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/kernel/socket_path.hpp"
 
@@ -9,6 +10,10 @@ std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
   return kernel::remove_stale_path(at);
 }
 void backend::remove_path(const raw_address& at) noexcept { kernel::remove_path(at); }
+
+std::int64_t backend::perform_file(operation& op) noexcept { return kernel::perform_file(op); }
+bool backend::has_positions(handle h) noexcept { return kernel::has_positions(h); }
+void backend::close_file(handle h) noexcept { kernel::close_file(h); }
 
 std::int64_t backend::open_signals(std::uint32_t set) noexcept { return kernel::open_signals(set); }
 std::uint32_t backend::take_signals(handle h) noexcept { return kernel::take_signals(h); }

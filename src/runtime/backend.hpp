@@ -22,6 +22,8 @@ struct raw_address {
   alignas(8) std::uint8_t bytes[128] = {};
 };
 
+struct file_request;  // file_request.hpp
+
 // One I/O operation. Intrusive: lives in its owner (mostly a coroutine frame) from submit() until
 // `complete` was called, which happens exactly once, on the loop's thread, never inside submit().
 struct operation {
@@ -34,6 +36,7 @@ struct operation {
     poll_out,  // until writable: 0
     send_to,  // pieces: one datagram, to `address` or to the peer that was fixed
     receive_from,  // into: one datagram; its size, which is more than into.size() when it was cut
+    file,  // what `file` asks for; only where takes_files()
   };
   struct piece {
     const void* data;
@@ -46,6 +49,7 @@ struct operation {
   const piece* pieces = nullptr;
   std::size_t piece_count = 0;
   mutable_bytes into;
+  const file_request* file = nullptr;
   // >= 0: bytes, or the accepted handle; < 0: -errno, -ECANCELED after cancel().
   void (*complete)(operation&, std::int64_t result) noexcept = nullptr;
 
@@ -141,6 +145,14 @@ class backend {
   // now, -EADDRINUSE when somebody does listen, -EEXIST when it is no socket. Defaults: the kernel's.
   virtual std::int64_t remove_stale_path(const raw_address& at) noexcept;
   virtual void remove_path(const raw_address& at) noexcept;
+
+  // Files of any kind are the kernel's on all backends. Where submit() does not take operations of kind `file`,
+  // perform_file() does them, blocking, on any thread; its result is what `complete` would be given.
+  [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
+  virtual std::int64_t perform_file(operation& op) noexcept;
+  virtual void close_file(handle h) noexcept;
+  // False for pipes, terminals and sockets. io_uring would read them, whatever the offset.
+  [[nodiscard]] virtual bool has_positions(handle h) noexcept;
 
   // A handle that can be polled for reading when one of `set` (bits 1 << process_signal) has come since it
   // was opened; taking them clears it. The process's own disposition is back once the last was closed.

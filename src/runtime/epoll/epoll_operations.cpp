@@ -86,6 +86,7 @@ void epoll_loop::attempt(operation& op) noexcept {
     case operation::kind::poll_out: result = try_poll(op); break;
     case operation::kind::send_to:
     case operation::kind::receive_from: result = try_datagram(op); break;
+    case operation::kind::file: result = -EOPNOTSUPP; break;  // takes_files() says so
   }
   if (result == -EAGAIN) park(op);
   else finish(op, result);

@@ -45,9 +45,10 @@ io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
     case kind::receive_from: return &s.receive_op;
     case kind::accept: return &s.accept_op;
     case kind::poll_in: return &s.poll_in_op;
-    case kind::poll_out: break;
+    case kind::poll_out: return &s.poll_out_op;
+    case kind::file: break;  // takes_files() says so
   }
-  return &s.poll_out_op;
+  CORACLE_ASSERT(false, "a simulated backend takes no files");
 }
 
 void sim_backend::submit(io::operation& op) noexcept {

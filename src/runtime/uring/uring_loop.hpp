@@ -35,6 +35,7 @@ class uring_loop final : public kernel_backend {
   void resume_receive(receive_source& source) noexcept override;
   void stop_receive(receive_source& source) noexcept override;
   void close(handle h, bool abort) noexcept override;
+  [[nodiscard]] bool takes_files() const noexcept override { return true; }
   void turn(time_point until) noexcept override;
   void leave() noexcept override;
   [[nodiscard]] int pollable(time_point next_deadline) noexcept override;

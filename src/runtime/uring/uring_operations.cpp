@@ -1,5 +1,7 @@
 // Single operations over io_uring.
 #include "runtime/kernel/datagram_message.hpp"
+#include "runtime/kernel/file_calls.hpp"
+#include "runtime/uring/file_entry.hpp"
 #include "runtime/uring/uring_loop.hpp"
 #include "runtime/uring/user_data.hpp"
 
@@ -78,6 +80,7 @@ void uring_loop::prepare(operation& op) noexcept {
         io_uring_prep_recvmsg(&e, op.on, &datagram_message::begin(op).header(),
                               datagram_message::receive_flags);
         break;
+      case operation::kind::file: prepare_file(e, op); break;
     }
   }
   e.user_data = user_data_of(tag::operation, op);
@@ -143,6 +146,7 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
     case operation::kind::receive_from:
       if (result >= 0) datagram_message::of(op).finish_receive(op);
       break;
+    case operation::kind::file: result = kernel::file_result(op, result); break;
     case operation::kind::connect:
     case operation::kind::accept:
     case operation::kind::send_to: break;

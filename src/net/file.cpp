@@ -1,0 +1,151 @@
+#include "coracle/net/file.hpp"
+
+#include "net/connect.hpp"
+#include "net/file_call.hpp"
+#include "net/in_use.hpp"
+#include "net/io_error.hpp"
+#include "net/open_file.hpp"
+
+#include <fcntl.h>
+#include <cerrno>
+#include <limits>
+
+namespace coracle::net {
+
+namespace {
+
+using action = io::file_request::action;
+
+constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
+constexpr const char* two_at_a_time =
+    "two of read() and write() wait on one file at a time: use read_at() and write_at()";
+
+open_file& checked(const std::unique_ptr<open_file>& f) noexcept {
+  CORACLE_ASSERT(f, "this file is closed, or was moved from");
+  return *f;
+}
+
+int flags_of(const file_options& how) noexcept {
+  int flags = O_CLOEXEC | (how.writes() ? how.reads() ? O_RDWR : O_WRONLY : O_RDONLY);
+  if (how.creates()) flags |= O_CREAT;
+  if (how.creates_new()) flags |= O_EXCL;
+  if (how.truncates()) flags |= O_TRUNC;
+  if (how.appends()) flags |= O_APPEND;
+  return flags;
+}
+
+status outcome_of(const open_file& f, const file_call& call, std::int64_t result, std::string_view doing) {
+  if (result >= 0) return {};
+  return call.ended_early().ok() ? file_error(result, doing, f.path) : call.ended_early();
+}
+
+// Without bytes: sync and size.
+task<result<std::int64_t>> ask(open_file& f, action what, mutable_bytes into, std::string_view doing) {
+  const open_file::use held(f);
+  file_call call(f.on, f.descriptor, what);
+  call.into = into;
+  const std::int64_t outcome = co_await call.perform();
+  if (outcome < 0) co_return outcome_of(f, call, outcome, doing);
+  co_return outcome;
+}
+
+task<status> sync_by(open_file& f, action what) {
+  const result<std::int64_t> done = co_await ask(f, what, {}, "syncing");
+  co_return done.status();
+}
+
+}  // namespace
+
+file::file() noexcept = default;
+file::file(std::unique_ptr<open_file> opened) noexcept : file_(std::move(opened)) {}
+file::file(file&&) noexcept = default;
+file& file::operator=(file&&) noexcept = default;
+file::~file() = default;
+
+task<result<file>> file::open(std::string path, file_options how) {
+  if (path.empty() || path.find('\0') != std::string::npos)
+    co_return status::invalid_argument("the path of a file is empty or holds a zero byte");
+  loop& on = current_loop();
+  file_call call(on, io::no_handle, action::open);
+  call.request.path = path.c_str();
+  call.request.flags = flags_of(how);
+  call.request.permissions = how.permissions();
+  const std::int64_t opened = co_await call.perform();
+  if (opened < 0) {
+    if (!call.ended_early().ok()) co_return call.ended_early();
+    co_return file_error(opened, "opening", path);
+  }
+  auto f = std::make_unique<open_file>(on, static_cast<io::handle>(opened), std::move(path));
+  if (!on.io().has_positions(f->descriptor)) co_return file_error(-ESPIPE, "opening", f->path);
+  co_return file(std::move(f));
+}
+
+task<result<std::size_t>> file::read_at(std::uint64_t offset, mutable_bytes into) {
+  open_file& f = checked(file_);
+  if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
+  if (offset > offset_max) co_return file_error(-EFBIG, "reading", f.path);
+  const open_file::use held(f);
+  std::size_t got = 0;
+  while (got < into.size()) {
+    file_call call(f.on, f.descriptor, action::read);
+    call.into = into.subspan(got);
+    call.request.offset = offset + got;
+    const std::int64_t n = co_await call.perform();
+    if (n < 0) co_return outcome_of(f, call, n, "reading");
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  co_return got;
+}
+
+task<status> file::write_at(std::uint64_t offset, bytes_view bytes) {
+  open_file& f = checked(file_);
+  if (offset > offset_max) co_return file_error(-EFBIG, "writing", f.path);
+  const open_file::use held(f);
+  for (std::size_t put = 0; put < bytes.size();) {
+    file_call call(f.on, f.descriptor, action::write);
+    const io::operation::piece rest{bytes.data() + put, bytes.size() - put};
+    call.pieces = &rest;
+    call.piece_count = 1;
+    call.request.offset = offset + put;
+    const std::int64_t n = co_await call.perform();
+    if (n < 0) co_return outcome_of(f, call, n, "writing");
+    if (n == 0) co_return file_error(-EIO, "writing", f.path);  // would try for ever
+    put += static_cast<std::size_t>(n);
+  }
+  co_return status();
+}
+
+task<result<std::size_t>> file::read(mutable_bytes into) {
+  open_file& f = checked(file_);
+  const in_use held(f.moving, two_at_a_time);
+  result<std::size_t> got = co_await read_at(f.position, into);
+  if (got.ok()) f.position += *got;
+  co_return got;
+}
+
+task<status> file::write(bytes_view bytes) {
+  open_file& f = checked(file_);
+  const in_use held(f.moving, two_at_a_time);
+  status written = co_await write_at(f.position, bytes);
+  if (written.ok()) f.position += bytes.size();
+  co_return written;
+}
+
+std::uint64_t file::position() const noexcept { return checked(file_).position; }
+void file::seek(std::uint64_t position) noexcept { checked(file_).position = position; }
+
+task<status> file::sync() { return sync_by(checked(file_), action::sync); }
+task<status> file::sync_data() { return sync_by(checked(file_), action::sync_data); }
+
+task<result<std::uint64_t>> file::size() {
+  open_file& f = checked(file_);
+  alignas(8) std::uint8_t room[io::file_size_room];
+  const result<std::int64_t> bytes = co_await ask(f, action::size, room, "looking at");
+  if (!bytes) co_return bytes.status();
+  co_return static_cast<std::uint64_t>(*bytes);
+}
+
+void file::close() noexcept { file_.reset(); }
+
+}  // namespace coracle::net

@@ -1,0 +1,42 @@
+#include "net/file_call.hpp"
+
+#include "coracle/coro/environment.hpp"
+#include "coracle/runtime/offload.hpp"
+
+#include <cerrno>
+
+namespace coracle::net {
+
+namespace {
+
+// On a thread of the blocking pool.
+std::int64_t perform_here(io::backend* on, io::operation* op) noexcept { return on->perform_file(*op); }
+
+}  // namespace
+
+file_call::file_call(loop& home, io::handle handle, io::file_request::action wanted) noexcept
+    : io_wait(home, io::operation::kind::file, handle), home_(home) {
+  request.what = wanted;
+  file = &request;
+}
+
+task<std::int64_t> file_call::perform() {
+  io_wait& by_backend = *this;
+  if (home_.io().takes_files()) {
+    const std::int64_t result = co_await by_backend;
+    early_ = by_backend.ended_early();
+    co_return result;
+  }
+  CORACLE_ASSERT(home_.is_current(), "a file was used on another loop than its own");
+  const coro::environment& here = co_await coro::this_environment();
+  if (here.deadline == never || home_.now() < here.deadline) {
+    try {
+      co_return co_await offload(&perform_here, &home_.io(), static_cast<io::operation*>(this));
+    } catch (const coro::cancelled&) {
+    }
+  }
+  early_ = why_stopped(home_, here.deadline);
+  co_return -ECANCELED;
+}
+
+}  // namespace coracle::net

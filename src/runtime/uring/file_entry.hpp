@@ -1,0 +1,12 @@
+// file_entry: an operation of kind `file` as a request of io_uring.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+#include <liburing.h>
+
+namespace coracle::io {
+
+void prepare_file(io_uring_sqe& e, const operation& op) noexcept;
+
+}  // namespace coracle::io
