@@ -3,6 +3,7 @@
 #include "runtime/kernel/file_calls.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/kernel/socket_path.hpp"
+#include "runtime/kernel/stream_calls.hpp"
 
 namespace coracle::io {
 
@@ -10,6 +11,9 @@ std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
   return kernel::remove_stale_path(at);
 }
 void backend::remove_path(const raw_address& at) noexcept { kernel::remove_path(at); }
+
+bool backend::is_disk_file(handle h) noexcept { return kernel::is_disk_file(h); }
+std::int64_t backend::open_pipe(handle (&ends)[2]) noexcept { return kernel::open_pipe(ends); }
 
 std::int64_t backend::perform_file(operation& op) noexcept { return kernel::perform_file(op); }
 bool backend::has_positions(handle h) noexcept { return kernel::has_positions(h); }

@@ -50,6 +50,8 @@ struct operation {
   std::size_t piece_count = 0;
   mutable_bytes into;
   const file_request* file = nullptr;
+  bool no_socket =
+      false;  // send, receive: a pipe, a terminal or the like; -ENOTSOCK tells where it is not said
   // >= 0: bytes, or the accepted handle; < 0: -errno, -ECANCELED after cancel().
   void (*complete)(operation&, std::int64_t result) noexcept = nullptr;
 
@@ -140,6 +142,13 @@ class backend {
   virtual void shutdown_send(handle h) noexcept = 0;  // FIN after what was sent
   // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
   virtual void close(handle h, bool abort = false) noexcept = 0;
+
+  // Descriptors that came from elsewhere (stdin) have a place on the kernel's backends only; pipes on all.
+  [[nodiscard]] virtual bool takes_descriptors() const noexcept { return true; }
+  [[nodiscard]] virtual bool is_disk_file(handle h) noexcept;
+  virtual std::int64_t open_pipe(handle (&ends)[2]) noexcept;  // to read from, to write to
+  // As before a close, for a handle that lives on elsewhere: nothing of it is kept. Nothing may be in flight on it.
+  virtual void forget(handle) noexcept {}
 
   // Files of UNIX sockets. The first removes one that nobody listens behind: 0 when the path is free
   // now, -EADDRINUSE when somebody does listen, -EEXIST when it is no socket. Defaults: the kernel's.

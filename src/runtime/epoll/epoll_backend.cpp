@@ -84,6 +84,17 @@ void epoll_loop::close(handle h, bool abort) noexcept {
   close_socket(h, abort);
 }
 
+void epoll_loop::forget(handle h) noexcept {
+  watch& w = watch_of(h);
+  CORACLE_ASSERT(w.idle(), "a handle is forgotten after what was in flight on it has ended");
+  if (!w.registered) return;
+  epoll_event unused{};
+  ++counted_.system_calls;
+  ::epoll_ctl(poll_, EPOLL_CTL_DEL, h, &unused);
+  w.registered = w.peer_is_done = w.drained = false;
+  ++w.generation;
+}
+
 void epoll_loop::turn(time_point until) noexcept {
   ++counted_.turns;
   wake_rested();

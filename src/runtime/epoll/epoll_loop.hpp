@@ -33,6 +33,7 @@ class epoll_loop final : public kernel_backend {
   void resume_receive(receive_source& source) noexcept override;
   void stop_receive(receive_source& source) noexcept override;
   void close(handle h, bool abort) noexcept override;
+  void forget(handle h) noexcept override;
   void turn(time_point until) noexcept override;
   [[nodiscard]] int pollable(time_point next_deadline) noexcept override;
 
@@ -57,7 +58,6 @@ class epoll_loop final : public kernel_backend {
   std::int64_t accept_one(handle listener) noexcept;
   std::int64_t try_send(operation& op) noexcept;
   std::int64_t try_receive(operation& op) noexcept;
-  std::int64_t try_read(operation& op) noexcept;
   std::int64_t try_datagram(operation& op) noexcept;
   std::int64_t try_connect(operation& op) noexcept;
   std::int64_t try_poll(operation& op) noexcept;

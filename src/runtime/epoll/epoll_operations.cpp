@@ -1,6 +1,7 @@
 // Single operations over epoll: attempted, and parked until the descriptor is ready.
 #include "runtime/epoll/epoll_loop.hpp"
 #include "runtime/kernel/datagram_message.hpp"
+#include "runtime/kernel/stream_calls.hpp"
 
 #include "coracle/base/assert.hpp"
 
@@ -108,9 +109,15 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
     const iovec& first = *rest.msg_iov;
     constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     ++counted_.system_calls;
-    ssize_t n = rest.msg_iovlen == 1 ? ::send(op.on, first.iov_base, first.iov_len, flags)
-                                     : ::sendmsg(op.on, &rest, flags);
-    if (n < 0 && errno == ENOTSOCK) n = ::writev(op.on, rest.msg_iov, static_cast<int>(rest.msg_iovlen));
+    ssize_t n = -1;
+    if (op.no_socket) errno = ENOTSOCK;
+    else if (rest.msg_iovlen == 1) n = ::send(op.on, first.iov_base, first.iov_len, flags);
+    else n = ::sendmsg(op.on, &rest, flags);
+    if (n < 0 && errno == ENOTSOCK) {
+      const std::int64_t written = kernel::write_now(op.on, rest.msg_iov, rest.msg_iovlen);
+      if (written < 0) return written;
+      n = written;
+    }
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
     if (progress.advance(op, n)) return progress.sent();
@@ -118,26 +125,20 @@ std::int64_t epoll_loop::try_send(operation& op) noexcept {
 }
 
 std::int64_t epoll_loop::try_receive(operation& op) noexcept {
+  if (op.no_socket) {
+    ++counted_.system_calls;
+    return kernel::read_now(op.on, op.into);
+  }
   for (;;) {
     ++counted_.system_calls;
     const ssize_t n = ::recv(op.on, op.into.data(), op.into.size(), MSG_DONTWAIT);
-    if (n < 0 && errno == ENOTSOCK) return try_read(op);
+    if (n < 0 && errno == ENOTSOCK) return kernel::read_now(op.on, op.into);
     if (n < 0 && errno == EINTR) continue;
     const bool empty = n < 0 && would_block(errno);
     watch& w = watch_of(op.on);
     // epoll(7): a short read of a stream has drained it.
     w.drained = w.registered && (empty || (n > 0 && static_cast<std::size_t>(n) < op.into.size()));
     if (n < 0) return empty ? -EAGAIN : -errno;
-    return n;
-  }
-}
-
-std::int64_t epoll_loop::try_read(operation& op) noexcept {
-  for (;;) {
-    ++counted_.system_calls;
-    const ssize_t n = ::read(op.on, op.into.data(), op.into.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return would_block(errno) ? -EAGAIN : -errno;
     return n;
   }
 }

@@ -221,6 +221,16 @@ std::int64_t sim_backend::peer_address(io::handle h, io::raw_address& out) noexc
 void sim_backend::shutdown_send(io::handle h) noexcept { net_.shut_down(net_.at(host_, h)); }
 void sim_backend::close(io::handle h, bool abort) noexcept { net_.close(net_.at(host_, h), abort); }
 
+std::int64_t sim_backend::open_pipe(io::handle (&ends)[2]) noexcept {
+  socket& from = net_.open(host_, phase::connected);
+  socket& into = net_.open(host_, phase::connected);
+  from.other = into.id;
+  into.other = from.id;
+  ends[0] = net_.give_handle(from);
+  ends[1] = net_.give_handle(into);
+  return 0;
+}
+
 std::int64_t sim_backend::remove_stale_path(const io::raw_address&) noexcept { return -EADDRINUSE; }
 void sim_backend::remove_path(const io::raw_address&) noexcept {}
 

@@ -45,6 +45,11 @@ class sim_backend final : public io::backend {
   void shutdown_send(io::handle h) noexcept override;
   void close(io::handle h, bool abort) noexcept override;
 
+  // A pipe is a connection to oneself that takes no time; nothing of the machine has a place here.
+  [[nodiscard]] bool takes_descriptors() const noexcept override { return false; }
+  [[nodiscard]] bool is_disk_file(io::handle) noexcept override { return false; }
+  std::int64_t open_pipe(io::handle (&ends)[2]) noexcept override;
+
   // A simulated listener takes its name with it: there is never a stale one.
   std::int64_t remove_stale_path(const io::raw_address& at) noexcept override;
   void remove_path(const io::raw_address& at) noexcept override;

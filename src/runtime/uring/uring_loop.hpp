@@ -60,6 +60,7 @@ class uring_loop final : public kernel_backend {
   void note_rest(handle h, const completion& c) noexcept;
   [[nodiscard]] bool is_drained(handle h) const noexcept;
   void completed(operation& op, std::int64_t result) noexcept;
+  std::int64_t move_by_hand(operation& op) noexcept;
   void finish(operation& op, std::int64_t result) noexcept;
   void completed_connect(operation& op, std::int64_t result) noexcept;
 

@@ -1,6 +1,7 @@
 // Single operations over io_uring.
 #include "runtime/kernel/datagram_message.hpp"
 #include "runtime/kernel/file_calls.hpp"
+#include "runtime/kernel/stream_calls.hpp"
 #include "runtime/uring/file_entry.hpp"
 #include "runtime/uring/uring_loop.hpp"
 #include "runtime/uring/user_data.hpp"
@@ -13,7 +14,7 @@ namespace coracle::io {
 
 namespace {
 
-constexpr std::uint64_t plain_file = 4;  // scratch flag: no socket, so READ and WRITEV
+constexpr std::uint64_t no_socket = 4;  // scratch flag: polled, then read or written by hand
 
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
@@ -26,15 +27,11 @@ void prepare_send(io_uring_sqe& e, operation& op) noexcept {
   constexpr int flags = MSG_WAITALL | MSG_NOSIGNAL;
   const msghdr& rest = send_progress::of(op).rest(op);
   const iovec& first = *rest.msg_iov;
-  if (has(op, plain_file))
-    io_uring_prep_writev(&e, op.on, rest.msg_iov, static_cast<unsigned>(rest.msg_iovlen), ~0ull);
-  else if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
+  if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
   else io_uring_prep_sendmsg(&e, op.on, &rest, flags);
 }
 
 void prepare_receive(io_uring_sqe& e, const operation& op, bool drained) noexcept {
-  if (has(op, plain_file))
-    return io_uring_prep_read(&e, op.on, op.into.data(), static_cast<unsigned>(op.into.size()), ~0ull);
   io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
   // Spares an attempt in vain; bytes that have come since are seen all the same.
   if (drained) e.ioprio |= IORING_RECVSEND_POLL_FIRST;
@@ -44,7 +41,7 @@ void prepare_receive(io_uring_sqe& e, const operation& op, bool drained) noexcep
 
 void uring_loop::submit(operation& op) noexcept {
   began();
-  op.scratch[scratch::flags] = 0;
+  op.scratch[scratch::flags] = op.no_socket ? no_socket | scratch::waiting : 0;
   if (op.what == operation::kind::send) send_progress::begin(op);
   operations_.push(op);
   prepare(op);
@@ -97,6 +94,15 @@ bool uring_loop::is_drained(handle h) const noexcept {
   return i < drained_.size() && drained_[i];
 }
 
+// io_uring would read a pipe by itself, but a write to a broken one brings SIGPIPE, and one to a blocking one
+// keeps a kernel thread.
+std::int64_t uring_loop::move_by_hand(operation& op) noexcept {
+  ++counted_.system_calls;
+  if (op.what == operation::kind::receive) return kernel::read_now(op.on, op.into);
+  const msghdr& rest = send_progress::of(op).rest(op);
+  return kernel::write_now(op.on, rest.msg_iov, rest.msg_iovlen);
+}
+
 void uring_loop::finish(operation& op, std::int64_t result) noexcept {
   delivered_ = true;
   operations_.remove(op);
@@ -117,16 +123,17 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
   if (flags & scratch::waiting) {
     flags &= ~scratch::waiting;
     if (result < 0 || cancelled) return finish(op, cancelled ? -ECANCELED : result);
-    return prepare(op);
+    if (!(flags & no_socket)) return prepare(op);
+    result = move_by_hand(op);
   }
   switch (op.what) {
     case operation::kind::send:
     case operation::kind::receive:
-      if (result == -ENOTSOCK && !(flags & plain_file) && !cancelled) {
-        flags |= plain_file;
+      if (result == -ENOTSOCK && !(flags & no_socket) && !cancelled) {
+        flags |= no_socket | scratch::waiting;
         return prepare(op);
       }
-      if (result == -EAGAIN && !cancelled) {  // a non-blocking file is not waited for by its own operation
+      if (result == -EAGAIN && !cancelled) {
         flags |= scratch::waiting;
         return prepare(op);
       }
@@ -134,6 +141,7 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
       if (send_progress& progress = send_progress::of(op); !progress.advance(op, result)) {
         if (cancelled) return finish(op, -ECANCELED);
         if (result == 0) return finish(op, -EIO);  // would try for ever
+        if (flags & no_socket) flags |= scratch::waiting;
         return prepare(op);
       } else {
         result = progress.sent();

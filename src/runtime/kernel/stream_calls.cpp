@@ -1,0 +1,103 @@
+#include "runtime/kernel/stream_calls.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <ctime>
+
+namespace coracle::io::kernel {
+
+namespace {
+
+constexpr off_t own_position = -1;
+constexpr std::size_t pieces_max = 1024;  // IOV_MAX
+
+// RWF_NOWAIT is not for everything: terminals never knew it, pipes since Linux 6.5.
+bool unknown_here(int error) noexcept { return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL; }
+
+bool is_ready(handle h, short events) noexcept {
+  pollfd p{h, events, 0};
+  return ::poll(&p, 1, 0) > 0;
+}
+
+// A thread's SIGPIPE, held back for one call. One that was pending before is somebody else's.
+class without_sigpipe {
+ public:
+  without_sigpipe() noexcept {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    theirs_ = ::sigismember(&pending, SIGPIPE) == 1;
+    if (!theirs_) ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  without_sigpipe(const without_sigpipe&) = delete;
+  without_sigpipe& operator=(const without_sigpipe&) = delete;
+  ~without_sigpipe() {
+    if (theirs_) return;
+    const timespec at_once{};
+    const int error = errno;
+    if (error == EPIPE)
+      while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+      }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+
+ private:
+  sigset_t pipe_;
+  sigset_t before_;
+  bool theirs_;
+};
+
+// A writable pipe takes so much at once (pipe(7)): a blocking write of no more does not wait.
+ssize_t write_what_fits(handle h, const iovec& first) noexcept {
+  if (!is_ready(h, POLLOUT)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return ::write(h, first.iov_base, std::min<std::size_t>(first.iov_len, PIPE_BUF));
+}
+
+}  // namespace
+
+std::int64_t read_now(handle h, mutable_bytes into) noexcept {
+  for (;;) {
+    const iovec room{into.data(), into.size()};
+    ssize_t n = ::preadv2(h, &room, 1, own_position, RWF_NOWAIT);
+    if (n < 0 && unknown_here(errno)) {
+      if (!is_ready(h, POLLIN)) return -EAGAIN;
+      n = ::read(h, into.data(), into.size());
+    }
+    if (n >= 0) return n;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+std::int64_t write_now(handle h, const iovec* pieces, std::size_t count) noexcept {
+  while (count > 1 && pieces->iov_len == 0) ++pieces, --count;
+  const without_sigpipe held;
+  for (;;) {
+    ssize_t n =
+        ::pwritev2(h, pieces, static_cast<int>(std::min(count, pieces_max)), own_position, RWF_NOWAIT);
+    if (n < 0 && unknown_here(errno)) n = write_what_fits(h, *pieces);
+    if (n >= 0) return n;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+std::int64_t open_pipe(handle (&ends)[2]) noexcept {
+  return ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+bool is_disk_file(handle h) noexcept {
+  struct stat found{};
+  return ::fstat(h, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
+}
+
+}  // namespace coracle::io::kernel
