@@ -26,6 +26,7 @@
 #include "coracle/net/connect.hpp"
 #include "coracle/net/file.hpp"
 #include "coracle/net/input.hpp"
+#include "coracle/net/line_reader.hpp"
 #include "coracle/net/listener.hpp"
 #include "coracle/net/output.hpp"
 #include "coracle/net/pipe.hpp"

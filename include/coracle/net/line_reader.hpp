@@ -1,0 +1,65 @@
+// line_reader: the lines of a stream, an input or anything else that has read().
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/result.hpp"
+#include "coracle/coro/task.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace coracle::net {
+
+// Reads ahead: what it has taken and not given yet goes with it. The source must outlive it; one next() waits at
+// a time.
+template <class Source>
+class line_reader {
+ public:
+  // A peer that never ends its line must not fill the memory.
+  static constexpr std::size_t default_line_bytes_max = 64 * 1024;
+
+  explicit line_reader(Source& from, std::size_t line_bytes_max = default_line_bytes_max) noexcept
+      : from_(from), line_bytes_max_(line_bytes_max) {}
+
+  // The next line without its end ("\n" or "\r\n"); nothing at the end of the source. A last line without an end
+  // is one too. RESOURCE_EXHAUSTED for a line that is too long, else the source's own errors. After one that
+  // was stopped the next call goes on where it stood.
+  [[nodiscard]] task<result<std::optional<std::string>>> next() {
+    for (;;) {
+      const std::size_t end = held_.find('\n', searched_);
+      if (end != std::string::npos) co_return take(end, end + 1);
+      searched_ = held_.size();
+      if (ended_ && held_.empty()) co_return std::optional<std::string>();
+      if (ended_) co_return take(held_.size(), held_.size());
+      if (held_.size() > line_bytes_max_)
+        co_return status::resource_exhausted("a line is longer than " + std::to_string(line_bytes_max_) +
+                                             " bytes");
+      constexpr std::size_t step_bytes = 4096;
+      held_.resize(searched_ + step_bytes);
+      const mutable_bytes room(reinterpret_cast<std::uint8_t*>(held_.data()) + searched_, step_bytes);
+      const result<std::size_t> n = co_await from_.read(room);
+      held_.resize(searched_ + (n.ok() ? *n : 0));
+      if (!n) co_return n.status();
+      ended_ = *n == 0;
+    }
+  }
+
+ private:
+  std::optional<std::string> take(std::size_t size, std::size_t with_its_end) {
+    std::string line = held_.substr(0, size);
+    held_.erase(0, with_its_end);
+    searched_ = 0;
+    if (with_its_end > size && line.ends_with('\r')) line.pop_back();
+    return line;
+  }
+
+  Source& from_;
+  const std::size_t line_bytes_max_;
+  std::string held_;
+  std::size_t searched_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace coracle::net
