@@ -9,6 +9,7 @@ from harness import chart, machine, peers, servers
 from harness.tables import noise, ratios, row, spread, table, values
 
 SECONDS = 1.0
+PATIENCE_S = 60  # beyond the load's own length: connecting, and the last replies
 BUFFER = "32768"  # bytes; larger than every request, so that a read takes one whole
 GOAL = 1.05  # of the CPU of raw C over the same interface of the kernel
 RAW = {"coracle io_uring": "C io_uring", "coracle epoll": "C epoll"}
@@ -31,23 +32,25 @@ def column_name(size, connections):
 
 def load(server, size, connections, seconds, build):
     """What bench_echo_load counted, and the server's CPU time meanwhile."""
-    command = ["taskset", "-c", str(machine.cores()[1]), build / "bin/bench_echo_load", server.port, str(connections),
-               str(size), str(seconds)]
+    command = ["timeout", str(seconds + PATIENCE_S), "taskset", "-c", str(machine.cores()[1]),
+               build / "bin/bench_echo_load", server.port, str(connections), str(size), str(seconds)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as client:
         try:
             if client.stdout.readline() != "ready\n":
-                raise machine.Failure(client.stderr.read().strip())
+                raise machine.Failure(client.stderr.read().strip() or "it does not answer every connection")
             before = server.cpu_seconds()
             client.stdin.write("go\n")
             client.stdin.flush()
             line = client.stdout.readline()
             cpu = server.cpu_seconds() - before
             if not line:
-                raise machine.Failure(client.stderr.read().strip())
+                raise machine.Failure(client.stderr.read().strip() or "the load does not end")
+            client.stdin.close()  # lets it go
             return json.loads(line), cpu
-        finally:
-            client.kill()
+        except BaseException:
+            client.terminate()
+            raise
 
 
 def measure(kind, size, connections, seconds, build):

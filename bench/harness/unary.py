@@ -13,6 +13,7 @@ from harness.tables import noise, ratios, row, spread, table, values
 
 PEER = "grpc++ completion queue"
 SECONDS = 3.0
+PATIENCE_S = 60
 GOAL = 0.5  # of the peer's CPU per request
 NAME = bytes(ord("a") + i % 26 for i in range(100))
 MESSAGE = b"\x0a" + bytes([len(NAME)]) + NAME  # field 1; the reply has the same bytes
@@ -32,7 +33,10 @@ def load(address, column, seconds, body):
     command = ["taskset", "-c", str(machine.cores()[1]), "h2load", f"-c{connections}", f"-m{streams}",
                f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
                f"http://{address}/helloworld.Greeter/SayHello"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        raise machine.Failure(f"{address} did not end the load of {column}") from None
     text = done.stdout
     if done.returncode != 0 or "finished in" not in text:
         raise machine.Failure(f"h2load failed: {done.stderr.strip() or text}")

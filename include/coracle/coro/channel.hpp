@@ -95,22 +95,24 @@ class channel : public primitive<channel<T>> {
       return this->at().at_home() && (this->at().has_message() || this->at().closed_);
     }
     std::optional<T> await_resume() {
-      if (this->waited()) return granted();
-      return this->at().hand_out();
+      std::optional<T> message;
+      if (this->waited()) granted(message);
+      else this->at().hand_out(message);
+      return message;
     }
 
    private:
     friend class channel;
     friend waiting_call<receive_awaiter, channel>;
     bool attempt() noexcept {
-      if (this->at().has_message()) message_.emplace(*this->at().hand_out());
+      this->at().hand_out(message_);
       return message_ || this->at().closed_;
     }
     void enqueue(waiter& w) noexcept { this->at().receivers_.push_back(w); }
     // Apart, or g++ 12 sees a way on which an empty optional's inside is read.
-    [[gnu::noinline]] std::optional<T> granted() {
+    [[gnu::noinline]] void granted(std::optional<T>& into) {
       this->throw_if_stopped();
-      return std::move(message_);
+      if (message_) into.emplace(std::move(*message_));
     }
     std::optional<T> message_;
   };
@@ -132,7 +134,9 @@ class channel : public primitive<channel<T>> {
   // Nothing where receive() would wait or the channel is closed and drained.
   [[nodiscard]] std::optional<T> try_receive() noexcept {
     CORACLE_ASSERT(this->at_home(), "try_receive() away from the channel's home loop: co_await receive()");
-    return hand_out();
+    std::optional<T> message;
+    hand_out(message);
+    return message;
   }
   // A send that nobody waits for: while the channel is full the message waits in the row of senders, and
   // is dropped when the channel is closed. Allocates away from home and while it waits: whoever sends
@@ -171,13 +175,16 @@ class channel : public primitive<channel<T>> {
     return true;
   }
   [[nodiscard]] bool has_message() noexcept { return size_ || !senders_.empty(); }
-  std::optional<T> hand_out() noexcept {
+  // Into an empty one, in place: g++ 12 copies an optional that is returned, through memory and with a stall.
+  void hand_out(std::optional<T>& into) noexcept {
     waiter* const sender = senders_.pop_front();
-    if (!size_) return sender ? std::optional<T>(sent_by(*sender)) : std::nullopt;
-    std::optional<T> message(std::move(slots_[first_]));
-    pop();
-    if (sender) push(sent_by(*sender));
-    return message;
+    if (size_) {
+      into.emplace(std::move(slots_[first_]));
+      pop();
+      if (sender) push(sent_by(*sender));
+    } else if (sender) {
+      into.emplace(sent_by(*sender));
+    }
   }
   static T&& sent_by(waiter& w) noexcept {
     send_awaiter& s = send_awaiter::of(w);
