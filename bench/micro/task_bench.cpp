@@ -66,7 +66,7 @@ coracle::task<> spawn_through_the_queue(std::uint64_t times) {
   keep(sum);
 }
 
-coracle::generator<std::uint64_t> count(std::uint64_t n) {
+[[gnu::noinline]] coracle::generator<std::uint64_t> count(std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i) co_yield i;
 }
 coracle::task<> generator_step(std::uint64_t times) {
@@ -76,7 +76,7 @@ coracle::task<> generator_step(std::uint64_t times) {
   co_return;
 }
 
-coracle::async_generator<std::uint64_t> count_async(std::uint64_t n) {
+[[gnu::noinline]] coracle::async_generator<std::uint64_t> count_async(std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i) co_yield i;
 }
 coracle::task<> async_generator_step(std::uint64_t times) {
