@@ -1,6 +1,12 @@
 #!/usr/bin/env python3
 """The examples, run as their READMEs say; movie has scripts of its own."""
 
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+
 import stage
 from stage import Cases, Server, equal, expect, own, run
 
@@ -29,6 +35,62 @@ def relays(backend):
             equal(server.stop(), 0, "a server's exit code")
 
 
+def echoes(backend):
+    env = {"CORACLE_BACKEND": backend}
+    text = "".join(f"line {i}\n" for i in range(5000))
+    with Server(own("echo_server"), "--port=0", env=env) as server, tempfile.TemporaryFile("w+") as typed:
+        piped = run(own("echo_client"), server.address, data=text, env=env)
+        equal(piped.returncode, 0, f"the exit code ({piped.stderr[-400:]})")
+        expect(piped.stdout == text, "what came back is not what was typed")
+        typed.write(text)
+        typed.seek(0)
+        redirected = subprocess.run([own("echo_client"), server.address], stdin=typed, capture_output=True, text=True,
+                                    timeout=30, env={**os.environ, **env})
+        expect(redirected.stdout == text, "what came back is not what the file holds")
+        with socket.create_connection(("127.0.0.1", server.port)):  # one that only stays does not hold up the end
+            equal(server.stop(), 0, "the server's exit code")
+
+
+def chats(backend):
+    env = {"CORACLE_BACKEND": backend}
+    with Server(own("chat_server"), "--port=0", env=env) as server:
+        guests = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(5)]
+        files = [guest.makefile("rw", newline="\n") for guest in guests]
+        for here, guest in enumerate(files):  # hears himself: he is in the room
+            guest.write(f"guest {here}\n")
+            guest.flush()
+            for other in files[:here + 1]:
+                line = other.readline()
+                while line not in (f"guest {here}\n", ""):
+                    line = other.readline()
+                equal(line, f"guest {here}\n", "what a guest hears")
+        deaf = guests[0]
+        for i in range(500):  # guest 0 reads nothing of these, which are more than the sockets and his queue hold
+            files[1].write("x" * 60_000 + f"{i}\n")
+            files[1].flush()
+            for guest in files[1:]:
+                equal(guest.readline(), "x" * 60_000 + f"{i}\n", "what the others hear beside a deaf guest")
+        got = 0
+        while more := deaf.recv(1 << 20):
+            got += len(more)
+        expect(got < 500 * 60_000, "the deaf guest was not sent away")
+        equal(server.stop(), 0, "the server's exit code")
+
+
+def copies(backend):
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = pathlib.Path(folder, "from"), pathlib.Path(folder, "to")
+        for size in (0, 1, 1 << 20, (5 << 20) + 17):
+            source.write_bytes(os.urandom(size))
+            target.unlink(missing_ok=True)
+            done = run(own("copy_file"), source, target, env={"CORACLE_BACKEND": backend})
+            equal(done.stdout, f"copied {size} bytes\n", f"what it says ({done.stderr})")
+            expect(source.read_bytes() == target.read_bytes(), f"the copy of {size} bytes differs")
+        again = run(own("copy_file"), source, target, env={"CORACLE_BACKEND": backend})
+        equal(again.returncode, 1, "the exit code where the target exists")
+        expect("ALREADY_EXISTS" in again.stderr, f"it does not say why: {again.stderr}")
+
+
 def says_that_the_next_server_is_away():
     with Server(own("relay_server"), "--port=0") as gone:
         address = gone.address
@@ -53,5 +115,8 @@ if __name__ == "__main__":
             cases.run(f"Example.{name}.Coroutines.{program}", ends_well, f"coroutines_{program}", name)
         cases.run(f"Example.{name}.GreeterGreets", greets, name)
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
+        cases.run(f"Example.{name}.EchoGivesBackAPipeAndAFile", echoes, name)
+        cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)
+        cases.run(f"Example.{name}.CopyCopies", copies, name)
     cases.run("Example.RelaySaysThatTheNextServerIsAway", says_that_the_next_server_is_away)
     cases.end()

@@ -5,6 +5,8 @@
 #include "coracle/net/input.hpp"
 #include "coracle/net/output.hpp"
 
+#include <memory>
+
 namespace coracle::net {
 
 // Two ends of one pipe, each to be moved out and closed on its own.
