@@ -15,6 +15,14 @@ void blocking_signal::set() noexcept {
   const std::lock_guard lock(mutex_);
   set_ = true;
   changed_.notify_all();
+  if (on_set_) on_set_(context_);
+}
+
+void blocking_signal::call_when_set(void (*f)(void* context) noexcept, void* context) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (set_) return f(context);
+  on_set_ = f;
+  context_ = context;
 }
 
 void blocking_signal::wait() noexcept {

@@ -109,6 +109,8 @@ struct counters {
   std::uint64_t in_flight = 0;
 };
 
+class stall_detector;
+
 // Everything but wake() is for the loop's thread only.
 class backend {
  public:
@@ -193,6 +195,12 @@ class backend {
   // Random bits; drawn from the seed in sim. Not for keys.
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
   [[nodiscard]] virtual const counters& counted() const noexcept = 0;
+
+  // Who measures the calls back; null: nobody. Before the first turn.
+  void report_stalls_to(stall_detector* d) noexcept { stalls_ = d; }
+
+ protected:
+  stall_detector* stalls_ = nullptr;
 };
 
 }  // namespace coracle::io

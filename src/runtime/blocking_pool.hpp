@@ -29,6 +29,7 @@ class blocking_pool {
   // Ends the threads; no job may be queued or come any more.
   void join() noexcept;
   [[nodiscard]] std::size_t threads() noexcept;
+  [[nodiscard]] std::size_t threads_max() const noexcept { return threads_max_; }
 
  private:
   void serve() noexcept;

@@ -11,6 +11,10 @@ namespace {
 // Works a turn: enough to spread the cost of a look at I/O, few enough that it comes within
 // microseconds when each of them is short.
 constexpr std::size_t works_per_turn = 512;
+// When they are not short: a turn's time for works, and how many of them run between looks at the clock, a
+// look being as dear as a few short works.
+constexpr duration works_time = std::chrono::milliseconds(1);
+constexpr std::size_t works_per_look = 32;
 // How often the hooks of one turn may make new work before I/O gets its chance.
 constexpr int rounds_per_turn = 4;
 }  // namespace
@@ -28,6 +32,7 @@ void driven_loop::post(coro::work& w) noexcept {
   if (sleeping_.exchange(false, std::memory_order_acq_rel)) backend_->wake();
 }
 
+void driven_loop::post_next_turn(coro::work& w) noexcept { later_.push(w); }
 void driven_loop::at_turn_end(coro::work& w) noexcept { at_end_.push(w); }
 void driven_loop::arm(coro::timer& t, time_point when) noexcept { timers_.arm(t, when); }
 void driven_loop::disarm(coro::timer& t) noexcept { timers_.disarm(t); }
@@ -49,37 +54,63 @@ void driven_loop::look_at_clock() const noexcept {
   now_ = std::max(now_, backend_->now());
 }
 
+void driven_loop::let_roots_run() noexcept { stop_asked_.exchange(false, std::memory_order_acq_rel); }
+
+void driven_loop::report_stalls(duration limit) {
+  stalls_.emplace(log(), index(), *backend_, limit);
+  backend_->report_stalls_to(stalls());
+}
+
+// After the mail was taken: a root that was posted after restart() must not find the stop before it.
+void driven_loop::heed_stop() noexcept {
+  const bool asked = stop_asked_.load(std::memory_order_acquire);
+  if (asked == roots_stopped_) return;
+  roots_stopped_ = asked;
+  if (!asked) return renew_roots();
+  stop_roots();
+  owner().core().announce_if_finished();
+}
+
 void driven_loop::run_ready(std::size_t& budget) noexcept {
   while (budget > 0) {
     coro::work* w = ready_.pop();
     if (!w) return;
     --budget;
-    w->run(*w);
+    {
+      const stall_detector::watch held(stalls());
+      w->run(*w);
+    }
+    if (budget % works_per_look == 0 && backend_->now() - now_ > works_time) budget = 0;
   }
 }
 
 void driven_loop::run_hooks() noexcept {
   base::intrusive_queue<coro::work> hooks;  // what these add waits for the next round
   hooks.take(at_end_);
-  while (coro::work* w = hooks.pop()) w->run(*w);
+  while (coro::work* w = hooks.pop()) {
+    const stall_detector::watch held(stalls());
+    w->run(*w);
+  }
+}
+
+void driven_loop::run_works() noexcept {
+  if (idle()) return;
+  now_ = std::max(now_, backend_->now());
+  std::size_t budget = works_per_turn;
+  for (int round = 0; round < rounds_per_turn && !idle(); ++round) {
+    run_ready(budget);
+    run_hooks();
+  }
 }
 
 void driven_loop::turn_once(time_point until) noexcept {
   const entry here(*this);
   nudged_.exchange(false, std::memory_order_acq_rel);
-  if (!roots_stopped_ && stop_asked_.load(std::memory_order_acquire)) {
-    roots_stopped_ = true;
-    stop_roots();
-    owner().core().announce_if_finished();
-  }
+  ready_.take(later_);
   mail_.take_all(ready_);
-  std::size_t budget = works_per_turn;
-  if (!idle()) now_ = std::max(now_, backend_->now());
-  for (int round = 0; round < rounds_per_turn && !idle(); ++round) {
-    run_ready(budget);
-    run_hooks();
-  }
-  until = idle() ? std::min(until, timers_.next_deadline()) : time_point::min();
+  heed_stop();
+  run_works();
+  until = idle() && later_.empty() ? std::min(until, timers_.next_deadline()) : time_point::min();
   if (until > now_) {
     sleeping_.exchange(true, std::memory_order_acq_rel);
     if (has_ready()) until = time_point::min();
@@ -90,7 +121,13 @@ void driven_loop::turn_once(time_point until) noexcept {
   backend_->turn(until);
   sleeping_.exchange(false, std::memory_order_acq_rel);
   look_at_clock();
-  timers_.advance(now_);
+  timers_.advance(now_, stalls());
+}
+
+// Posts and nudges that come from here on wake the backend, as if the loop slept, and that shows at the descriptor.
+int driven_loop::pollable() noexcept {
+  sleeping_.exchange(true, std::memory_order_acq_rel);
+  return backend_->pollable(has_ready() ? time_point::min() : timers_.next_deadline());
 }
 
 }  // namespace coracle::io

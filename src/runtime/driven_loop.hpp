@@ -3,6 +3,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/stall_detector.hpp"
 #include "runtime/timer_wheel.hpp"
 
 #include "coracle/base/intrusive_queue.hpp"
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 namespace coracle::io {
 
@@ -22,6 +24,7 @@ class driven_loop final : public loop {
   ~driven_loop();
 
   void post(coro::work& w) noexcept override;
+  void post_next_turn(coro::work& w) noexcept override;
   void at_turn_end(coro::work& w) noexcept override;
   void arm(coro::timer& t, time_point when) noexcept override;
   void disarm(coro::timer& t) noexcept override;
@@ -39,18 +42,27 @@ class driven_loop final : public loop {
   // Whether a turn would find work without waiting: queued works, mail, hooks or a nudge.
   [[nodiscard]] bool has_ready() const noexcept;
   // The same without the nudge.
-  [[nodiscard]] bool has_work() const noexcept { return !idle() || !mail_.empty(); }
+  [[nodiscard]] bool has_work() const noexcept { return !idle() || !later_.empty() || !mail_.empty(); }
   // Ends a wait, or makes the next one not wait. Any thread and signal handlers.
   void nudge() noexcept;
   // Asks this loop's roots to stop, at its next turn. Any thread and signal handlers.
   void stop_roots_soon() noexcept;
+  // Takes that back. No root and no resident of this loop may be left. Any thread.
+  void let_roots_run() noexcept;
+  // See backend::pollable(): readable for posts and nudges, too. For the thread that turns it, which turns
+  // it again before it waits for anything else.
+  [[nodiscard]] int pollable() noexcept;
+  // Logs who holds this loop for so long, or longer. Before the first turn.
+  void report_stalls(duration limit);
   // Called by the thread that has been driving when it stops driving.
   void leave() noexcept { backend_->leave(); }
 
  private:
-  void take_mail() noexcept;
+  void heed_stop() noexcept;
+  void run_works() noexcept;
   void run_ready(std::size_t& budget) noexcept;
   void run_hooks() noexcept;
+  [[nodiscard]] stall_detector* stalls() noexcept { return stalls_ ? &*stalls_ : nullptr; }
   [[nodiscard]] bool idle() const noexcept { return ready_.empty() && at_end_.empty(); }
 
   void look_at_clock() const noexcept;
@@ -59,8 +71,10 @@ class driven_loop final : public loop {
   mutable time_point now_;
   mutable bool waited_ = false;  // now_ may be from before a wait: the first completion that asks looks again
   base::intrusive_queue<coro::work> ready_;
+  base::intrusive_queue<coro::work> later_;  // for the next turn
   base::intrusive_queue<coro::work> at_end_;
   timer_wheel timers_;
+  std::optional<stall_detector> stalls_;
   bool roots_stopped_ = false;
   // Written by other threads, kept off the lines above.
   alignas(64) mailbox mail_;

@@ -2,6 +2,8 @@
 
 #include "runtime/backend.hpp"
 
+#include <utility>
+
 namespace coracle {
 
 const char loop::kind_ = 0;
@@ -12,7 +14,8 @@ loop::loop(runtime& owner, std::size_t index, logger& log, coracle::io::backend&
       index_(index),
       log_(log),
       backend_(backend),
-      environment_{stop_.token()} {}
+      stop_(std::in_place),
+      environment_{stop_->token()} {}
 
 loop* loop::current() noexcept {
   executor* e = executor::current();

@@ -15,6 +15,8 @@ runtime::runtime() : runtime(runtime_options()) {}
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),
                                                           options.blocking_threads(), nullptr)) {
+  if (options.stalls() > duration::zero())
+    for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.stalls());
   if (options.dump_tasks_on()) coracle::io::task_dump::settle_on(at(0), *options.dump_tasks_on());
 }
 
@@ -46,7 +48,12 @@ void runtime::spawn_and_wait(loop& where, task<> t) {
   core_->wait(ended);
 }
 
-void runtime::run() { core_->run(); }
+void runtime::run() { core_->run(never, nullptr); }
+bool runtime::run_until(time_point when) { return core_->run(when, nullptr); }
+bool runtime::run_while(const std::function<bool()>& goes_on) { return core_->run(never, &goes_on); }
+bool runtime::poll() { return core_->poll(); }
+int runtime::pollable() { return core_->pollable(); }
+void runtime::leave() { core_->leave(); }
 void runtime::start() {
   coro::refuse_to_block_an_executor();
   core_->start();
@@ -57,6 +64,8 @@ void runtime::dump_tasks() {
     coro::post_function(at(i), [&of = at(i)] { coracle::io::log_tasks(of); });
 }
 bool runtime::stopping() const noexcept { return core_->stopping(); }
+void runtime::restart() { core_->restart(); }
+time_point runtime::now() const noexcept { return core_->loop_at(0).io().now(); }
 
 runtime::work_guard::work_guard(runtime& of) noexcept : of_(&of) { of.core().hold(); }
 void runtime::work_guard::release() noexcept {

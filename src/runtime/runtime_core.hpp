@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -37,30 +38,38 @@ class runtime_core {
   [[nodiscard]] driver* driven_by() const noexcept { return driver_; }
   [[nodiscard]] blocking_pool& pool() noexcept { return pool_; }
 
+  // What runs.
   // `ended`, when given, is set as the last act of the root: nothing of the core is touched after it.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
   // A root that run() does not wait for, but the runtime's end does: see resident.hpp.
   void spawn_resident(driven_loop& on, task<> t);
-  void wait(coro::blocking_signal& ended);
-  void run();
-  void start();
   void stop() noexcept;
-  void shut_down() noexcept;
-
+  void restart();
   void hold() noexcept { state_.fetch_add(one_guard, std::memory_order_relaxed); }
   void release() noexcept;
   [[nodiscard]] bool stopping() const noexcept { return state_.load(std::memory_order_acquire) & stop_bit; }
   [[nodiscard]] bool finished() const noexcept { return finished(state_.load(std::memory_order_acquire)); }
   void announce_if_finished() noexcept;
 
+  // Who drives (runtime_driving.cpp).
+  void start();
+  // Until nothing is left, `until` has come or goes_on() (null: always) says no. True while something is left.
+  bool run(time_point until, const std::function<bool()>* goes_on);
+  bool poll();
+  [[nodiscard]] int pollable();
+  void leave() noexcept;
+  void wait(coro::blocking_signal& ended);
+  void shut_down() noexcept;
+
  private:
-  class root;
+  friend class root;
   // One word, so that "nothing left" is one observation: roots, guards and whether stop() was called.
   static constexpr std::uint64_t one_root = 1;
   static constexpr std::uint64_t one_guard = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stop_bit = std::uint64_t{1} << 63;
+  static constexpr bool no_roots(std::uint64_t state) noexcept { return (state & (one_guard - 1)) == 0; }
   static constexpr bool finished(std::uint64_t state) noexcept {
-    return (state & (one_guard - 1)) == 0 && (state < one_guard || (state & stop_bit));
+    return no_roots(state) && (state < one_guard || (state & stop_bit));
   }
   void root_failed(std::exception_ptr error) noexcept;
   void root_ended() noexcept;
@@ -69,8 +78,14 @@ class runtime_core {
   [[nodiscard]] bool empty() const noexcept {
     return finished() && residents_.load(std::memory_order_acquire) == 0;
   }
+
   void start_from(std::size_t first);
-  void drive_here(driven_loop& l, bool (runtime_core::*until)() const noexcept) noexcept;
+  bool take_first() noexcept;
+  driven_loop& keep_first();
+  void let_go_of_first() noexcept;
+  void drive_simulated(time_point until, const std::function<bool()>* goes_on);
+  bool something_is_left();
+  void wait_until_empty() noexcept;
   static bool drain(driven_loop& l) noexcept;
   void thread_main(driven_loop& l) noexcept;
 
@@ -85,6 +100,8 @@ class runtime_core {
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::vector<bool> driven_;
+  std::thread::id holder_;  // the program's thread that drives loop 0, if one does
+  bool kept_ = false;  // the holder keeps it between calls: see runtime::poll()
   std::vector<std::thread> threads_;
   std::exception_ptr error_;
   blocking_pool pool_;

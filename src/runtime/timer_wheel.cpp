@@ -1,5 +1,7 @@
 #include "runtime/timer_wheel.hpp"
 
+#include "runtime/stall_detector.hpp"
+
 #include "coracle/base/assert.hpp"
 
 #include <algorithm>
@@ -102,7 +104,7 @@ void timer_wheel::empty_slot(unsigned level, unsigned slot, time_point now) noex
   }
 }
 
-void timer_wheel::advance(time_point now) noexcept {
+void timer_wheel::advance(time_point now, stall_detector* stalls) noexcept {
   const std::uint64_t target = tick_of(now);
   while (used_levels_) {
     const found next = first_slot();
@@ -115,6 +117,7 @@ void timer_wheel::advance(time_point now) noexcept {
   while (coro::timer* t = due_.first) {  // what fire() arms goes into the table, never here
     due_.remove(*t);
     t->holder = nullptr;
+    const stall_detector::watch held(stalls);
     t->fire(*t);
   }
 }

@@ -7,6 +7,8 @@
 
 namespace coracle::io {
 
+class stall_detector;
+
 // Hierarchical: eight levels of 64 slots, a level's slot as wide as the whole level below. The
 // lowest slots are 2^16 ns (66 us) wide; together the levels reach past the end of time_point. A
 // timer lies on the level of the highest digit in which its time differs from the present one and
@@ -28,7 +30,8 @@ class timer_wheel {
   void disarm(coro::timer& t) noexcept;
   // Fires what is due at `now`, which never runs backwards. What these timers arm for a time that
   // has passed waits for the next advance(): a timer that re-arms itself cannot hold the loop.
-  void advance(time_point now) noexcept;
+  // Each is measured by `stalls`, if given.
+  void advance(time_point now, stall_detector* stalls = nullptr) noexcept;
   // No timer is due before this: exact within the lowest level, a slot's beginning above; `never` when empty.
   [[nodiscard]] time_point next_deadline() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return used_levels_ == 0 && !due_.first; }

@@ -91,6 +91,12 @@ def copies(backend):
         expect("ALREADY_EXISTS" in again.stderr, f"it does not say why: {again.stderr}")
 
 
+def runs_inside_a_foreign_loop(backend):
+    done = run(own("foreign_loop"), env={"CORACLE_BACKEND": backend})
+    equal(done.returncode, 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})")
+    expect("100 messages echoed" in done.stdout, done.stdout)
+
+
 def says_that_the_next_server_is_away():
     with Server(own("relay_server"), "--port=0") as gone:
         address = gone.address
@@ -114,6 +120,7 @@ if __name__ == "__main__":
         for program in COROUTINES:
             cases.run(f"Example.{name}.Coroutines.{program}", ends_well, f"coroutines_{program}", name)
         cases.run(f"Example.{name}.GreeterGreets", greets, name)
+        cases.run(f"Example.{name}.RunsInsideAForeignLoop", runs_inside_a_foreign_loop, name)
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
         cases.run(f"Example.{name}.EchoGivesBackAPipeAndAFile", echoes, name)
         cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)

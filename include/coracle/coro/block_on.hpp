@@ -27,11 +27,15 @@ class blocking_signal {
   void set() noexcept;
   void wait() noexcept;
   [[nodiscard]] bool is_set() const noexcept;
+  // For a waiter that has something else to do: f(context) is called once it is set, at once if it is.
+  void call_when_set(void (*f)(void* context) noexcept, void* context) noexcept;
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool set_ = false;
+  void (*on_set_)(void*) noexcept = nullptr;
+  void* context_ = nullptr;
 };
 
 // How a task ended, for a thread that waits.

@@ -36,6 +36,8 @@ class executor {
 
   // Queues `w` behind what is queued already. Any thread; wakes the executor when it sleeps.
   virtual void post(work& w) noexcept = 0;
+  // Queues `w` for the next turn, so that I/O and timers come first. Own thread only.
+  virtual void post_next_turn(work& w) noexcept { post(w); }
   // Runs `w` at the end of the current turn, before the executor looks at I/O again: the place to
   // send what the turn has gathered. Own thread only.
   virtual void at_turn_end(work& w) noexcept = 0;

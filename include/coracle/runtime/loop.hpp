@@ -6,6 +6,7 @@
 #include "coracle/coro/executor.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace coracle {
@@ -21,7 +22,7 @@ class backend;  // private: src/runtime/backend.hpp
 // Threads: post(), owner(), index(), log() and backend_name() may be called from any thread;
 // everything else only on the loop, that is from a coroutine, timer or work that it runs.
 //
-// A turn runs queued work (at most a budget, so that busy work cannot starve I/O), then the hooks
+// A turn runs queued work (at most a budget of works and time, so that busy work cannot starve I/O), then the hooks
 // of at_turn_end(), then submits and waits once, delivers completions and fires timers. There is
 // one system call a turn on io_uring.
 class loop : public coro::executor {
@@ -32,6 +33,7 @@ class loop : public coro::executor {
   // From coro::executor, with these additions:
   //   post(w)         on the loop: to the end of its queue; elsewhere: through a lock-free mailbox, waking the
   //                   loop at most once per sleep. Works of one thread run in the order they were posted in.
+  //   post_next_turn(w)  after I/O and timers had a turn of theirs.
   //   at_turn_end(w)  hooks run in order; work that they post still runs in this turn, within bounds.
   //   arm(t, when)    never fires early; arming an armed timer moves it. `never` is allowed.
   //   now()           the time when the current turn began or its I/O was collected, whichever is later.
@@ -52,7 +54,8 @@ class loop : public coro::executor {
  protected:
   loop(runtime& owner, std::size_t index, logger& log, coracle::io::backend& backend) noexcept;
   ~loop() = default;
-  void stop_roots() noexcept { stop_.request_stop(); }
+  void stop_roots() noexcept { stop_->request_stop(); }
+  void renew_roots() noexcept { stop_.emplace(); }
 
  private:
   static const char kind_;
@@ -60,7 +63,7 @@ class loop : public coro::executor {
   std::size_t index_;
   logger& log_;
   coracle::io::backend& backend_;
-  coro::stop_source stop_;
+  std::optional<coro::stop_source> stop_;
   coro::environment environment_;
 };
 

@@ -1,16 +1,18 @@
 // runtime: the loops of a program, their threads and what they share.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/base/log.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/task.hpp"
+#include "coracle/runtime/handle_errors.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "coracle/runtime/process_signal.hpp"
+#include "coracle/runtime/runtime_options.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -21,48 +23,14 @@ namespace io {
 class runtime_core;  // private: src/runtime/runtime_core.hpp
 }
 
-// How a loop talks to the kernel. automatic: io_uring where it works, else epoll; the environment
-// variable CORACLE_BACKEND (auto, io_uring or epoll) takes the place of automatic only.
-enum class backend_choice : unsigned char { automatic, io_uring, epoll };
-
-class runtime_options {
- public:
-  runtime_options() noexcept = default;
-  // Loops, one thread each; 0 means one per core that this process may use. Default 1.
-  runtime_options& loops(std::size_t n) noexcept { return loops_ = n, *this; }
-  runtime_options& backend(backend_choice choice) noexcept { return backend_ = choice, *this; }
-  // Must outlive the runtime. Default: stderr_logger().
-  runtime_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
-  // The most threads that offload() uses, at least 1. Default 16: enough for files and name
-  // services, few enough that their stacks do not matter.
-  runtime_options& blocking_threads(std::size_t n) noexcept { return blocking_threads_ = n, *this; }
-
-  // runtime::dump_tasks() whenever the process gets this signal, until stop(). Default: none.
-  runtime_options& dump_tasks_on(process_signal s) noexcept { return dump_tasks_on_ = s, *this; }
-
-  [[nodiscard]] std::size_t loops() const noexcept { return loops_; }
-  [[nodiscard]] backend_choice backend() const noexcept { return backend_; }
-  [[nodiscard]] logger& log() const noexcept { return log_ ? *log_ : stderr_logger(); }
-  [[nodiscard]] std::size_t blocking_threads() const noexcept { return blocking_threads_; }
-  [[nodiscard]] std::optional<process_signal> dump_tasks_on() const noexcept { return dump_tasks_on_; }
-
- private:
-  std::size_t loops_ = 1;
-  std::size_t blocking_threads_ = 16;
-  logger* log_ = nullptr;
-  backend_choice backend_ = backend_choice::automatic;
-  std::optional<process_signal> dump_tasks_on_;
-};
-static_assert(!std::is_aggregate_v<runtime_options>,
-              "GCC 12 destroys aggregates in co_await expressions twice");
-
-// Threads: every member may be called from any thread, the constructor, the destructor, run() and
-// start() from any that drives no loop (else: abort).
+// Threads: every member may be called from any thread, the constructor, the destructor and all that
+// drives or waits (run() and its kin, poll(), pollable(), start(), restart()) from any that drives no
+// loop (else: abort).
 //
-// Life: made, then run() or start(), or sync_wait(), which starts it. Root tasks are what spawn()
-// was given. stop() asks all of them to end, for good: roots spawned later find their stop token
-// fired. An exception that leaves a root (coro::cancelled after a stop excepted) is logged, stops the runtime, and
-// the first one comes out of run().
+// Life: made, then run() or one of its kin, or start(), or sync_wait(), which starts it. Root tasks
+// are what spawn() was given. stop() asks all of them to end, and roots spawned later find their stop
+// token fired, until restart(). An exception that leaves a root without a handler (coro::cancelled after
+// a stop excepted) is logged, stops the runtime, and the first one comes out of run().
 class runtime {
  public:
   runtime();
@@ -86,9 +54,22 @@ class runtime {
   [[nodiscard]] std::string_view backend_name() const noexcept;
 
   // Starts `t` on the next loop in turn (on that loop's thread, never inside this call). Before,
-  // during and after run(), from any thread and from tasks. What its arguments refer to must outlive it.
+  // during and after run(), from any thread and from tasks, without bound. What its arguments refer to
+  // must outlive it.
   void spawn(task<> t) { spawn_on(next(), std::move(t)); }
   void spawn_on(loop& where, task<> t);
+  // The same for a root that may fail alone: an exception that leaves `t` goes to on_error, as a
+  // std::exception_ptr, on t's loop. What on_error itself throws escapes from the root.
+  template <class OnError>
+    requires std::is_invocable_v<OnError&, std::exception_ptr>
+  void spawn(task<> t, OnError on_error) {
+    spawn(coro::handle_errors(std::move(t), std::move(on_error)));
+  }
+  template <class OnError>
+    requires std::is_invocable_v<OnError&, std::exception_ptr>
+  void spawn_on(loop& where, task<> t, OnError on_error) {
+    spawn_on(where, coro::handle_errors(std::move(t), std::move(on_error)));
+  }
   // spawn(fn(args...)) for a function or a lambda that captures nothing: a coroutine does not keep
   // the captures of the lambda that made it alive. Parameters taken by value live in its frame.
   template <class Fn, class... Args>
@@ -99,16 +80,38 @@ class runtime {
     spawn(std::invoke(std::forward<Fn>(fn), std::forward<Args>(args)...));
   }
 
-  // Drives loop 0 on this thread and the others on threads of their own until no root is left and
-  // no work_guard is held, or until stop() was called and the roots have ended. Rethrows what
-  // escaped from a root. When the loops are driven already (start(), or run() elsewhere), only
-  // waits. May be called again.
+  // Drives loop 0 on this thread, and the others on threads of their own, which stay until the
+  // destructor. Returns when no root is left and no work_guard is held, or when stop() was called and
+  // the roots have ended; rethrows what escaped from a root. When loop 0 is driven already (start(), or
+  // run() elsewhere), only waits. May be called again.
   void run();
+  // As run(), but returns when the time has come, too. True while something is left to run.
+  bool run_until(time_point when);
+  bool run_for(duration d) { return run_until(deadline_after(now(), d)); }
+  // As run(), but looks at goes_on() before each turn of loop 0, here, and returns when it says no: what
+  // changes its answer happens on loop 0 or wakes it. Not while another thread drives loop 0. True while
+  // something is left to run. goes_on() must not throw.
+  bool run_while(const std::function<bool()>& goes_on);
+  // One turn of loop 0 on this thread, which does not wait. Loop 0 then belongs to this thread, between
+  // calls, too, until leave() or the destructor: other threads abort in poll() and pollable(). Other
+  // loops as with run(). True while something is left; else rethrows what escaped from a root.
+  bool poll();
+  // For a foreign event loop: a descriptor that is readable when poll() has something to do. Submits
+  // what is queued and arms the next deadline, so ask for it anew before each wait, after the last
+  // poll(). Never read it, never close it. Throws status_error: RESOURCE_EXHAUSTED without descriptors.
+  [[nodiscard]] int pollable();
+  // Lets another thread drive loop 0. On the thread that called poll() or pollable().
+  void leave();
   // Drives every loop that nobody drives on a thread of its own, until the destructor. Idempotent.
   void start();
   // Does not wait. Also safe in a signal handler.
   void stop() noexcept;
   [[nodiscard]] bool stopping() const noexcept;
+  // Takes a stop() back, once no root is left and nobody is inside run() (else: abort); waits for the end of
+  // servers and channels over this runtime, which stay stopped. Nothing without a stop().
+  void restart();
+  // The present by the clock of its loops.
+  [[nodiscard]] time_point now() const noexcept;
 
   // Writes to the log, as warnings, which tasks of each loop wait where (a line each, the awaited below
   // their awaiters): for whoever looks for a hang. Does not wait: each loop writes at its next turn.

@@ -2,6 +2,7 @@
 #include "runtime/epoll/epoll_loop.hpp"
 #include "runtime/kernel/datagram_message.hpp"
 #include "runtime/kernel/stream_calls.hpp"
+#include "runtime/stall_detector.hpp"
 
 #include "coracle/base/assert.hpp"
 
@@ -68,11 +69,15 @@ void epoll_loop::run_pending() noexcept {
     operation* op = pending_.pop();
     if (!op) break;
     op->scratch[scratch::list] = 0;
+    const stall_detector::watch held(stalls_);
     attempt(*op);
   }
   base::intrusive_list<source_state> now;
   now.take(work_);
-  while (source_state* s = now.pop_front()) serve(*s);
+  while (source_state* s = now.pop_front()) {
+    const stall_detector::watch held(stalls_);
+    serve(*s);
+  }
 }
 
 void epoll_loop::attempt(operation& op) noexcept {

@@ -59,6 +59,10 @@ class ring {
   // A cleared entry, or null when the queue is full: submit() makes room.
   io_uring_sqe* entry() noexcept { return io_uring_get_sqe(&raw_); }
   [[nodiscard]] unsigned queued() const noexcept { return io_uring_sq_ready(&raw_); }
+  // The i-th of those that are queued.
+  [[nodiscard]] const io_uring_sqe& queued_entry(unsigned i) const noexcept {
+    return raw_.sq.sqes[(raw_.sq.sqe_head + i) & *raw_.sq.kring_mask];
+  }
   // One system call each; >= 0 or -errno.
   int submit() noexcept { return io_uring_submit(&raw_); }
   int submit_and_look() noexcept { return io_uring_submit_and_get_events(&raw_); }

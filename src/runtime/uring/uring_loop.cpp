@@ -1,5 +1,6 @@
 #include "runtime/uring/uring_loop.hpp"
 
+#include "runtime/stall_detector.hpp"
 #include "runtime/uring/user_data.hpp"
 
 #include "coracle/base/assert.hpp"
@@ -89,8 +90,16 @@ void uring_loop::attach() noexcept {
   if (first) listen_for_wakes();
 }
 
-// Nothing is in the old ring: leave() saw to that.
+// What was queued since leave(), by works that ran before this thread's first look at the ring: as if leave()
+// had cancelled it, so that it starts anew.
+void uring_loop::keep_unsubmitted() noexcept {
+  for (unsigned i = 0; i < ring_->queued(); ++i, --requests_)
+    kept_.push_back({ring_->queued_entry(i).user_data, -ECANCELED, completion_was_counted});
+}
+
+// Nothing is in the old ring but that: leave() saw to it.
 void uring_loop::move_to_this_thread() noexcept {
+  keep_unsubmitted();
   ring_.reset();
   close_pollable();  // made anew for the new ring when somebody asks
   std::string why;
@@ -167,6 +176,7 @@ void uring_loop::deliver() noexcept {
 
 void uring_loop::dispatch(const completion& c) noexcept {
   if (!(c.flags & (IORING_CQE_F_MORE | completion_was_counted))) --requests_;
+  const stall_detector::watch held(stalls_);
   switch (tag_in(c.user_data)) {
     case tag::operation: {
       operation& op = *pointer_in<operation>(c.user_data);
@@ -190,12 +200,16 @@ void uring_loop::close(handle h, bool abort) noexcept {
   close_socket(h, abort);
 }
 
-// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does.
+// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does, but
+// not of a write to another eventfd, since the kernel does not nest their signals: event_ is watched itself. What
+// came before both were read shows in must_look().
 int uring_loop::pollable(time_point next_deadline) noexcept {
   if (!attached_ || left_) attach();
   if (poll_ < 0 && !make_pollable()) return -1;
-  std::uint64_t signals = 0;
-  [[maybe_unused]] const auto cleared = ::read(ring_event_, &signals, sizeof signals);
+  for (const handle h : {ring_event_, event_}) {
+    std::uint64_t signals = 0;
+    [[maybe_unused]] const auto cleared = ::read(h, &signals, sizeof signals);
+  }
   if (ring_->queued() > 0) ring_->submit();
   const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
                     ring_->has_completion() || ring_->must_look();
@@ -218,7 +232,8 @@ bool uring_loop::make_pollable() noexcept {
   const bool made = timer_ >= 0 && ring_event_ >= 0 && poll_ >= 0 &&
                     io_uring_register_eventfd(&ring_->raw(), ring_event_) == 0 &&
                     ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) == 0 &&
-                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0;
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, event_, &e) == 0;
   if (!made) close_pollable();
   return made;
 }

@@ -46,6 +46,7 @@ class uring_loop final : public kernel_backend {
   void request_cancel(std::uint64_t user_data) noexcept;
   void attach() noexcept;
   void move_to_this_thread() noexcept;
+  void keep_unsubmitted() noexcept;
   void listen_for_wakes() noexcept;
   void keep_completions() noexcept;
   void enter(time_point until) noexcept;

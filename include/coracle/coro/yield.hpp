@@ -1,0 +1,37 @@
+// yield: a long computation gives way to everything else on its loop.
+#pragma once
+
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <coroutine>
+
+namespace coracle {
+
+// co_await yield() resumes in the executor's next turn: all work that is queued, I/O and timers come
+// first. Throws coro::cancelled when the environment was asked to stop by then, so that a
+// computation that yields can be stopped. No allocation.
+class [[nodiscard]] yield : coro::work {
+ public:
+  yield() noexcept {
+    run = [](coro::work& w) noexcept { static_cast<yield&>(w).waiter_.resume(); };
+  }
+  yield(const yield&) = delete;
+  yield& operator=(const yield&) = delete;
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    waiter_ = h;
+    stop_ = coro::environment_of(h).stop;
+    coro::this_executor().post_next_turn(*this);
+  }
+  void await_resume() const {
+    if (stop_.stop_requested()) throw coro::cancelled();
+  }
+
+ private:
+  std::coroutine_handle<> waiter_;
+  coro::stop_token stop_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,207 @@
+// Who drives the loops of a runtime_core: its own threads, a thread of the program's, or a driver.
+#include "runtime/runtime_core.hpp"
+
+#include "runtime/thread_start.hpp"
+
+#include "coracle/base/result.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace coracle::io {
+
+namespace {
+
+// The kernel backends' clock is the steady one.
+std::chrono::steady_clock::time_point steady(time_point when) noexcept {
+  return std::chrono::steady_clock::time_point(when.time_since_epoch());
+}
+
+}  // namespace
+
+void runtime_core::start_from(std::size_t first) {
+  for (std::size_t i = first; i < loops_.size(); ++i) {
+    if (driven_[i]) continue;
+    threads_.push_back(start_thread("coracle/" + std::to_string(i), [this, i] { thread_main(*loops_[i]); }));
+    driven_[i] = true;
+  }
+}
+
+void runtime_core::thread_main(driven_loop& l) noexcept {
+  while (!leaving_.load(std::memory_order_acquire)) l.turn_once(never);
+  drain(l);
+  l.leave();
+}
+
+// What the last roots posted on their way out; bounded, since works that post themselves for ever have no owner left.
+bool runtime_core::drain(driven_loop& l) noexcept {
+  int turns = 0;
+  for (; l.has_work() && turns < 1000; ++turns) l.turn_once(time_point::min());
+  return turns > 0;
+}
+
+void runtime_core::start() {
+  if (driver_) return;
+  const std::lock_guard lock(mutex_);
+  start_from(0);
+}
+
+// Under the mutex. True when loop 0 is this thread's to drive, from now on.
+bool runtime_core::take_first() noexcept {
+  if (driven_[0]) return holder_ == std::this_thread::get_id();
+  driven_[0] = true;
+  holder_ = std::this_thread::get_id();
+  return true;
+}
+
+// After run() and its kin.
+void runtime_core::let_go_of_first() noexcept {
+  if (!kept_) leave();
+}
+
+void runtime_core::leave() noexcept {
+  if (driver_) return;
+  const std::lock_guard lock(mutex_);
+  CORACLE_ASSERT(holder_ == std::this_thread::get_id(),
+                 "leave() is for the thread that drives loop 0, by poll() or pollable()");
+  loops_[0]->leave();
+  driven_[0] = false;
+  holder_ = {};
+  kept_ = false;
+}
+
+driven_loop& runtime_core::keep_first() {
+  coro::refuse_to_block_an_executor();
+  const std::lock_guard lock(mutex_);
+  start_from(1);
+  CORACLE_ASSERT(take_first(),
+                 "another thread drives loop 0: poll() on that one, or let it call leave() first");
+  kept_ = true;
+  return *loops_[0];
+}
+
+bool runtime_core::poll() {
+  if (driver_) {
+    coro::refuse_to_block_an_executor();
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->turn_once(time_point::min());
+  } else {
+    keep_first().turn_once(time_point::min());
+  }
+  return something_is_left();
+}
+
+int runtime_core::pollable() {
+  CORACLE_ASSERT(!driver_, "a simulated runtime has no descriptor: its world drives it");
+  const int found = keep_first().pollable();
+  if (found < 0) throw status_error(status::resource_exhausted("no descriptor is left for pollable()"));
+  return found;
+}
+
+bool runtime_core::something_is_left() {
+  if (!finished()) return true;
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(mutex_);
+    error = std::exchange(error_, nullptr);
+  }
+  if (error) std::rethrow_exception(error);
+  return false;
+}
+
+bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
+  coro::refuse_to_block_an_executor();
+  if (driver_) {
+    drive_simulated(until, goes_on);
+    return something_is_left();
+  }
+  std::unique_lock lock(mutex_);
+  start_from(1);
+  if (take_first()) {
+    lock.unlock();
+    driven_loop& first = *loops_[0];
+    while (!finished() && first.now() < until && (!goes_on || (*goes_on)())) first.turn_once(until);
+    let_go_of_first();
+  } else {
+    CORACLE_ASSERT(!goes_on, "run_while() drives loop 0 itself, and another thread does already");
+    const auto done = [this] { return finished(); };
+    if (until == never) changed_.wait(lock, done);
+    else changed_.wait_until(lock, steady(until), done);
+    lock.unlock();
+  }
+  return something_is_left();
+}
+
+void runtime_core::drive_simulated(time_point until, const std::function<bool()>* goes_on) {
+  struct condition {
+    const runtime_core& core;
+    time_point until;
+    const std::function<bool()>* goes_on;
+  } const given{*this, until, goes_on};
+  coro::timer alarm;  // brings the world's clock, and a turn of loop 0, there
+  alarm.fire = [](coro::timer&) noexcept {};
+  if (until != never) loops_[0]->arm(alarm, until);
+  driver_->drive(
+      [](const void* c) noexcept {
+        const auto& [core, when, on] = *static_cast<const condition*>(c);
+        return core.finished() || core.loops_[0]->now() >= when || (on && !(*on)());
+      },
+      &given);
+  loops_[0]->disarm(alarm);
+}
+
+void runtime_core::wait(coro::blocking_signal& ended) {
+  if (driver_) {
+    driver_->drive(
+        [](const void* s) noexcept { return static_cast<const coro::blocking_signal*>(s)->is_set(); },
+        &ended);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  if (kept_ && holder_ == std::this_thread::get_id()) {  // then nobody else drives loop 0 meanwhile
+    start_from(1);
+    lock.unlock();
+    ended.call_when_set([](void* l) noexcept { static_cast<driven_loop*>(l)->nudge(); }, loops_[0].get());
+    while (!ended.is_set()) loops_[0]->turn_once(never);
+    return;
+  }
+  start_from(0);
+  lock.unlock();
+  hold();  // or a run() that ends meanwhile would leave its loop undriven
+  ended.wait();
+  release();
+}
+
+void runtime_core::wait_until_empty() noexcept {
+  if (driver_) {
+    driver_->drive([](const void* c) noexcept { return static_cast<const runtime_core*>(c)->empty(); }, this);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
+  if (take_first()) {
+    lock.unlock();
+    while (!empty()) loops_[0]->turn_once(never);
+    let_go_of_first();
+  } else {
+    CORACLE_ASSERT(!kept_, "another thread drives loop 0 by poll(): let it call leave() first");
+    changed_.wait(lock, [this] { return empty(); });
+  }
+}
+
+void runtime_core::shut_down() noexcept {
+  CORACLE_ASSERT(!coro::executor::current(), "a runtime is destroyed by a thread that drives no loop");
+  stop();
+  wait_until_empty();
+  if (!driver_) {
+    leaving_.store(true, std::memory_order_release);
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->nudge();
+    for (std::thread& t : threads_) t.join();
+    if (kept_) leave();
+    for (const std::unique_ptr<driven_loop>& l : loops_)
+      if (drain(*l)) l->leave();
+  }
+  pool_.join();
+}
+
+}  // namespace coracle::io

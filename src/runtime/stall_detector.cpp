@@ -1,0 +1,29 @@
+#include "runtime/stall_detector.hpp"
+
+#include "runtime/backend.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/task_tree.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace coracle::io {
+
+time_point stall_detector::begin() noexcept {
+  base::last_noted = {};
+  return clock_.now();
+}
+
+void stall_detector::end(time_point began) noexcept {
+  const duration held = clock_.now() - began;
+  if (held < limit_) return;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count();
+  const std::string text = "held loop " + std::to_string(index_) + " for " + std::to_string(ms) + " ms";
+  if (base::last_noted.line() == 0) log_.write(log_level::warning, "a task that came to no co_await " + text);
+  else
+    log_.write(log_level::warning,
+               "a task " + text + "; its last co_await: " + coro::describe(base::last_noted));
+}
+
+}  // namespace coracle::io

@@ -1,0 +1,48 @@
+// stall_detector: notices who held a loop for too long, and says so in the log.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/base/log.hpp"
+
+#include <cstddef>
+
+namespace coracle::io {
+
+class backend;
+
+// Part of a loop whose runtime was asked for it; for that loop's thread. Measures each work, timer and
+// completion by the backend's clock, at the price of two looks at it; in virtual time nothing ever stalls.
+class stall_detector {
+ public:
+  stall_detector(logger& log, std::size_t loop_index, backend& clock, duration limit) noexcept
+      : log_(log), index_(loop_index), clock_(clock), limit_(limit) {}
+  stall_detector(const stall_detector&) = delete;
+  stall_detector& operator=(const stall_detector&) = delete;
+
+  // One piece of work, until the end of the scope. Without a detector it costs a test.
+  class watch {
+   public:
+    explicit watch(stall_detector* by) noexcept : by_(by) {
+      if (by_) began_ = by_->begin();
+    }
+    watch(const watch&) = delete;
+    watch& operator=(const watch&) = delete;
+    ~watch() {
+      if (by_) by_->end(began_);
+    }
+
+   private:
+    stall_detector* by_;
+    time_point began_;
+  };
+
+ private:
+  time_point begin() noexcept;
+  void end(time_point began) noexcept;
+  logger& log_;
+  const std::size_t index_;
+  backend& clock_;
+  const duration limit_;
+};
+
+}  // namespace coracle::io

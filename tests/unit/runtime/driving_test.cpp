@@ -1,0 +1,239 @@
+// Who drives a runtime, and how long: run_until() and its kin, poll(), stop() and restart().
+#include "coracle/runtime/runtime.hpp"
+
+#include "support/every_backend.hpp"
+
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/yield.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_support::any_world;
+using testing_support::world_kind;
+
+class driving : public testing::TestWithParam<std::tuple<world_kind, std::size_t>> {
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+  }
+  runtime& rt() { return *world_.get(); }
+  bool simulated() const { return std::get<0>(GetParam()) == world_kind::sim; }
+  std::atomic<int> stopped_{0};  // outlives the roots
+  any_world world_{std::get<0>(GetParam()), std::get<1>(GetParam())};
+};
+
+task<> sleep_then_count(std::atomic<int>& n, duration d) {
+  co_await sleep_for(d);
+  ++n;
+}
+task<> yield_then_count(std::atomic<int>& n, int times) {
+  for (int i = 0; i < times; ++i) co_await yield();
+  ++n;
+}
+task<> sleep_for_ever(std::atomic<int>& stopped) {
+  try {
+    co_await sleep_for(24h);
+  } catch (const coro::cancelled&) {
+    ++stopped;
+    throw;
+  }
+}
+task<> fail() {
+  co_await yield();
+  throw std::runtime_error("the root broke");
+}
+
+TEST_P(driving, RunUntilReturnsAtItsTimeAndGoesOnLater) {
+  std::atomic<int> n{0};
+  std::atomic<int> stopped{0};
+  rt().spawn(sleep_for_ever(stopped));
+  rt().spawn(sleep_then_count(n, 3ms));
+  const time_point begin = rt().now();
+  EXPECT_TRUE(rt().run_until(begin + 1ms));
+  EXPECT_GE(rt().now(), begin + 1ms);
+  while (n == 0) EXPECT_TRUE(rt().run_for(1ms));
+  rt().stop();
+  EXPECT_FALSE(rt().run_for(24h)) << "it does not wait for its time without roots";
+  EXPECT_EQ(stopped, 1);
+}
+
+TEST_P(driving, RunUntilATimeThatHasPassedReturns) {
+  rt().spawn(sleep_for_ever(stopped_));
+  EXPECT_TRUE(rt().run_until(time_point::min()));
+  EXPECT_TRUE(rt().run_for(0ms));
+}
+
+TEST_P(driving, RunWhileAsksBetweenTurns) {
+  std::atomic<int> n{0};
+  std::atomic<int> stopped{0};
+  rt().spawn_on(rt().at(0), sleep_for_ever(stopped));
+  for (int i = 1; i <= 3; ++i) rt().spawn_on(rt().at(0), sleep_then_count(n, i * 1ms));
+  EXPECT_TRUE(rt().run_while([&] { return n < 2; }));
+  EXPECT_GE(n, 2);
+  EXPECT_TRUE(rt().run_while([&] { return n < 3; }));
+  rt().stop();
+  EXPECT_FALSE(rt().run_while([] { return true; }));
+}
+
+TEST_P(driving, PollTurnsAndDoesNotWait) {
+  std::atomic<int> n{0};
+  std::atomic<int> stopped{0};
+  rt().spawn_on(rt().at(0), sleep_for_ever(stopped));
+  rt().spawn_on(rt().at(0), yield_then_count(n, 3));
+  int polls = 0;
+  while (n == 0 && polls < 100) {
+    EXPECT_TRUE(rt().poll());
+    ++polls;
+  }
+  EXPECT_EQ(n, 1);
+  EXPECT_GT(polls, 3) << "each poll() is one turn";
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(rt().poll());
+  rt().stop();
+  while (rt().poll()) {
+  }
+  EXPECT_EQ(stopped, 1);
+}
+
+TEST_P(driving, AnExceptionComesOutOfTheLastPoll) {
+  rt().spawn_on(rt().at(0), fail());
+  EXPECT_THROW(
+      {
+        while (rt().poll()) {
+        }
+      },
+      std::runtime_error);
+  EXPECT_FALSE(rt().poll());
+}
+
+TEST_P(driving, RunOnThePollingThreadGoesOnWithItsLoop) {
+  std::atomic<int> n{0};
+  rt().poll();
+  for (std::size_t i = 0; i < rt().size(); ++i) rt().spawn_on(rt().at(i), sleep_then_count(n, 1ms));
+  rt().run();
+  EXPECT_EQ(static_cast<std::size_t>(n), rt().size());
+  EXPECT_FALSE(rt().poll());
+}
+
+TEST_P(driving, SyncWaitOnThePollingThreadDrivesItself) {
+  rt().poll();
+  auto index_here = []() -> task<std::size_t> {
+    co_await sleep_for(1ms);
+    co_return loop::current()->index();
+  };
+  for (std::size_t i = 0; i < rt().size(); ++i) EXPECT_EQ(sync_wait(rt(), rt().at(i), index_here()), i);
+}
+
+TEST_P(driving, AfterLeaveAnotherThreadMayPoll) {
+  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+  std::atomic<int> n{0};
+  for (int i = 0; i < 4; ++i) {
+    rt().spawn_on(rt().at(0), sleep_then_count(n, 1ms));
+    std::thread([&] {
+      while (rt().poll()) std::this_thread::yield();
+      rt().leave();
+    }).join();
+  }
+  EXPECT_EQ(n, 4);
+}
+
+TEST_P(driving, WithoutAStopRestartDoesNothing) {
+  std::atomic<int> n{0};
+  rt().spawn(sleep_then_count(n, 1ms));
+  rt().restart();
+  rt().run();
+  EXPECT_EQ(n, 1);
+}
+
+TEST_P(driving, AfterRestartRootsRunAgain) {
+  for (int round = 1; round <= 3; ++round) {
+    std::atomic<int> stopped{0};
+    std::atomic<int> n{0};
+    for (std::size_t i = 0; i < rt().size(); ++i) rt().spawn_on(rt().at(i), sleep_for_ever(stopped));
+    rt().run_for(100us);
+    rt().stop();
+    rt().run();
+    EXPECT_EQ(static_cast<std::size_t>(stopped), rt().size());
+    EXPECT_TRUE(rt().stopping());
+    rt().restart();
+    EXPECT_FALSE(rt().stopping());
+    for (std::size_t i = 0; i < rt().size(); ++i) rt().spawn_on(rt().at(i), sleep_then_count(n, 1ms));
+    rt().run();
+    EXPECT_EQ(static_cast<std::size_t>(n), rt().size())
+        << "the token of round " << round << " does not fire again";
+  }
+}
+
+TEST_P(driving, StopAndRestartWithoutARunBetween) {
+  std::atomic<int> n{0};
+  rt().stop();
+  rt().restart();
+  rt().spawn(sleep_then_count(n, 1ms));
+  rt().run();
+  EXPECT_EQ(n, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, driving,
+                         testing::Combine(testing_support::all_kinds, testing::Values(1u, 3u)),
+                         [](const auto& p) {
+                           return testing_support::name_of(std::get<0>(p.param)) +
+                                  std::to_string(std::get<1>(p.param));
+                         });
+
+TEST(DrivingDeathTest, RestartWithRootsLeftAborts) {
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        std::atomic<int> n{0};
+        rt.spawn(sleep_for_ever(n));
+        rt.stop();
+        rt.restart();
+      },
+      "restart\\(\\) comes after the roots have ended");
+}
+
+TEST(DrivingDeathTest, PollingOnASecondThreadAborts) {
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        rt.poll();
+        std::thread([&] { rt.poll(); }).join();
+      },
+      "another thread drives loop 0");
+}
+
+TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
+  EXPECT_DEATH(
+      {
+        auto* rt = new runtime;
+        std::thread([&] { rt->poll(); }).join();
+        delete rt;
+      },
+      "let it call leave\\(\\) first");
+}
+
+TEST(DrivingDeathTest, PollOnALoopAbortsAndNamesTheTask) {
+  auto outer = [](runtime& rt) -> task<> {
+    co_await yield();
+    rt.poll();
+  };
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        rt.spawn(outer(rt));
+        rt.run();
+      },
+      "must not block on a task.*driving_test.cpp");
+}
+
+}  // namespace
+}  // namespace coracle

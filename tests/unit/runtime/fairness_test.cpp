@@ -1,0 +1,165 @@
+// Busy work starves neither timers nor I/O nor mail.
+#include "runtime/backend.hpp"
+
+#include "support/every_backend.hpp"
+
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/yield.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+class fairness : public testing_support::every_backend {};
+class kernel_fairness : public testing_support::every_backend {};
+
+// Far more than any test here needs; reached only by a loop that starves its neighbours.
+constexpr std::uint64_t rounds_max = 50'000'000;
+
+task<> busy(const std::atomic<bool>& done, std::uint64_t& rounds) {
+  while (!done && ++rounds < rounds_max) co_await yield();
+}
+
+// Work that posts itself, as hooks and queues do that yield() knows nothing of.
+struct reposting : coro::work {
+  reposting(const std::atomic<bool>& d, std::uint64_t& r) : done(d), rounds(r) {
+    run = [](coro::work& w) noexcept {
+      auto& self = static_cast<reposting&>(w);
+      if (!self.done && ++self.rounds < rounds_max) loop::current()->post(w);
+      else self.ended = true;
+    };
+  }
+  const std::atomic<bool>& done;
+  std::uint64_t& rounds;
+  bool ended = false;
+};
+
+task<> ring(std::atomic<bool>& done, duration after) {
+  co_await sleep_for(after);
+  done = true;
+}
+
+// In virtual time a busy loop stands still: no timer comes due beside it.
+TEST_P(kernel_fairness, TasksThatYieldStarveNoTimer) {
+  std::atomic<bool> done{false};
+  std::uint64_t rounds = 0;
+  for (int i = 0; i < 3; ++i) rt().spawn(busy(done, rounds));
+  rt().spawn(ring(done, 2ms));
+  rt().run();
+  EXPECT_LT(rounds, rounds_max);
+  EXPECT_GT(rounds, 3u);
+}
+
+TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoTimer) {
+  std::atomic<bool> done{false};
+  std::uint64_t rounds = 0;
+  reposting w(done, rounds);
+  rt().at(0).post(w);
+  rt().spawn(ring(done, 2ms));
+  rt().run();
+  EXPECT_LT(rounds, rounds_max);
+  while (!w.ended) rt().poll();
+}
+
+TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoIo) {
+  struct reading : io::operation {
+    reading(int fd, std::atomic<bool>& d) : done(d) {
+      what = kind::poll_in;
+      on = fd;
+      complete = [](io::operation& op, std::int64_t) noexcept { static_cast<reading&>(op).done = true; };
+    }
+    std::atomic<bool>& done;
+  };
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::atomic<bool> done{false};
+  std::uint64_t rounds = 0;
+  reposting w(done, rounds);
+  reading r(ends[0], done);
+  rt().poll();
+  rt().at(0).io().submit(r);
+  rt().at(0).post(w);
+  std::thread writer([&] { EXPECT_EQ(::write(ends[1], "x", 1), 1); });
+  while (!w.ended) rt().poll();
+  writer.join();
+  EXPECT_LT(rounds, rounds_max);
+  ::close(ends[1]);
+  rt().at(0).io().close(ends[0]);
+}
+
+TEST_P(kernel_fairness, TasksThatYieldStarveNoMail) {
+  std::atomic<bool> done{false};
+  std::uint64_t rounds = 0;
+  auto wake = [](std::atomic<bool>& d) -> task<> {
+    d = true;
+    co_return;
+  };
+  rt().spawn(busy(done, rounds));
+  std::thread other([&] { rt().spawn(wake(done)); });
+  rt().run();
+  other.join();
+  EXPECT_LT(rounds, rounds_max);
+}
+
+// Each of these works takes 10 ms: 512 of them would hold a timer up for five seconds.
+TEST_P(kernel_fairness, LongWorksAreBoundedByTimeAndNotByNumber) {
+  struct slow : coro::work {
+    explicit slow(std::uint64_t& r) : rounds(r) {
+      run = [](coro::work& w) noexcept {
+        ++static_cast<slow&>(w).rounds;
+        // sleeps on purpose: a work that takes long
+        std::this_thread::sleep_for(10ms);
+      };
+    }
+    std::uint64_t& rounds;
+  };
+  std::uint64_t rounds = 0;
+  std::vector<slow> works(200, slow(rounds));
+  std::uint64_t seen = 0;
+  struct note : coro::timer {
+    std::uint64_t* from = nullptr;
+    std::uint64_t* to = nullptr;
+  } t;
+  t.from = &rounds;
+  t.to = &seen;
+  t.fire = [](coro::timer& fired) noexcept {
+    *static_cast<note&>(fired).to = *static_cast<note&>(fired).from;
+  };
+  rt().poll();
+  rt().at(0).arm(t, rt().now() + 1ms);
+  for (slow& w : works) rt().at(0).post(w);
+  while (t.holder) rt().poll();
+  EXPECT_LE(seen, 64u);
+  while (rounds < works.size()) rt().poll();
+}
+
+TEST_P(fairness, TasksThatYieldLetEachOtherRun) {
+  std::atomic<bool> done{false};
+  std::uint64_t rounds = 0;
+  auto later = [](std::atomic<bool>& d) -> task<> {
+    for (int i = 0; i < 10; ++i) co_await yield();
+    d = true;
+  };
+  rt().spawn(busy(done, rounds));
+  rt().spawn(later(done));
+  rt().run();
+  EXPECT_LE(rounds, 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, fairness, testing_support::all_kinds,
+                         testing_support::every_backend::case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, kernel_fairness, testing_support::kernel_kinds,
+                         testing_support::every_backend::case_name);
+
+}  // namespace
+}  // namespace coracle

@@ -1,0 +1,140 @@
+#include "coracle/runtime/runtime.hpp"
+
+#include "runtime/backend.hpp"
+#include "support/every_backend.hpp"
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/yield.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <coroutine>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+class recording_logger final : public logger {
+ public:
+  void write(log_level level, std::string_view message) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (level == log_level::warning) text_.append(message).append("\n");
+  }
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+class stalls : public testing::TestWithParam<backend_choice> {
+ protected:
+  runtime& make(std::optional<duration> report) {
+    runtime_options options;
+    options.backend(GetParam()).log_to(log_);
+    if (report) options.report_stalls(*report);
+    return rt_.emplace(options);
+  }
+  recording_logger log_;
+  std::optional<runtime> rt_;
+};
+
+// sleeps on purpose: it holds its loop
+void hog() { std::this_thread::sleep_for(5ms); }
+
+task<> hog_then_wait() {
+  co_await yield();
+  hog();
+  co_await sleep_for(0ms);
+}
+task<> hog_then_end() {
+  co_await sleep_for(1ms);
+  hog();
+}
+task<> hog_without_waiting() {
+  hog();
+  co_return;
+}
+
+struct readable : io::operation {
+  explicit readable(int fd) {
+    what = kind::poll_in;
+    on = fd;
+    complete = [](io::operation& op, std::int64_t) noexcept { static_cast<readable&>(op).waiter.resume(); };
+  }
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    waiter = h;
+    loop::current()->io().submit(*this);
+  }
+  void await_resume() const noexcept {}
+  std::coroutine_handle<> waiter;
+};
+task<> hog_after_io(int fd) {
+  readable r(fd);
+  co_await r;
+  hog();
+  co_await yield();
+}
+
+TEST_P(stalls, NameTheAwaitThatTheHogCameToAtLast) {
+  runtime& rt = make(1ms);
+  rt.spawn(hog_then_wait());
+  rt.run();
+  EXPECT_NE(log_.text().find("a task held loop 0 for "), std::string::npos) << log_.text();
+  EXPECT_NE(log_.text().find("hog_then_wait"), std::string::npos) << log_.text();
+}
+
+TEST_P(stalls, NameTheLastAwaitOfARootThatEnded) {
+  runtime& rt = make(1ms);
+  rt.spawn(hog_then_end());
+  rt.run();
+  EXPECT_NE(log_.text().find("hog_then_end"), std::string::npos) << log_.text();
+}
+
+TEST_P(stalls, OfATaskWithoutAnAwaitAreToldToo) {
+  runtime& rt = make(1ms);
+  rt.spawn(hog_without_waiting());
+  rt.run();
+  EXPECT_NE(log_.text().find("a task that came to no co_await held loop 0"), std::string::npos)
+      << log_.text();
+}
+
+TEST_P(stalls, OfWhatRunsInsideACompletionAreSeen) {
+  runtime& rt = make(1ms);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  rt.spawn(hog_after_io(ends[0]));
+  rt.run();
+  EXPECT_NE(log_.text().find("hog_after_io"), std::string::npos) << log_.text();
+  ::close(ends[1]);
+  rt.at(0).io().close(ends[0]);
+}
+
+TEST_P(stalls, AreNotReportedUnasked) {
+  runtime& rt = make(std::nullopt);
+  rt.spawn(hog_then_wait());
+  rt.run();
+  EXPECT_EQ(log_.text(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, stalls, testing::Values(backend_choice::io_uring, backend_choice::epoll),
+                         [](const auto& p) {
+                           return std::string(p.param == backend_choice::epoll ? "epoll" : "io_uring");
+                         });
+
+}  // namespace
+}  // namespace coracle
