@@ -34,7 +34,7 @@ task<result<io::handle>> happy_eyeballs::connect(std::vector<address> to) {
   }
   co_await running_.join();
   if (winner_ != io::no_handle) co_return winner_;
-  co_return why();
+  co_return why(to.size());
 }
 
 task<> happy_eyeballs::attempt(address to, std::size_t number) {
@@ -65,14 +65,19 @@ bool happy_eyeballs::out_of_time() const noexcept {
   return running_.environment().stop.stop_requested() || running_.environment().deadline <= on_.now();
 }
 
-status happy_eyeballs::why() const {
-  // An attempt that was ended by a stop or the deadline says so, and speaks for all.
-  for (const status& s : failures_) {
-    if (s.code() == status_code::cancelled) return status::cancelled("connecting was stopped");
-    if (s.code() == status_code::deadline_exceeded)
-      return status::deadline_exceeded("the deadline has passed before any of " + std::to_string(started_) +
-                                       (started_ == 1 ? " address" : " addresses") + " answered");
+status happy_eyeballs::why(std::size_t addresses) const {
+  // An attempt that was ended by a stop or the deadline says so and speaks for all; or the last ones never began.
+  const auto ended_as = [this](status_code code) {
+    return std::any_of(failures_.begin(), failures_.end(),
+                       [code](const status& s) { return s.code() == code; });
+  };
+  const bool cut_short = started_ < addresses;
+  const bool late = running_.environment().deadline <= on_.now();
+  if (ended_as(status_code::deadline_exceeded) || (cut_short && late)) {
+    return status::deadline_exceeded("the deadline has passed before any of " + std::to_string(addresses) +
+                                     (addresses == 1 ? " address" : " addresses") + " answered");
   }
+  if (ended_as(status_code::cancelled) || cut_short) return status::cancelled("connecting was stopped");
   if (failures_.size() == 1) return failures_.front();
   const status_code code = failures_.front().code();
   const bool agree =

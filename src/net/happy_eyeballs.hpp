@@ -32,7 +32,8 @@ class happy_eyeballs {
   task<bool> wait_before_next();
   task<> news_of_the_newest() { co_await newest_ended_; }
   [[nodiscard]] bool out_of_time() const noexcept;
-  [[nodiscard]] status why() const;
+  // Of no connection to so many addresses.
+  [[nodiscard]] status why(std::size_t addresses) const;
 
   loop& on_;
   scope running_;

@@ -3,6 +3,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "net/dns/dns_channel.hpp"
+#include "runtime/backend.hpp"
 #include "unit/net/dns_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -118,6 +119,7 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
 
 // The longest way that there is: both families, each truncated and then fetched over TCP.
 task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
+  const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
   dns_source names(*loop::current(), std::move(how));
   scope work;
   std::optional<status> outcome;
@@ -127,6 +129,7 @@ task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
   co_await work.join();
   if (outcome->ok()) ++answered;
   else EXPECT_EQ(outcome->code(), status_code::cancelled) << *outcome;
+  EXPECT_EQ(loop::current()->io().counted().in_flight, in_flight);
 }
 TEST_P(DnsEnds, AStopAtAnyTurnLeavesNothingOpen) {
   const std::size_t before = open_descriptors();

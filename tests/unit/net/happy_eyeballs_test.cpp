@@ -1,12 +1,12 @@
-// Happy eyeballs: in virtual time, where addresses can be slow or dead, and with real sockets.
+// Happy eyeballs in virtual time, where addresses can be slow or dead.
 #include "coracle/net/connect.hpp"
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
 #include "net/happy_eyeballs.hpp"
-#include "support/every_backend.hpp"
 #include "unit/net/connection.hpp"
 
 #include <gmock/gmock.h>
@@ -210,53 +210,6 @@ TEST(EyeballsTrace, TheSameSeedTakesTheSameSteps) {
   };
   EXPECT_EQ(run(), run());
 }
-
-// Real sockets, too: refused ones are easy to have.
-class Connect : public testing_support::every_backend {};
-INSTANTIATE_TEST_SUITE_P(On, Connect, testing_support::all_kinds, Connect::case_name);
-
-// A port that nobody listens on.
-task<std::uint16_t> free_port() {
-  listener l = listener::open(address::loopback_v4(0)).value();
-  const std::uint16_t port = l.local_address().port();
-  co_await l.close();
-  co_return port;
-}
-
-task<> refused_and_good() {
-  const std::uint16_t refusing = co_await free_port();
-  listener l = listener::open(address::loopback_v4(0)).value();
-  std::vector<address> to{address::loopback_v4(refusing), address::loopback_v6(refusing), l.local_address()};
-  task<result<stream>> accepting = l.accept();
-  task<result<stream>> connecting = connect(std::move(to));
-  auto both = co_await when_all(std::move(accepting), std::move(connecting));
-  EXPECT_TRUE(std::get<0>(both).ok());
-  EXPECT_TRUE(std::get<1>(both).ok());
-  EXPECT_EQ(std::get<1>(both)->peer_address(), l.local_address());
-  co_await l.close();
-}
-TEST_P(Connect, PassesOverAddressesThatRefuse) { run(refused_and_good()); }
-
-task<> all_refuse() {
-  const std::uint16_t refusing = co_await free_port();
-  std::vector<address> to{address::loopback_v4(refusing), address::loopback_v4(refusing)};
-  const result<stream> s = co_await connect(std::move(to));
-  EXPECT_EQ(s.status().code(), status_code::unavailable);
-  EXPECT_THAT(std::string(s.status().message()),
-              HasSubstr("none of 2 addresses answered: nobody listens on"));
-}
-TEST_P(Connect, NamesTheErrorsOfAllAddresses) { run(all_refuse()); }
-
-task<> localhost_on_one_family() {
-  listener l = listener::open(address::loopback_v4(0)).value();
-  const std::uint16_t port = l.local_address().port();
-  task<result<stream>> accepting = l.accept();
-  task<result<stream>> connecting = connect("LocalHost.", port);
-  auto both = co_await when_all(std::move(accepting), std::move(connecting));
-  EXPECT_TRUE(std::get<1>(both).ok()) << std::get<1>(both).status();
-  co_await l.close();
-}
-TEST_P(Connect, FindsAServerOfOneFamilyOnLocalhost) { run(localhost_on_one_family()); }
 
 // Both connections are established at the same moment of virtual time: one is given, the other one closed.
 task<> accept_and_read(std::uint16_t port, std::optional<std::size_t>& got) {
