@@ -8,13 +8,10 @@ void condition_variable::awaiter::lock_again(coro::waiter& w) noexcept {
   else w.resume_soon();
 }
 
-// None of those notified can wait again before this returns.
 void condition_variable::notify_here(std::uint64_t n) noexcept {
-  for (; n != 0; --n) {
-    coro::waiter* w = waiters_.pop_front();
-    if (!w) return;
-    awaiter::of(*w).lock_again(*w);
-  }
+  coro::waiter_queue notified;
+  for (; n != 0 && !waiters_.empty(); --n) notified.push_back(*waiters_.pop_front());
+  while (coro::waiter* w = notified.pop_front()) awaiter::of(*w).lock_again(*w);
 }
 
 }  // namespace coracle

@@ -22,14 +22,9 @@ bool home::settle_here() noexcept {
   return e && settle_at(*e);
 }
 
-bool home::settle_at(executor& e) noexcept {
-  const auto there = reinterpret_cast<std::uintptr_t>(&e);
-  std::uintptr_t at = at_.load(std::memory_order_acquire);
-  do {
-    if (!(at & nowhere)) return at == there;
-  } while (!at_.compare_exchange_weak(at, there, std::memory_order_acq_rel));
-  // Newest first, as they were pushed.
-  work* newest = reinterpret_cast<work*>(at & ~nowhere);
+// They are linked newest first, as they were pushed.
+work* home::oldest_first(std::uintptr_t posted) noexcept {
+  work* newest = reinterpret_cast<work*>(posted & ~nowhere);
   work* oldest = nullptr;
   while (newest) {
     work* next = newest->next;
@@ -37,6 +32,25 @@ bool home::settle_at(executor& e) noexcept {
     oldest = newest;
     newest = next;
   }
+  return oldest;
+}
+
+void home::run_left_over() noexcept {
+  const std::uintptr_t at = at_.load(std::memory_order_acquire);
+  work* oldest = (at & nowhere) ? oldest_first(at) : nullptr;
+  while (work* w = oldest) {
+    oldest = w->next;
+    w->run(*w);
+  }
+}
+
+bool home::settle_at(executor& e) noexcept {
+  const auto there = reinterpret_cast<std::uintptr_t>(&e);
+  std::uintptr_t at = at_.load(std::memory_order_acquire);
+  do {
+    if (!(at & nowhere)) return at == there;
+  } while (!at_.compare_exchange_weak(at, there, std::memory_order_acq_rel));
+  work* oldest = oldest_first(at);
   while (work* w = oldest) {
     oldest = w->next;
     // At home they run before the call that found it, as they would have if it had always been there.

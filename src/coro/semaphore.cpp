@@ -3,13 +3,15 @@
 namespace coracle {
 
 void semaphore::grant() noexcept {
+  coro::waiter_queue granted;
   while (coro::waiter* first = waiters_.front()) {
     const std::size_t wanted = acquire_awaiter::of(*first).wanted_;
-    if (wanted > permits_) return;
+    if (wanted > permits_) break;
     permits_ -= wanted;
     waiters_.pop_front();
-    first->resume_soon();
+    granted.push_back(*first);
   }
+  coro::resume_all(granted);
 }
 
 }  // namespace coracle

@@ -59,6 +59,7 @@ class every_backend : public testing::TestWithParam<world_kind> {
   static std::string case_name(const testing::TestParamInfo<world_kind>& info) { return name_of(info.param); }
 
  protected:
+  explicit every_backend(std::size_t loops = 1) : world_(GetParam(), loops) {}
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
@@ -71,7 +72,7 @@ class every_backend : public testing::TestWithParam<world_kind> {
   }
 
  private:
-  any_world world_{GetParam()};
+  any_world world_;
 };
 
 inline const auto all_kinds = testing::Values(world_kind::io_uring, world_kind::epoll, world_kind::sim);

@@ -60,12 +60,23 @@ class intrusive_list {
   }
   // In order; `f` must not change the list.
   template <class F>
+  void for_each(F f) {
+    for (list_hook* at = head_.next_; at != &head_; at = at->next_) f(static_cast<T&>(*at));
+  }
+  template <class F>
   void for_each(F f) const {
     for (const list_hook* at = head_.next_; at != &head_; at = at->next_) f(static_cast<const T&>(*at));
   }
   // Moves all of other's elements to this list's end.
   void take(intrusive_list& other) noexcept {
-    while (T* item = other.pop_front()) push_back(*item);
+    if (other.empty()) return;
+    list_hook* first = other.head_.next_;
+    list_hook* last = other.head_.prev_;
+    other.head_.next_ = other.head_.prev_ = &other.head_;
+    first->prev_ = head_.prev_;
+    first->prev_->next_ = first;
+    last->next_ = &head_;
+    head_.prev_ = last;
   }
 
  private:

@@ -25,6 +25,7 @@ class barrier : public coro::primitive<barrier> {
     check();
   }
   ~barrier() {
+    leave_home();
     CORACLE_ASSERT(waiters_.empty(), "a barrier was destroyed while tasks wait at it: join them first");
   }
 

@@ -43,6 +43,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
   broadcast(std::size_t capacity, coro::executor& home)
       : base(home), kept_(memory(capacity)), capacity_(capacity) {}
   ~broadcast() {
+    this->leave_home();
     CORACLE_ASSERT(waiters_.empty(),
                    "a broadcast was destroyed while subscribers wait: close() it and join them first");
   }
@@ -128,10 +129,8 @@ class broadcast : public coro::primitive<broadcast<T>> {
     const std::uint64_t n = sent();
     kept_[n % capacity_].emplace(std::move(message));
     sent_.store(n + 1, std::memory_order_release);
-    while (coro::waiter* w = waiters_.pop_front()) {
-      awaiter::of(*w).take();
-      w->resume_soon();
-    }
+    waiters_.for_each([](coro::waiter& w) { awaiter::of(w).take(); });
+    coro::resume_all(waiters_);
   }
   void close_here() noexcept {
     closed_ = true;

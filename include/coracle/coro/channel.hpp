@@ -3,12 +3,12 @@
 
 #include "coracle/base/assert.hpp"
 #include "coracle/coro/primitive.hpp"
+#include "coracle/coro/ring.hpp"
 #include "coracle/coro/unwatched.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -49,13 +49,12 @@ class channel : public primitive<channel<T>> {
   using base = primitive<channel<T>>;
 
  public:
-  explicit channel(std::size_t capacity) : slots_(memory(capacity)), capacity_(capacity) {}
-  channel(std::size_t capacity, executor& home) : base(home), slots_(memory(capacity)), capacity_(capacity) {}
+  explicit channel(std::size_t capacity) : messages_(capacity) {}
+  channel(std::size_t capacity, executor& home) : base(home), messages_(capacity) {}
   ~channel() {
+    this->leave_home();
     CORACLE_ASSERT(senders_.empty() && receivers_.empty(),
                    "a channel was destroyed while tasks wait in it: close() it and join them first");
-    while (size_) pop();
-    if (slots_) std::allocator<T>().deallocate(slots_, capacity_);
   }
 
   class [[nodiscard]] send_awaiter : public waiting_call<send_awaiter, channel> {
@@ -76,6 +75,10 @@ class channel : public primitive<channel<T>> {
       return sent_ || this->at().closed_;
     }
     void enqueue(waiter& w) noexcept { this->at().senders_.push_back(w); }
+    void resume(waiter& w) noexcept {
+      sent_ = true;
+      w.resume_soon();
+    }
     T& message_;
     bool sent_ = false;
   };
@@ -152,16 +155,13 @@ class channel : public primitive<channel<T>> {
     else this->call_home();
   }
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::size_t size() const noexcept { return messages_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept { return messages_.capacity(); }
 
  private:
   friend base;
   template <class, class>
   friend class waiting_call;
-  static T* memory(std::size_t capacity) {
-    return capacity ? std::allocator<T>().allocate(capacity) : nullptr;
-  }
   // Receivers wait only while the channel is empty, senders only while it is full.
   bool take_in(T&& message) noexcept {
     if (closed_) return false;
@@ -170,27 +170,24 @@ class channel : public primitive<channel<T>> {
       w->resume_soon();
       return true;
     }
-    if (size_ == capacity_) return false;
-    push(std::move(message));
+    if (messages_.full()) return false;
+    messages_.push(std::move(message));
     return true;
   }
-  [[nodiscard]] bool has_message() noexcept { return size_ || !senders_.empty(); }
+  [[nodiscard]] bool has_message() noexcept { return !messages_.empty() || !senders_.empty(); }
   // Into an empty one, in place: g++ 12 copies an optional that is returned, through memory and with a stall.
   void hand_out(std::optional<T>& into) noexcept {
     waiter* const sender = senders_.pop_front();
-    if (size_) {
-      into.emplace(std::move(slots_[first_]));
-      pop();
-      if (sender) push(sent_by(*sender));
-    } else if (sender) {
-      into.emplace(sent_by(*sender));
+    if (messages_.empty()) {
+      if (!sender) return;
+      into.emplace(std::move(send_awaiter::of(*sender).message_));
+    } else {
+      into.emplace(std::move(messages_.front()));
+      messages_.pop();
+      if (sender) messages_.push(std::move(send_awaiter::of(*sender).message_));
     }
-  }
-  static T&& sent_by(waiter& w) noexcept {
-    send_awaiter& s = send_awaiter::of(w);
-    s.sent_ = true;
-    w.resume_soon();
-    return std::move(s.message_);
+    // Last, when its message is out of its frame: it may run on another thread at once.
+    if (sender) send_awaiter::of(*sender).resume(*sender);
   }
   void send_unwatched(T message) {
     if (!take_in(std::move(message)) && !closed_) wait_to_send(*this, std::move(message));
@@ -198,25 +195,14 @@ class channel : public primitive<channel<T>> {
   static unwatched wait_to_send(channel& to, T message) { (void)co_await to.send(std::move(message)); }
   void close_here() noexcept {
     closed_ = true;
-    resume_all(senders_);
-    resume_all(receivers_);
+    waiter_queue all;
+    all.take(senders_);
+    all.take(receivers_);
+    resume_all(all);
   }
   void called_from_elsewhere(std::uint64_t) noexcept { close_here(); }
-  void push(T&& message) noexcept {
-    std::size_t at = first_ + size_;
-    if (at >= capacity_) at -= capacity_;
-    std::construct_at(slots_ + at, std::move(message));
-    ++size_;
-  }
-  void pop() noexcept {
-    std::destroy_at(slots_ + first_);
-    if (++first_ == capacity_) first_ = 0;
-    --size_;
-  }
-  T* slots_;
-  std::size_t capacity_;
-  std::size_t first_ = 0;
-  std::size_t size_ = 0;
+
+  ring<T> messages_;
   bool closed_ = false;
   waiter_queue senders_;
   waiter_queue receivers_;

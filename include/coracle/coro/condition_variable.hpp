@@ -32,6 +32,7 @@ class condition_variable : public coro::primitive<condition_variable> {
   condition_variable() noexcept = default;
   explicit condition_variable(coro::executor& home) noexcept : primitive(home) {}
   ~condition_variable() {
+    leave_home();
     CORACLE_ASSERT(waiters_.empty(),
                    "a condition_variable was destroyed while tasks wait for it: join them first");
   }

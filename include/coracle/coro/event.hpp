@@ -29,6 +29,7 @@ class event<void> : public coro::primitive<event<void>> {
   event() noexcept = default;
   explicit event(coro::executor& home) noexcept : primitive(home) {}
   ~event() {
+    this->leave_home();
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 
@@ -91,6 +92,7 @@ class event : public coro::primitive<event<T>> {
   event() noexcept = default;
   explicit event(coro::executor& home) noexcept : base(home) {}
   ~event() {
+    this->leave_home();
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 

@@ -12,7 +12,7 @@ namespace coracle::coro {
 // executor that asks is_here(). It does not change after that. Any thread may call everything.
 //
 // Works that are posted before there is a home are kept, and run when it is found. If it never is, they
-// never run: see left_over().
+// run in run_left_over().
 class home {
  public:
   home() noexcept : at_(here() ? here() : nowhere) {}
@@ -31,17 +31,15 @@ class home {
   void post(work& w) noexcept;
   // Makes it its home, if it has none yet; true if it is.
   bool settle_at(executor& e) noexcept;
-  // For its owner's end: the works that never found a home, linked by `next`.
-  [[nodiscard]] work* left_over() const noexcept {
-    const std::uintptr_t at = at_.load(std::memory_order_acquire);
-    return (at & nowhere) ? reinterpret_cast<work*>(at & ~nowhere) : nullptr;
-  }
+  // At its owner's end: the works that found no home run here.
+  void run_left_over() noexcept;
 
  private:
   // The lowest bit: there is no home yet. The other bits are then the works that were posted, newest first.
   static constexpr std::uintptr_t nowhere = 1;
   static std::uintptr_t here() noexcept { return reinterpret_cast<std::uintptr_t>(executor::current()); }
   bool settle_here() noexcept;
+  static work* oldest_first(std::uintptr_t posted) noexcept;
   std::atomic<std::uintptr_t> at_;
 };
 

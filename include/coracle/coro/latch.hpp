@@ -23,6 +23,7 @@ class latch : public coro::primitive<latch> {
   explicit latch(std::size_t count) noexcept : count_(count) {}
   latch(std::size_t count, coro::executor& home) noexcept : primitive(home), count_(count) {}
   ~latch() {
+    leave_home();
     CORACLE_ASSERT(waiters_.empty(), "a latch was destroyed while tasks wait for it: join them first");
   }
 

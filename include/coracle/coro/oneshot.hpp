@@ -28,6 +28,7 @@ class oneshot : public coro::primitive<oneshot<T>> {
   oneshot() noexcept = default;
   explicit oneshot(coro::executor& home) noexcept : base(home) {}
   ~oneshot() {
+    this->leave_home();
     CORACLE_ASSERT(waiters_.empty(),
                    "a oneshot was destroyed while a task waits for it: send() or close(), and join it");
   }

@@ -1,12 +1,11 @@
 // primitive: what mutex, channel, latch and the others share: a home, and calls from elsewhere.
 #pragma once
 
-#include "coracle/base/assert.hpp"
 #include "coracle/coro/home.hpp"
+#include "coracle/coro/letter_box.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 namespace coracle::coro {
@@ -20,13 +19,15 @@ namespace coracle::coro {
 // task awaited it, always. Stopping it travels likewise, so it may come too late: what was granted
 // by then is kept, and the await ends well. Plain threads wait with block_on() or sync_wait().
 // Calls that wait for nothing (set(), count_down(), unlock(), close(), ...) may be made on any
-// thread: elsewhere than at home they are posted, without allocation unless the call says so, and
-// take effect when they arrive; those of one thread arrive in order. Calls that need an answer
-// at once (try_lock(), ...) abort elsewhere. Looks at the state (size(), is_set(), ...) are for home,
-// or for when nobody else uses the primitive.
+// thread: elsewhere than at home they are posted and take effect when they arrive. Those of one
+// thread arrive in order; where several threads make the same call at one moment, these arrive
+// together. Only the first of them allocates, unless the call says more. Calls that need an answer at
+// once (try_lock(), ...) abort elsewhere. Looks at the state (size(), is_set(), ...) are for home, or
+// for when nobody else uses the primitive.
 //
-// It may be destroyed when nobody waits and no call is under way: also when a task was just released
-// by the call that it waited for, on whatever thread that was made; and after its home is gone.
+// It may be destroyed, on any thread, when no task waits and no thread is inside a call: also by a task
+// that was just released by the call that it waited for, on whatever thread that was made; and after
+// its home is gone. Calls that are still on their way are dropped.
 template <class Derived>
 class primitive {
  public:
@@ -38,12 +39,7 @@ class primitive {
  protected:
   primitive() noexcept = default;
   explicit primitive(executor& home) noexcept : home_(home) {}
-  ~primitive() {
-    drop_letters();
-    CORACLE_ASSERT(!calls_under_way() || !home(),
-                   "a primitive was destroyed while a call from another thread is on its way to it: "
-                   "join that thread or task first, and let the home loop turn");
-  }
+  ~primitive() = default;
 
   [[nodiscard]] bool at_home() noexcept { return home_.is_here(); }
   // Makes the other one's home its own, if it has none yet; false if they live apart.
@@ -52,58 +48,37 @@ class primitive {
     executor* there = other.home();
     return there && home_.settle_at(*there);
   }
-  // Has called_from_elsewhere(sum) called at home. Calls that meet on the way are summed up, in one
-  // work. The caller touches nothing of the primitive after that.
-  void call_home(std::uint64_t n = 1) noexcept {
-    if (under_way_.fetch_add(n, std::memory_order_acq_rel) == 0) home_.post(calls_);
-  }
+  // Has called_from_elsewhere(sum) called at home: the sum of all calls that meet on the way. The caller touches
+  // nothing of the primitive after that.
+  void call_home(std::uint64_t n = 1) noexcept { box().call(home_, n); }
   [[nodiscard]] bool calls_under_way() const noexcept {
-    return under_way_.load(std::memory_order_acquire) != 0;
+    const letter_box* b = box_.load(std::memory_order_acquire);
+    return b && b->calls_under_way();
   }
   // Has `f` called at home; allocates. For calls that carry a value.
   template <class F>
   void run_at_home(F f) {
-    home_.post(*new letter_of<F>(std::move(f)));
+    box().send(home_, std::move(f));
+  }
+  // The first act of every destructor: nothing from elsewhere arrives any more. True if calls were on their way.
+  bool leave_home() noexcept {
+    letter_box* b = box_.load(std::memory_order_acquire);
+    if (!b) return false;
+    const bool under_way = b->close();
+    home_.run_left_over();
+    return under_way;
   }
 
  private:
   template <class Call, class Primitive>
   friend class waiting_call;
-  // All calls from elsewhere that carry no value.
-  struct calls : work {
-    explicit calls(primitive& p) noexcept : to(p) {
-      run = [](work& w) noexcept {
-        primitive& self = static_cast<calls&>(w).to;
-        const std::uint64_t sum = self.under_way_.exchange(0, std::memory_order_acq_rel);
-        static_cast<Derived&>(self).called_from_elsewhere(sum);
-      };
-    }
-    primitive& to;
-  };
-  // One call with a value.
-  struct letter : work {
-    virtual ~letter() = default;
-  };
-  template <class F>
-  struct letter_of final : letter {
-    explicit letter_of(F f) : call(std::move(f)) {
-      this->run = [](work& w) noexcept {
-        const std::unique_ptr<letter_of> self(static_cast<letter_of*>(&w));
-        self->call();
-      };
-    }
-    F call;
-  };
-  void drop_letters() noexcept {
-    work* next = nullptr;
-    for (work* w = home_.left_over(); w; w = next) {
-      next = w->next;
-      if (w != &calls_) delete static_cast<letter*>(w);
-    }
+  letter_box& box() noexcept {
+    return letter_box::at(box_, static_cast<Derived*>(this), [](void* owner, std::uint64_t calls) noexcept {
+      static_cast<Derived*>(owner)->called_from_elsewhere(calls);
+    });
   }
   coro::home home_;
-  calls calls_{*this};
-  std::atomic<std::uint64_t> under_way_{0};
+  std::atomic<letter_box*> box_{nullptr};
 };
 
 }  // namespace coracle::coro

@@ -25,6 +25,7 @@ class semaphore : public coro::primitive<semaphore> {
   explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
   semaphore(std::size_t permits, coro::executor& home) noexcept : primitive(home), permits_(permits) {}
   ~semaphore() {
+    leave_home();
     CORACLE_ASSERT(waiters_.empty(), "a semaphore was destroyed while tasks wait for it: join them first");
   }
 

@@ -21,14 +21,20 @@ namespace coracle {
 // coro::cancelled out of its await and leaves the count as it is. Awaiting a group at zero at home does
 // not suspend.
 class wait_group : public coro::primitive<wait_group> {
+  // Calls from elsewhere add up in two halves of a word.
+  static constexpr std::uint64_t one_add = std::uint64_t{1} << 32;
+
  public:
   wait_group() noexcept = default;
   explicit wait_group(coro::executor& home) noexcept : primitive(home) {}
   ~wait_group() {
+    leave_home();
     CORACLE_ASSERT(waiters_.empty(), "a wait_group was destroyed while tasks wait for it: join them first");
   }
 
-  void add(std::uint32_t n = 1) noexcept {
+  // At most 2^32 - 1 at a time.
+  void add(std::size_t n = 1) noexcept {
+    CORACLE_ASSERT(n < one_add, "wait_group::add() of 2^32 or more at once: add less at a time");
     if (at_home()) count_ += n;
     else call_home(n * one_add);
   }
@@ -66,8 +72,6 @@ class wait_group : public coro::primitive<wait_group> {
   friend primitive;
   template <class, class>
   friend class coro::waiting_call;
-  // Calls from elsewhere add up in two halves of a word.
-  static constexpr std::uint64_t one_add = std::uint64_t{1} << 32;
   void done_here(std::size_t n) noexcept {
     CORACLE_ASSERT(n <= count_,
                    "wait_group::done() without add(): add before the work starts, once for each done");

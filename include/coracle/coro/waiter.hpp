@@ -74,9 +74,12 @@ class waiter : public base::list_hook, work {
 
 using waiter_queue = base::intrusive_list<waiter>;
 
-// Grants all that wait what they wait for, in order.
+// Grants all of them what they wait for, in order. One that runs on another thread may destroy the primitive
+// at once: its queue is not touched any more when the first is resumed.
 inline void resume_all(waiter_queue& waiters) noexcept {
-  while (waiter* w = waiters.pop_front()) w->resume_soon();
+  waiter_queue all;
+  all.take(waiters);
+  while (waiter* w = all.pop_front()) w->resume_soon();
 }
 
 }  // namespace coracle::coro

@@ -36,6 +36,7 @@ class watch : public coro::primitive<watch<T>> {
   explicit watch(T first) noexcept : value_(std::move(first)) {}
   watch(T first, coro::executor& home) noexcept : base(home), value_(std::move(first)) {}
   ~watch() {
+    this->leave_home();
     CORACLE_ASSERT(waiters_.empty(),
                    "a watch was destroyed while observers wait: close() it and join them first");
   }
@@ -96,10 +97,8 @@ class watch : public coro::primitive<watch<T>> {
     if (closed_) return;
     value_ = std::move(value);
     ++version_;
-    while (coro::waiter* w = waiters_.pop_front()) {
-      awaiter::of(*w).take();
-      w->resume_soon();
-    }
+    waiters_.for_each([](coro::waiter& w) { awaiter::of(w).take(); });
+    coro::resume_all(waiters_);
   }
   void close_here() noexcept {
     closed_ = true;

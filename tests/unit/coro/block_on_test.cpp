@@ -1,5 +1,7 @@
 #include "coracle/coro/block_on.hpp"
 
+#include "coracle/coro/channel.hpp"
+#include "coracle/coro/event.hpp"
 #include "support/manual_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -87,6 +89,30 @@ TEST(BlockOn, TheFrameIsGoneWhenItReturns) {
     EXPECT_EQ(block_on(on, holds(watched)), 1);
     EXPECT_EQ(watched.use_count(), 1);
   }
+}
+
+TEST(BlockOn, WaitsForAPrimitiveAtItsHome) {
+  threaded_executor on;
+  channel<std::unique_ptr<int>> c(1, on);
+  event<> open(on);
+  std::thread setter([&] {
+    open.set();
+    c.post(std::make_unique<int>(3));
+  });
+  block_on(open);
+  EXPECT_EQ(**block_on(c.receive()), 3);
+  setter.join();
+}
+
+TEST(BlockOnDeathTest, OnAPrimitiveOnAnExecutorsThreadItAborts) {
+  test::manual_executor on;
+  event<> never_set;
+  EXPECT_DEATH(block_on(never_set), "must not block on a task");
+}
+
+TEST(BlockOnDeathTest, OnAPrimitiveWithoutAHomeItAborts) {
+  event<> never_set;
+  EXPECT_DEATH(block_on(never_set), "give it its loop in the constructor");
 }
 
 TEST(BlockOnDeathTest, OnAnExecutorsThreadItAborts) {

@@ -1,0 +1,323 @@
+// Waits raced against timers, ten thousand times each: whoever loses has lost no message and no turn.
+#include "support/every_backend.hpp"
+
+#include "coracle/coro/async_generator.hpp"
+#include "coracle/coro/broadcast.hpp"
+#include "coracle/coro/channel.hpp"
+#include "coracle/coro/mutex.hpp"
+#include "coracle/coro/oneshot.hpp"
+#include "coracle/coro/semaphore.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/when_any.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int races = 10'000;
+
+task<> nap(duration d) { co_await sleep_for(d); }
+
+// Lengths of naps, so that now the one and now the other wins.
+class lengths {
+ public:
+  explicit lengths(unsigned seed) : random_(seed) {}
+  duration draw() { return std::chrono::nanoseconds(below(8'000)); }
+  bool one_in(unsigned n) { return below(n) == 0; }
+  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+
+ private:
+  std::minstd_rand random_;
+};
+
+// Of the races of one side.
+struct score {
+  int won = 0;
+  int lost = 0;
+  std::atomic<bool> done{false};
+  [[nodiscard]] int total() const noexcept { return won + lost; }
+};
+
+// The world, and whether the two sides run on one loop or on two.
+class cancellation_races : public testing::TestWithParam<std::tuple<world_kind, bool>> {
+ public:
+  static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
+    return name_of(std::get<0>(info.param)) + (std::get<1>(info.param) ? "_two_loops" : "_one_loop");
+  }
+
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+  }
+  runtime& rt() { return *world_.get(); }
+  loop& here() { return rt().at(0); }
+  loop& there() { return rt().at(std::get<1>(GetParam()) ? 1 : 0); }
+  // In the simulated world the draws are the same each time.
+  void expect_both_happened(const score& s) {
+    EXPECT_GE(s.total(), races);
+    if (std::get<0>(GetParam()) != world_kind::sim) return;
+    EXPECT_GT(s.won, races / 100);
+    EXPECT_GT(s.lost, races / 100);
+  }
+
+ private:
+  any_world world_{std::get<0>(GetParam()), 2};
+};
+
+INSTANTIATE_TEST_SUITE_P(On, cancellation_races, testing::Combine(all_kinds, testing::Bool()),
+                         cancellation_races::case_name);
+
+// Numbers through a channel; both sides give up again and again until both have raced enough.
+struct numbers {
+  static task<bool> send_one(coro::channel<int>& to, int n) { co_return co_await to.send(n); }
+  static task<std::optional<int>> receive_one(coro::channel<int>& from) { co_return co_await from.receive(); }
+  static task<> send(coro::channel<int>& to, score& mine, const score& others) {
+    lengths drawn(1);
+    while (mine.total() < races || !others.done) {
+      if (drawn.one_in(3)) co_await nap(drawn.draw());
+      auto first = co_await when_any_settled(send_one(to, mine.won), nap(drawn.draw()));
+      if (first.ok<0>()) ++mine.won;
+      else ++mine.lost;
+    }
+    to.close();
+  }
+  // Until the channel is closed: every number once, in order.
+  static task<> receive(coro::channel<int>& from, score& mine) {
+    lengths drawn(2);
+    for (;;) {
+      if (mine.total() >= races) mine.done = true;
+      if (drawn.one_in(3)) co_await nap(drawn.draw());
+      auto first = co_await when_any_settled(receive_one(from), nap(drawn.draw()));
+      if (!first.ok<0>()) {
+        ++mine.lost;
+        continue;
+      }
+      const std::optional<int> n = std::move(first).get<0>();
+      if (!n) co_return;
+      EXPECT_EQ(*n, mine.won++);
+    }
+  }
+};
+
+TEST_P(cancellation_races, ChannelsLoseNoMessageAndDoubleNone) {
+  for (const std::size_t capacity : {0U, 2U}) {
+    coro::channel<int> c(capacity, here());
+    score sent, received;
+    rt().spawn_on(here(), numbers::send(c, sent, received));
+    rt().spawn_on(there(), numbers::receive(c, received));
+    rt().run();
+    EXPECT_EQ(received.won, sent.won);
+    expect_both_happened(sent);
+    expect_both_happened(received);
+  }
+}
+
+// A generator between the channel and the reader, which survives that its reader gives up.
+struct generated {
+  static async_generator<std::optional<int>> relay(coro::channel<int>& from) {
+    for (;;) {
+      std::optional<int> n;
+      bool gave_up = false;
+      try {
+        n = co_await from.receive();
+      } catch (const coro::cancelled&) {
+        gave_up = true;
+      }
+      if (!n && !gave_up) co_return;
+      co_yield n;
+    }
+  }
+  static task<std::optional<std::optional<int>>> next(async_generator<std::optional<int>>& of) {
+    co_return co_await of.next();
+  }
+  static task<> receive(coro::channel<int>& from, score& mine) {
+    lengths drawn(3);
+    async_generator<std::optional<int>> all = relay(from);
+    for (;;) {
+      if (mine.total() >= races) mine.done = true;
+      auto first = co_await when_any_settled(next(all), nap(drawn.draw()));
+      if (!first.ok<0>()) {
+        ++mine.lost;
+        continue;
+      }
+      const std::optional<std::optional<int>> item = std::move(first).get<0>();
+      if (!item) co_return;
+      if (*item) {
+        EXPECT_EQ(**item, mine.won++);
+      } else {
+        ++mine.lost;
+      }
+    }
+  }
+};
+
+TEST_P(cancellation_races, AGeneratorLosesNoValue) {
+  coro::channel<int> c(1, here());
+  score sent, received;
+  rt().spawn_on(here(), numbers::send(c, sent, received));
+  rt().spawn_on(there(), generated::receive(c, received));
+  rt().run();
+  EXPECT_EQ(received.won, sent.won);
+  expect_both_happened(received);
+}
+
+struct once {
+  static task<std::optional<int>> receive(oneshot<int>& from) { co_return co_await from.receive(); }
+  static task<> send(oneshot<int>& to, int n, duration after) {
+    co_await nap(after);
+    to.send(n);
+  }
+  static task<> run(loop& there, score& mine) {
+    lengths drawn(4);
+    while (mine.total() < races) {
+      oneshot<int> o;
+      const int n = mine.total();
+      there.owner().spawn_on(there, send(o, n, drawn.draw()));
+      auto first = co_await when_any_settled(receive(o), nap(drawn.draw()));
+      std::optional<int> got;
+      if (first.ok<0>()) {
+        ++mine.won;
+        got = std::move(first).get<0>();
+      } else {
+        ++mine.lost;
+        got = co_await o.receive();
+      }
+      EXPECT_EQ(got, n);
+    }
+  }
+};
+
+TEST_P(cancellation_races, AOneshotKeepsItsValueForTheNextReceive) {
+  score s;
+  rt().spawn_on(here(), once::run(there(), s));
+  rt().run();
+  expect_both_happened(s);
+}
+
+struct turns {
+  static task<mutex::guard> lock(mutex& m) { co_return co_await m.lock(); }
+  static task<> run(mutex& m, std::atomic<int>& inside, score& mine, unsigned seed) {
+    lengths drawn(seed);
+    while (mine.total() < races / 4) {
+      auto first = co_await when_any_settled(lock(m), nap(drawn.draw()));
+      if (!first.ok<0>()) {
+        ++mine.lost;
+        continue;
+      }
+      ++mine.won;
+      const mutex::guard held = std::move(first).get<0>();
+      EXPECT_EQ(++inside, 1);
+      if (drawn.one_in(2)) co_await nap(drawn.draw() / 4);
+      --inside;
+    }
+    // A turn that was lost would keep this out for ever.
+    const mutex::guard last = co_await m.lock();
+  }
+};
+
+TEST_P(cancellation_races, AMutexLosesNoTurn) {
+  mutex m(here());
+  std::atomic<int> inside{0};
+  score all[4];
+  for (unsigned i = 0; i != 4; ++i)
+    rt().spawn_on(i % 2 ? there() : here(), turns::run(m, inside, all[i], i + 5));
+  rt().run();
+  score sum;
+  for (const score& s : all) {
+    sum.won += s.won;
+    sum.lost += s.lost;
+  }
+  expect_both_happened(sum);
+}
+
+struct permits {
+  static task<> take(semaphore& s, std::size_t n) { co_await s.acquire(n); }
+  static task<> run(semaphore& s, std::atomic<int>& taken, score& mine, unsigned seed) {
+    lengths drawn(seed);
+    while (mine.total() < races / 4) {
+      const std::size_t n = 1 + drawn.below(3);
+      auto first = co_await when_any_settled(take(s, n), nap(drawn.draw()));
+      if (!first.ok<0>()) {
+        ++mine.lost;
+        continue;
+      }
+      ++mine.won;
+      EXPECT_LE(taken += static_cast<int>(n), 3);
+      if (drawn.one_in(2)) co_await nap(drawn.draw() / 4);
+      taken -= static_cast<int>(n);
+      s.release(n);
+    }
+    // All that were taken have come back: a permit that was lost would keep this out for ever.
+    co_await s.acquire(3);
+    s.release(3);
+  }
+};
+
+TEST_P(cancellation_races, ASemaphoreLosesNoPermitAndMakesNone) {
+  semaphore s(3, here());
+  std::atomic<int> taken{0};
+  score all[4];
+  for (unsigned i = 0; i != 4; ++i)
+    rt().spawn_on(i % 2 ? there() : here(), permits::run(s, taken, all[i], i + 9));
+  rt().run();
+  score sum;
+  for (const score& one : all) {
+    sum.won += one.won;
+    sum.lost += one.lost;
+  }
+  expect_both_happened(sum);
+}
+
+struct listening {
+  using heard = broadcast<int>::heard;
+  static task<std::optional<heard>> next(broadcast<int>::subscriber& by) { co_return co_await by.next(); }
+  static task<> run(broadcast<int>::subscriber by, score& mine) {
+    lengths drawn(13);
+    int expected = 0;
+    for (;;) {
+      if (mine.total() >= races) mine.done = true;
+      auto first = co_await when_any_settled(next(by), nap(drawn.draw()));
+      if (!first.ok<0>()) {
+        ++mine.lost;
+        continue;
+      }
+      std::optional<heard> one = std::move(first).get<0>();
+      if (!one) co_return;
+      ++mine.won;
+      expected += static_cast<int>(one->lost());
+      EXPECT_EQ(one->message(), expected++);
+    }
+  }
+  static task<> send(broadcast<int>& to, const score& others) {
+    lengths drawn(14);
+    for (int n = 0; !others.done; ++n) {
+      to.send(n);
+      co_await nap(drawn.draw());
+    }
+    to.close();
+  }
+};
+
+TEST_P(cancellation_races, ASubscriberHearsAllButWhatItIsToldThatItLost) {
+  broadcast<int> b(4, here());
+  score s;
+  rt().spawn_on(there(), listening::run(broadcast<int>::subscriber(b), s));
+  rt().spawn_on(here(), listening::send(b, s));
+  rt().run();
+  expect_both_happened(s);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
