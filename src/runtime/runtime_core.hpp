@@ -49,6 +49,10 @@ class runtime_core {
   void release() noexcept;
   [[nodiscard]] bool stopping() const noexcept { return state_.load(std::memory_order_acquire) & stop_bit; }
   [[nodiscard]] bool finished() const noexcept { return finished(state_.load(std::memory_order_acquire)); }
+  // No resident is left either.
+  [[nodiscard]] bool empty() const noexcept {
+    return finished() && residents_.load(std::memory_order_acquire) == 0;
+  }
   void announce_if_finished() noexcept;
 
   // Who drives (runtime_driving.cpp).
@@ -75,9 +79,6 @@ class runtime_core {
   void root_ended() noexcept;
   void resident_ended() noexcept;
   void announce() noexcept;
-  [[nodiscard]] bool empty() const noexcept {
-    return finished() && residents_.load(std::memory_order_acquire) == 0;
-  }
 
   void start_from(std::size_t first);
   bool take_first() noexcept;

@@ -6,6 +6,7 @@
 #include "coracle/runtime/name_record.hpp"
 #include "coracle/runtime/process_signal.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/sim_faults.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::sim {
 
@@ -24,14 +26,22 @@ class world_options {
   // What one direction of a connection holds until its reader takes it; then its sender waits. Default 256
   // KiB.
   world_options& socket_buffer(std::size_t bytes) noexcept { return socket_buffer_ = bytes, *this; }
+  // What goes wrong from the start; see world::set_faults(). Default: nothing.
+  world_options& inject(const faults& f) noexcept { return faults_ = f, *this; }
+  // How many events world::last_events() remembers. Default 0.
+  world_options& keep_events(std::size_t n) noexcept { return kept_events_ = n, *this; }
   // Must outlive the world. Default: stderr_logger().
   world_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
 
   [[nodiscard]] duration latency() const noexcept { return latency_; }
   [[nodiscard]] std::size_t socket_buffer() const noexcept { return socket_buffer_; }
+  [[nodiscard]] const faults& going_wrong() const noexcept { return faults_; }
+  [[nodiscard]] std::size_t kept_events() const noexcept { return kept_events_; }
   [[nodiscard]] logger& log() const noexcept { return log_ ? *log_ : stderr_logger(); }
 
  private:
+  faults faults_;
+  std::size_t kept_events_ = 0;
   duration latency_ = std::chrono::microseconds(50);
   std::size_t socket_buffer_ = 256 * 1024;
   logger* log_ = nullptr;
@@ -41,9 +51,12 @@ class world_options {
 // programs take the same steps: virtual time moves only when no loop has anything left to do at the present
 // moment, and then jumps to the next thing that will happen. Computing takes no virtual time.
 //
-// Its links lose nothing and keep the order; only the order in which loops get their turns is drawn from
-// the seed. The runtimes of hosts may be used as any other (spawn, sync_wait, run), and drive the whole
-// world then.
+// Without faults its links lose nothing and keep the order; only the order in which loops get their turns is
+// drawn from the seed. The runtimes of hosts may be used as any other (spawn, sync_wait, run), and drive the
+// whole world then.
+//
+// A program inside is deterministic as long as it reads no clock and no chance but the loop's, and nothing that depends
+// on addresses in memory (the order of a set of pointers).
 class world {
  public:
   explicit world(std::uint64_t seed, const world_options& options = {});
@@ -52,9 +65,14 @@ class world {
   // Stops the runtimes of all hosts and waits, in virtual time, until their roots have ended.
   ~world();
 
-  // The runtime of the host of that name, made with so many loops on the first call; it lives as long as
-  // the world. A host has the address 10.0.0.n, the loopbacks and UNIX sockets of its own; n counts from 1.
+  // The runtime of the host of that name, made with so many loops on the first call. A host has the address
+  // 10.0.0.n, the loopbacks and UNIX sockets of its own; n counts from 1. The host must not be down.
   runtime& host(std::string_view name, std::size_t loops = 1);
+  // A new host with a program: called now and at each restart, on this thread, with the runtime of the host's new
+  // life. It spawns tasks there, and gives what is to live as long as they do (servers, channels; may be null):
+  // that is destroyed when the host goes down, after the tasks have ended and before the runtime.
+  using program = std::function<std::shared_ptr<void>(runtime&)>;
+  runtime& start(std::string_view name, program starts, std::size_t loops = 1);
   // "10.0.0.1"; the host must exist.
   [[nodiscard]] std::string address_of(std::string_view name) const;
   // What net::resolver gives for `name` from now on, on every host. The name of a host stands for its
@@ -63,6 +81,27 @@ class world {
   // Sends it a signal. False when nobody there watches for it: a real program might have died of it.
   bool signal(std::string_view name, process_signal s);
 
+  // --- Faults by call. Outside of turns, or by a task.
+  // From now on; partitions and crashes that were drawn before are still mended.
+  void set_faults(const faults& f);
+  // The two hosts cannot reach each other until heal(). What they send meanwhile is sent again then, unless a
+  // connection has given up (silence_noticed_after; connecting: 6 s).
+  void partition(std::string_view a, std::string_view b);
+  void heal(std::string_view a, std::string_view b);
+  void heal();  // all
+  // Power loss. At once: nothing the host does reaches the network, the trace or the log any more, and what it had
+  // not put on the wire is lost. Its peers hear nothing while it is down, a reset when they speak to it after a
+  // restart. Then its runtime is stopped, every I/O of it fails with CANCELLED, and its tasks run to their ends in a time
+  // of their own, before anybody else's next turn: destructors and catch blocks run, as they do not when power fails;
+  // what they write to memory outside of the host is seen there. Aborts when a task does not end.
+  void crash(std::string_view host);
+  // Same name and address, a new runtime (host() gives it), its program started again. Nothing when it is up.
+  void restart(std::string_view host);
+  [[nodiscard]] bool is_up(std::string_view host) const;
+  // Moves the host's wall clock (logs, certificates); timers and deadlines do not notice.
+  void jump_wall_clock(std::string_view host, duration by);
+
+  // --- Going on.
   // Goes on until nothing is left to do: nothing is ready, no timer is armed and no byte is on its way. A
   // task that waits for what will never happen does not hold this up; one that sets timers for ever does:
   // use run_for().
@@ -70,15 +109,19 @@ class world {
   // Goes on until the condition, looked at between rounds of turns, holds. False when nothing was left to
   // do before.
   bool run_until(const std::function<bool()>& condition);
+  // False also when so much virtual time has passed: the watchdog of a test.
+  bool run_until(const std::function<bool()>& condition, duration at_most);
   // Lets so much virtual time pass.
   void run_for(duration d);
 
   [[nodiscard]] time_point now() const noexcept;
-  // Over connects, accepts, bytes, ends, resets, closes, signals and timers with their times. Equal seeds
+  // Over connects, accepts, bytes, ends, resets, closes, signals, timers and faults with their times. Equal seeds
   // and programs give equal hashes; a test that runs a seed twice compares them.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
   // How many events the hash covers.
   [[nodiscard]] std::uint64_t trace_length() const noexcept;
+  // The last world_options::keep_events() of them, one a line.
+  [[nodiscard]] std::vector<std::string> last_events() const;
 
  private:
   struct state;

@@ -1,31 +1,24 @@
 // network: the clock, the links and the sockets of a simulated world.
 #pragma once
 
+#include "coracle/runtime/sim_faults.hpp"
+#include "runtime/sim/host_state.hpp"
 #include "runtime/sim/name_table.hpp"
 #include "runtime/sim/seeded_random.hpp"
 #include "runtime/sim/socket.hpp"
 #include "runtime/sim/trace.hpp"
+#include "runtime/sim/wire.hpp"
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace coracle::sim {
-
-struct host_state {
-  std::string name;
-  std::uint64_t index = 0;
-  endpoint ip;  // port 0
-  std::map<io::handle, std::uint64_t> handles;
-  std::multimap<endpoint, std::uint64_t> listeners;
-  std::multimap<endpoint, std::uint64_t> datagram_sockets;
-  io::handle next_handle = 3;
-  std::uint16_t next_port = 32768;
-};
 
 struct network_options {
   duration latency = std::chrono::microseconds(50);  // one way between hosts; a good local network
@@ -48,6 +41,8 @@ class network {
   [[nodiscard]] trace& traced() noexcept { return trace_; }
   [[nodiscard]] seeded_random& random() noexcept { return random_; }
   [[nodiscard]] name_table& names() noexcept { return names_; }
+  // What goes wrong from now on; read at each occasion.
+  faults going_wrong;
 
   host_state& add_host(std::string name);
   [[nodiscard]] host_state* find_host(std::string_view name) noexcept;
@@ -61,7 +56,10 @@ class network {
   void connect(socket& s, const endpoint& to);
   std::int64_t open_datagram(host_state& h, const endpoint& where, const io::listen_options& options);
   std::int64_t connect_datagram(socket& s, const endpoint& to);
+  // Makes two new sockets of one host each other's peer.
+  void join(socket& a, socket& b);
   io::handle accept(socket& listener);  // one must be pending
+  void accept_later(socket& listener, duration rest);
   void shut_down(socket& s);
   void close(socket& s, bool abort);
   // Takes up to into.size() bytes that have arrived.
@@ -69,32 +67,77 @@ class network {
   bool signal(host_state& h, std::uint32_t bit);
   // Completes whatever waits on this socket and can go on.
   void progress(socket& s);
+  // True, and told to the trace, when the host is out of something at this moment (EMFILE, ENOBUFS).
+  bool short_of(const host_state& h, int error);
+
+  // Faults by call. Between a host and itself nothing is ever cut.
+  void cut(host_state& a, host_state& b);
+  void heal(host_state& a, host_state& b);
+  void heal_all();
+  // Power loss: its sockets are gone without a word, what waits on them ends with -ECANCELED, and a part of what
+  // it had on the wire with them. Until come_up() nothing reaches it.
+  void go_down(host_state& h);
+  void come_up(host_state& h);
+  void jump_clock(host_state& h, duration by);
 
  private:
-  enum class kind : std::uint8_t { knock, established, refused, bytes, end, reset, datagram, unreachable };
+  enum class kind : std::uint8_t {
+    knock,
+    refused,
+    arrival,
+    give_up,
+    reset,
+    queued,
+    rested,
+    writable,
+    datagram,
+    unreachable,
+  };
   struct event {
     time_point when;
     std::uint64_t order;  // of events at one time
     kind what;
-    std::uint64_t to;
-    std::uint64_t from;
-    std::uint64_t amount;  // of bytes; how often it was tried (knock); errno (refused); which (datagram)
+    std::uint64_t to;  // a socket, or a wire by its sender
+    // How often it was tried (knock); errno (refused, unreachable); which stall (give_up); whom (queued);
+    // which (datagram).
+    std::uint64_t amount;
     friend bool operator>(const event& a, const event& b) noexcept {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
     }
   };
-  void schedule(time_point when, kind what, std::uint64_t to, std::uint64_t from, std::uint64_t amount = 0);
-  // Behind everything that `from` has sent before.
-  void send(socket& from, kind what, std::uint64_t amount = 0);
+  void schedule(time_point when, kind what, std::uint64_t to, std::uint64_t amount = 0);
   void happen(const event& e);
-  void knock(socket& from, const event& e);
+  void knock(socket& from, std::uint64_t tries);
+  void answer(socket& listener, socket& from);
+  void queue_at(socket& listener, std::uint64_t newcomer);
+  void break_off(socket& s, int error);
+
+  // Wires, in network_wires.cpp.
+  void lay_wire(socket& from, std::uint64_t to, host_state& to_host);
+  // Behind everything that `from` has sent before.
+  void send(socket& from, packet_kind what, std::uint64_t amount = 0);
+  [[nodiscard]] duration time_on_way(const wire& w, packet_kind what);
+  bool strike(socket& from, wire& w, packet_kind what);
+  void arrive(wire& w);
+  void deliver(const wire& w, const packet& p);
+  void stall(wire& w);
+  void give_up(wire& w);
+  void forget_sender(std::uint64_t id, bool powerless);
+  [[nodiscard]] bool unreachable(const host_state& a, const host_state& b) const noexcept;
+  [[nodiscard]] bool blocked(const wire& w) const noexcept;
+  void probe_if_closed(socket& s);
+  void resume_wires();
+  void abandon(socket& s);
+
   void progress_sending(socket& s);
   void push_send(socket& s);
   // Datagrams: between send and arrival, what the links do to them.
   void send_datagram(socket& s);
+  void put_on_way(const socket& from, const datagram& d);
   void receive_datagram(socket& s);
   void progress_datagrams(socket& s);
   void arrive(const datagram& d);
+  [[nodiscard]] std::size_t room_for(const socket& s);
   [[nodiscard]] host_state* host_of(const socket& from, const endpoint& to) noexcept;
   using by_name = std::multimap<endpoint, std::uint64_t>;
   [[nodiscard]] bool in_use(const by_name& names, const endpoint& where, bool reuse_port);
@@ -114,7 +157,9 @@ class network {
   std::uint64_t next_socket_ = 1;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;
   std::vector<std::unique_ptr<host_state>> hosts_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<socket>> sockets_;
+  std::map<std::uint64_t, std::unique_ptr<socket>> sockets_;
+  std::map<std::uint64_t, wire> wires_;  // by sender
+  std::set<std::pair<std::uint64_t, std::uint64_t>> cuts_;  // pairs of hosts, the smaller index first
   std::uint64_t next_datagram_ = 0;
   std::map<std::uint64_t, datagram> datagrams_on_way_;
 };

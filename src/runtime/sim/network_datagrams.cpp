@@ -57,21 +57,33 @@ void network::send_datagram(socket& s) {
     d.from = d.at == s.owner ? d.to : s.owner->ip;
     d.from.port = s.local.port;
   }
-  const time_point arrival = deadline_after(now_, latency_to(s, d.at));
-  const std::uint64_t number = next_datagram_++;
-  datagrams_on_way_.emplace(number, std::move(d));
-  schedule(arrival, kind::datagram, 0, s.id, number);
+  put_on_way(s, d);
   finish(s.send_op, static_cast<std::int64_t>(size));
 }
 
+// Nobody sends it again when it is lost, and nobody counts how often it comes.
+void network::put_on_way(const socket& from, const datagram& d) {
+  const bool far = d.at != from.owner;
+  if (unreachable(*from.owner, *d.at) || (far && random_.hits(going_wrong.packet_loss())))
+    return trace_.add(now_, event_kind::lost, from.id, d.bytes.size());
+  const int copies = far && random_.hits(going_wrong.duplicates()) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    const duration jitter = far ? random_.up_to(going_wrong.jitter()) : duration::zero();
+    const std::uint64_t number = next_datagram_++;
+    datagrams_on_way_.emplace(number, d);
+    schedule(deadline_after(now_, latency_to(from, d.at) + jitter), kind::datagram, 0, number);
+  }
+}
+
 void network::arrive(const datagram& d) {
+  if (d.at->down) return;
   socket* to = socket_for(d.at->datagram_sockets, d.to);
   if (!to) {
     const socket* from = find(d.from_socket);
     if (!from || from->peer.kind == endpoint::family::none) return;
     // ICMP tells, and only a socket that has fixed its peer hears of it.
     const time_point heard = deadline_after(now_, latency_to(*from, d.at));
-    return schedule(heard, kind::unreachable, d.from_socket, 0, ECONNREFUSED);
+    return schedule(heard, kind::unreachable, d.from_socket, ECONNREFUSED);
   }
   const bool strange = to->peer.kind != endpoint::family::none && to->peer != d.from;
   // As the kernel: what nobody reads is dropped when there is no more room.

@@ -132,7 +132,13 @@ void network::connect(socket& s, const endpoint& to) {
     s.local.port = s.owner->next_port++;
   }
   trace_.add(now_, event_kind::connect, s.id, to.port);
-  schedule(deadline_after(now_, s.latency), kind::knock, 0, s.id);
+  const duration jitter = host == s.owner ? duration::zero() : random_.up_to(going_wrong.jitter());
+  schedule(deadline_after(now_, s.latency + jitter), kind::knock, s.id);
+}
+
+void network::accept_later(socket& listener, duration rest) {
+  listener.acceptor->resting = true;
+  schedule(deadline_after(now_, rest), kind::rested, listener.id);
 }
 
 io::handle network::accept(socket& listener) {
@@ -144,7 +150,7 @@ io::handle network::accept(socket& listener) {
 
 void network::shut_down(socket& s) {
   if (s.state != phase::connected || s.broken != 0 || std::exchange(s.end_sent, true)) return;
-  send(s, kind::end);
+  send(s, packet_kind::end);
 }
 
 void network::close(socket& s, bool abort) {
@@ -161,11 +167,12 @@ void network::close(socket& s, bool abort) {
     std::erase_if(s.owner->datagram_sockets, [&s](const auto& entry) { return entry.second == s.id; });
   if (s.state == phase::connected && s.broken == 0) {
     // As TCP: closing with bytes that nobody read is no proper end.
-    if (abort || s.arrived > 0) send(s, kind::reset);
-    else if (!s.end_sent) send(s, kind::end);
+    if (abort || s.arrived > 0) send(s, packet_kind::reset);
+    else if (!s.end_sent) send(s, packet_kind::end);
   }
   // A sender that waits for room here hears of it by a reset: ours, or the answer to what is on its way.
   if (s.handle != io::no_handle) s.owner->handles.erase(s.handle);
+  forget_sender(s.id, false);
   sockets_.erase(s.id);
 }
 

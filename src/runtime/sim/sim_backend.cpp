@@ -54,9 +54,12 @@ io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
 void sim_backend::submit(io::operation& op) noexcept {
   ++counters_.submissions;
   ++counters_.in_flight;
+  if (is_cut_off()) return finish(op, -ECANCELED);
   socket& s = net_.at(host_, op.on);
   io::operation** where = slot(s, op);
   CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
+  const bool sends = op.what == io::operation::kind::send || op.what == io::operation::kind::send_to;
+  if (sends && net_.short_of(host_, ENOBUFS)) return finish(op, -ENOBUFS);
   ::new (static_cast<void*>(op.scratch)) in_flight{this, {}};
   *where = &op;
   if (op.what == io::operation::kind::connect) net_.connect(s, from_raw(*op.address));
@@ -88,7 +91,7 @@ void sim_backend::queue(receiving& r) noexcept {
 }
 
 void sim_backend::queue(accepting& a) noexcept {
-  if (a.queued) return;
+  if (a.queued || (a.resting && !a.stopping)) return;
   a.queued = true;
   due d;
   d.accept = &a;
@@ -118,44 +121,52 @@ void sim_backend::deliver(const due& d) noexcept {
 
 void sim_backend::deliver(receiving& r) noexcept {
   r.queued = false;
+  if (r.stopping) return end(r, -ECANCELED);
   socket& s = *net_.find(r.socket);
-  if (r.stopping || (!r.paused && s.arrived == 0 && s.readable())) {
-    --counters_.in_flight;
-    s.receiver = nullptr;
-    r.source->state = nullptr;
-    const std::int64_t result = r.stopping ? -ECANCELED : -s.broken;
-    const std::unique_ptr<receiving> ended(&r);
-    return ended->source->ended(result);
-  }
+  if (!r.paused && s.arrived == 0 && s.readable()) return end(r, -s.broken);
   if (r.paused || s.arrived == 0) return;
   std::vector<std::uint8_t> chunk(std::min(chunk_bytes, s.arrived));
-  net_.read(s, chunk);
+  const std::size_t got = net_.read(s, chunk);
+  if (got < chunk.size())
+    chunk = std::vector<std::uint8_t>(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
   if (s.readable()) queue(r);  // before the call, which may pause or stop
   r.source->received(chunk);
 }
 
+void sim_backend::end(receiving& r, std::int64_t result) noexcept {
+  --counters_.in_flight;
+  if (socket* s = net_.find(r.socket)) s->receiver = nullptr;
+  r.source->state = nullptr;
+  const std::unique_ptr<receiving> ended(&r);
+  ended->source->ended(result);
+}
+
 void sim_backend::deliver(accepting& a) noexcept {
   a.queued = false;
-  socket& s = *net_.find(a.socket);
   if (a.stopping) {
     --counters_.in_flight;
-    s.acceptor = nullptr;
+    if (socket* s = net_.find(a.socket)) s->acceptor = nullptr;
     a.source->state = nullptr;
     const std::unique_ptr<accepting> ended(&a);
     return ended->source->ended(-ECANCELED);
   }
-  if (s.pending.empty()) return;
+  socket& s = *net_.find(a.socket);
+  if (s.pending.empty() || a.resting) return;
+  if (net_.short_of(host_, EMFILE)) return net_.accept_later(s, io::accept_rest);
   const io::handle connection = net_.accept(s);
   if (s.readable()) queue(a);
   a.source->accepted(connection);
 }
 
 void sim_backend::start_accept(io::handle listener, io::accept_source& source) noexcept {
+  auto* a = new accepting{&source, 0, this};
+  source.state = a;
+  ++counters_.in_flight;
+  if (is_cut_off()) return stop_accept(source);
   socket& s = net_.at(host_, listener);
   CORACLE_ASSERT(!s.acceptor && s.state == phase::listening, "accepts once, on a listener");
-  ++counters_.in_flight;
-  s.acceptor = new accepting{&source, s.id, this};
-  source.state = s.acceptor;
+  a->socket = s.id;
+  s.acceptor = a;
   net_.progress(s);
 }
 
@@ -166,11 +177,14 @@ void sim_backend::stop_accept(io::accept_source& source) noexcept {
 }
 
 void sim_backend::start_receive(io::handle connection, io::receive_source& source) noexcept {
+  auto* r = new receiving{&source, 0, this};
+  source.state = r;
+  ++counters_.in_flight;
+  if (is_cut_off()) return stop_receive(source);
   socket& s = net_.at(host_, connection);
   CORACLE_ASSERT(!s.receiver && s.state == phase::connected, "receives once, on a connection");
-  ++counters_.in_flight;
-  s.receiver = new receiving{&source, s.id, this};
-  source.state = s.receiver;
+  r->socket = s.id;
+  s.receiver = r;
   net_.progress(s);
 }
 
@@ -181,7 +195,7 @@ void sim_backend::pause_receive(io::receive_source& source) noexcept {
 void sim_backend::resume_receive(io::receive_source& source) noexcept {
   auto& r = *static_cast<receiving*>(source.state);
   r.paused = false;
-  net_.progress(*net_.find(r.socket));
+  if (socket* s = net_.find(r.socket)) net_.progress(*s);
 }
 
 void sim_backend::stop_receive(io::receive_source& source) noexcept {
@@ -191,41 +205,51 @@ void sim_backend::stop_receive(io::receive_source& source) noexcept {
 }
 
 std::int64_t sim_backend::open_stream(int) noexcept {
+  if (is_cut_off()) return -ECANCELED;
+  if (net_.short_of(host_, EMFILE)) return -EMFILE;
   return net_.give_handle(net_.open(host_, phase::fresh));
 }
 
 std::int64_t sim_backend::open_listener(const io::raw_address& at,
                                         const io::listen_options& options) noexcept {
-  return net_.listen(host_, from_raw(at), options);
+  return is_cut_off() ? -ECANCELED : net_.listen(host_, from_raw(at), options);
 }
 
 std::int64_t sim_backend::open_datagram(const io::raw_address& at,
                                         const io::listen_options& options) noexcept {
+  if (is_cut_off()) return -ECANCELED;
+  if (net_.short_of(host_, EMFILE)) return -EMFILE;
   return net_.open_datagram(host_, from_raw(at), options);
 }
 
 std::int64_t sim_backend::connect_datagram(io::handle h, const io::raw_address& to) noexcept {
-  return net_.connect_datagram(net_.at(host_, h), from_raw(to));
+  return is_cut_off() ? -ECANCELED : net_.connect_datagram(net_.at(host_, h), from_raw(to));
 }
 
 std::int64_t sim_backend::local_address(io::handle h, io::raw_address& out) noexcept {
+  if (is_cut_off()) return -ENOTCONN;
   out = to_raw(net_.at(host_, h).local);
   return 0;
 }
 
 std::int64_t sim_backend::peer_address(io::handle h, io::raw_address& out) noexcept {
+  if (is_cut_off()) return -ENOTCONN;
   out = to_raw(net_.at(host_, h).peer);
   return 0;
 }
 
-void sim_backend::shutdown_send(io::handle h) noexcept { net_.shut_down(net_.at(host_, h)); }
-void sim_backend::close(io::handle h, bool abort) noexcept { net_.close(net_.at(host_, h), abort); }
+void sim_backend::shutdown_send(io::handle h) noexcept {
+  if (!is_cut_off()) net_.shut_down(net_.at(host_, h));
+}
+void sim_backend::close(io::handle h, bool abort) noexcept {
+  if (!is_cut_off()) net_.close(net_.at(host_, h), abort);
+}
 
 std::int64_t sim_backend::open_pipe(io::handle (&ends)[2]) noexcept {
+  if (is_cut_off()) return -ECANCELED;
   socket& from = net_.open(host_, phase::connected);
   socket& into = net_.open(host_, phase::connected);
-  from.other = into.id;
-  into.other = from.id;
+  net_.join(from, into);
   ends[0] = net_.give_handle(from);
   ends[1] = net_.give_handle(into);
   return 0;
@@ -235,21 +259,28 @@ std::int64_t sim_backend::remove_stale_path(const io::raw_address&) noexcept { r
 void sim_backend::remove_path(const io::raw_address&) noexcept {}
 
 std::int64_t sim_backend::open_signals(std::uint32_t set) noexcept {
+  if (is_cut_off()) return -ECANCELED;
   socket& s = net_.open(host_, phase::signals);
   s.signals_watched = set;
   return net_.give_handle(s);
 }
 std::uint32_t sim_backend::take_signals(io::handle h) noexcept {
-  return std::exchange(net_.at(host_, h).signals_come, 0u);
+  return is_cut_off() ? 0u : std::exchange(net_.at(host_, h).signals_come, 0u);
 }
 void sim_backend::close_signals(io::handle h) noexcept { close(h, false); }
 
 bool sim_backend::look_up(std::string_view name, io::name_answer& out) {
+  if (is_cut_off()) {
+    out.what = io::name_answer::outcome::failed;
+    return true;
+  }
   const host_state* host = net_.find_host(name.substr(0, name.size() - name.ends_with('.')));
   out = net_.names().look_up(name, host ? &host->ip : nullptr);
   return true;
 }
 
-std::int64_t sim_backend::wall_ns() noexcept { return wall_start_ns + net_.now().time_since_epoch().count(); }
+std::int64_t sim_backend::wall_ns() noexcept {
+  return wall_start_ns + (now().time_since_epoch() + host_.clock_shift).count();
+}
 
 }  // namespace coracle::sim

@@ -19,6 +19,9 @@ struct send_progress {
 // One per loop, all on the world's thread. Stricter than a kernel: a handle used after its close, or closed
 // with something in flight, aborts; and each chunk of bytes is freed when its call is over, for the
 // sanitizers to see.
+//
+// Once its host has crashed it is cut off: whatever is asked of it fails with -ECANCELED, nothing of it reaches
+// the network or the trace, and its time is its own.
 class sim_backend final : public io::backend {
  public:
   sim_backend(network& net, host_state& host) noexcept
@@ -62,10 +65,13 @@ class sim_backend final : public io::backend {
   void turn(time_point until) noexcept override;
   void wake() noexcept override {}
   [[nodiscard]] int pollable(time_point) noexcept override { return -1; }
-  [[nodiscard]] time_point now() noexcept override { return net_.now(); }
+  [[nodiscard]] time_point now() noexcept override { return own_time_ ? *own_time_ : net_.now(); }
   [[nodiscard]] std::int64_t wall_ns() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
   [[nodiscard]] const io::counters& counted() const noexcept override { return counters_; }
+
+  // The world's: its host has crashed, and this is what time it is there from now on.
+  void cut_off(const time_point& own_time) noexcept { own_time_ = &own_time; }
 
   // The network's.
   [[nodiscard]] bool has_ready() const noexcept { return !due_.empty(); }
@@ -85,11 +91,14 @@ class sim_backend final : public io::backend {
   void deliver(const due& d) noexcept;
   void deliver(receiving& r) noexcept;
   void deliver(accepting& a) noexcept;
-  static void end(receiving* r, std::int64_t result) noexcept;
+  void end(receiving& r, std::int64_t result) noexcept;
   static io::operation** slot(socket& s, const io::operation& op) noexcept;
+
+  [[nodiscard]] bool is_cut_off() const noexcept { return own_time_; }
 
   network& net_;
   host_state& host_;
+  const time_point* own_time_ = nullptr;
   seeded_random random_;
   std::deque<due> due_;
   io::counters counters_;

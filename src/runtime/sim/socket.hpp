@@ -6,6 +6,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/sim/endpoint.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -31,6 +32,7 @@ struct accepting {
   sim_backend* on;
   bool stopping = false;
   bool queued = false;
+  bool resting = false;  // out of descriptors a moment ago
 };
 
 enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals, datagrams };
@@ -63,7 +65,7 @@ struct socket {
   int broken = 0;  // errno of a connection that is no more
 
   bool end_sent = false;
-  time_point last_arrival{};  // of what this socket sent: links are FIFO
+  bool send_resting = false;  // a part of a send was taken, the socket takes no more just now
   duration latency{};  // of the link to the peer
 
   // Waiting. One of each kind, as the backend's users keep it.
@@ -92,6 +94,9 @@ struct socket {
   [[nodiscard]] bool readable() const noexcept {
     return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0 ||
            !datagrams.empty() || datagram_error != 0;
+  }
+  [[nodiscard]] std::array<io::operation**, 6> waiting() noexcept {
+    return {&connect_op, &receive_op, &send_op, &accept_op, &poll_in_op, &poll_out_op};
   }
   [[nodiscard]] bool idle() const noexcept {
     return !connect_op && !receive_op && !send_op && !accept_op && !poll_in_op && !poll_out_op && !receiver &&

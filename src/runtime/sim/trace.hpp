@@ -1,36 +1,74 @@
-// trace: what happened in a simulated world, as one number.
+// trace: what happened in a simulated world, as one number, and its last events for people.
 #pragma once
 
 #include "coracle/base/clock.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
 
 namespace coracle::sim {
 
 // Events that mean something to the programs inside; not turns or posts, which a change of the runtime may
 // shift. The content of bytes is left out: ciphertext may differ from run to run.
-enum class event_kind : std::uint8_t { connect, accept, refuse, bytes, end, reset, close, timer, signal };
+enum class event_kind : std::uint8_t {
+  connect,
+  accept,
+  refuse,
+  bytes,
+  end,
+  reset,
+  close,
+  timer,
+  signal,
+  lost,
+  given_up,
+  fallen_silent,
+  refused_for_want,  // errno: ENOBUFS, EMFILE
+  partition,
+  heal,
+  crash,
+  start,
+  clock_jump,
+};
 
 class trace {
  public:
-  // `who` is a socket or a loop, `amount` bytes or a port.
-  void add(time_point when, event_kind what, std::uint64_t who, std::uint64_t amount = 0) noexcept {
+  // `who` is a socket, a loop or a host, `amount` bytes, a port, an errno or the other host.
+  void add(time_point when, event_kind what, std::uint64_t who, std::uint64_t amount = 0) {
     ++count_;
     mix(static_cast<std::uint64_t>(when.time_since_epoch().count()));
     mix(static_cast<std::uint64_t>(what));
     mix(who);
     mix(amount);
+    if (kept_max_ > 0) keep({when, what, who, amount});
   }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
+  // Remembers so many of the last events.
+  void keep_last(std::size_t n) noexcept { kept_max_ = n; }
+  // One a line, with the time since `start`.
+  [[nodiscard]] std::vector<std::string> last(time_point start) const;
+
  private:
+  struct entry {
+    time_point when;
+    event_kind what;
+    std::uint64_t who;
+    std::uint64_t amount;
+  };
+  void keep(const entry& e);
   void mix(std::uint64_t word) noexcept {
     hash_ = (hash_ ^ word) * 0x9fb21c651e98df25u;
     hash_ ^= hash_ >> 32;
   }
   std::uint64_t hash_ = 0x6a09e667f3bcc908u;
   std::uint64_t count_ = 0;
+  std::size_t kept_max_ = 0;
+  std::deque<entry> kept_;
 };
 
 }  // namespace coracle::sim

@@ -1,9 +1,9 @@
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/runtime_core.hpp"
+#include "runtime/sim/chaos.hpp"
+#include "runtime/sim/hosts.hpp"
 #include "runtime/sim/network.hpp"
-#include "runtime/sim/sim_backend.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,19 +16,17 @@ namespace {
 // Rounds without the clock moving: far more than any program needs at one moment, and over in seconds.
 constexpr std::uint64_t rounds_at_one_moment_max = 20'000'000;
 
-struct member {
-  io::driven_loop* loop;
-  sim_backend* backend;
-  std::uint64_t id;
-};
-
 }  // namespace
 
 struct world::state final : io::driver {
   state(std::uint64_t seed, const world_options& o)
-      : options(o), net(seed, {o.latency(), o.socket_buffer()}), order(net.random().draw()) {}
+      : net(seed, {o.latency(), o.socket_buffer()}), order(net.random().draw()), all(net, o.log(), *this) {
+    net.traced().keep_last(o.kept_events());
+    set_faults(o.going_wrong());
+  }
 
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
+    if (all.burying()) return all.drive_buried(done, context);
     while (!done(context))
       CORACLE_ASSERT(step(never),
                      "the simulated world has nothing left to do, and what is waited for has not happened");
@@ -42,31 +40,43 @@ struct world::state final : io::driver {
   bool step(time_point limit);
   [[nodiscard]] bool round();
   [[nodiscard]] time_point next_moment() const noexcept;
-  void add_loops(runtime& of, const std::vector<sim_backend*>& backends);
+  void set_faults(const faults& f) {
+    net.going_wrong = f;
+    trouble.set(f);
+  }
+  [[nodiscard]] simulated_host& known(std::string_view name) noexcept {
+    simulated_host* host = all.find(name);
+    CORACLE_ASSERT(host, "there is no host of that name in this world");
+    return *host;
+  }
 
-  const world_options options;
   network net;
+  const time_point began = net.now();
   seeded_random order;
-  std::vector<std::pair<host_state*, std::unique_ptr<runtime>>> hosts;
-  std::vector<member> loops;
-  std::vector<member*> ready;
+  mutable hosts all;
+  chaos trouble{net, all};
+  std::vector<host_loop> ready;
   std::uint64_t rounds_now = 0;
 };
 
 bool world::state::step(time_point limit) {
   CORACLE_ASSERT(!coro::executor::current(), "a simulated world is driven from outside: no task may run it");
+  all.catch_up();
   net.run_due();
+  trouble.run_due();
   if (round()) {
     CORACLE_ASSERT(++rounds_now < rounds_at_one_moment_max,
                    "a task of the simulated world is busy for ever: give it something to wait for");
     return true;
   }
-  const time_point next = next_moment();
-  if (next == never || next > limit) return false;
+  time_point next = next_moment();
+  if (next == never) return false;
+  next = std::min(next, trouble.next_fault());
+  if (next > limit) return false;
   rounds_now = 0;
   if (next < net.next_event()) {
-    for (const member& m : loops)
-      if (m.loop->next_deadline() == next) net.traced().add(next, event_kind::timer, m.id);
+    for (const host_loop& l : all.loops())
+      if (l.loop->next_deadline() == next) net.traced().add(next, event_kind::timer, l.id);
   }
   net.advance(std::max(next, net.now()));
   return true;
@@ -75,66 +85,61 @@ bool world::state::step(time_point limit) {
 // Everybody who has something to do gets one turn, in an order of chance.
 bool world::state::round() {
   ready.clear();
-  for (member& m : loops)
-    if (m.loop->has_ready() || m.backend->has_ready() || m.loop->next_deadline() <= net.now())
-      ready.push_back(&m);
+  for (const host_loop& l : all.loops())
+    if (l.loop->has_ready() || l.backend->has_ready() || l.loop->next_deadline() <= net.now())
+      ready.push_back(l);
   for (std::size_t i = ready.size(); i > 1; --i) std::swap(ready[i - 1], ready[order.below(i)]);
-  for (const member* m : ready) m->loop->turn_once(time_point::min());
+  for (const host_loop& l : ready) l.loop->turn_once(time_point::min());
   return !ready.empty();
 }
 
 time_point world::state::next_moment() const noexcept {
-  time_point next = net.next_event();
-  for (const member& m : loops) next = std::min(next, m.loop->next_deadline());
+  time_point next = std::min(net.next_event(), trouble.next_mend());
+  for (const host_loop& l : all.loops()) next = std::min(next, l.loop->next_deadline());
   return next;
-}
-
-void world::state::add_loops(runtime& of, const std::vector<sim_backend*>& backends) {
-  for (std::size_t i = 0; i < backends.size(); ++i)
-    loops.push_back({&of.core().loop_at(i), backends[i], loops.size() + 1});
 }
 
 world::world(std::uint64_t seed, const world_options& options)
     : state_(std::make_unique<state>(seed, options)) {}
 
 world::~world() {
-  // All are asked first: a server's drain and a client's calls end each other.
-  for (auto& [host, rt] : state_->hosts) rt->stop();
-  for (auto& [host, rt] : state_->hosts)
-    state_->drive(
-        [](const void* core) noexcept { return static_cast<const io::runtime_core*>(core)->finished(); },
-        &rt->core());
-  // What the last roots posted on their way out. Bounded: works that post themselves for ever have no owner
-  // left.
-  for (int rounds = 0; rounds < 1000 && state_->round(); ++rounds) {
-  }
-  state_->loops.clear();
-  state_->hosts.clear();
+  state_->set_faults({});
+  state_->all.end_all();
 }
 
 runtime& world::host(std::string_view name, std::size_t loops) {
-  for (auto& [host, rt] : state_->hosts)
-    if (host->name == name) return *rt;
-  CORACLE_ASSERT(loops > 0, "a host has at least one loop");
-  host_state& host = state_->net.add_host(std::string(name));
-  std::vector<std::unique_ptr<io::backend>> backends;
-  std::vector<sim_backend*> seen;
-  for (std::size_t i = 0; i < loops; ++i) {
-    auto b = std::make_unique<sim_backend>(state_->net, host);
-    seen.push_back(b.get());
-    backends.push_back(std::move(b));
-  }
-  state_->hosts.emplace_back(&host,
-                             io::make_driven_runtime(std::move(backends), state_->options.log(), *state_));
-  runtime& made = *state_->hosts.back().second;
-  state_->add_loops(made, seen);
-  return made;
+  simulated_host* known = state_->all.find(name);
+  if (!known) known = &state_->all.add(name, loops, nullptr);
+  CORACLE_ASSERT(known->life, "that host is down, and has no runtime until it is restarted");
+  return *known->life->rt;
 }
 
+runtime& world::start(std::string_view name, program starts, std::size_t loops) {
+  CORACLE_ASSERT(!state_->all.find(name), "a host is given its program when it is made, once");
+  return *state_->all.add(name, loops, std::move(starts)).life->rt;
+}
+
+void world::crash(std::string_view name) { state_->all.crash(state_->known(name)); }
+void world::restart(std::string_view name) { state_->all.restart(state_->known(name)); }
+bool world::is_up(std::string_view name) const {
+  const simulated_host& host = state_->known(name);
+  return host.life && !host.crashed;
+}
+
+void world::partition(std::string_view a, std::string_view b) {
+  state_->net.cut(*state_->known(a).net, *state_->known(b).net);
+}
+void world::heal(std::string_view a, std::string_view b) {
+  state_->net.heal(*state_->known(a).net, *state_->known(b).net);
+}
+void world::heal() { state_->net.heal_all(); }
+void world::jump_wall_clock(std::string_view name, duration by) {
+  state_->net.jump_clock(*state_->known(name).net, by);
+}
+void world::set_faults(const faults& f) { state_->set_faults(f); }
+
 std::string world::address_of(std::string_view name) const {
-  const host_state* host = state_->net.find_host(name);
-  CORACLE_ASSERT(host, "there is no host of that name in this world");
-  return "10.0.0." + std::to_string(host->index);
+  return "10.0.0." + std::to_string(state_->known(name).net->index);
 }
 
 void world::set_name(std::string_view name, const name_record& record) {
@@ -142,9 +147,7 @@ void world::set_name(std::string_view name, const name_record& record) {
 }
 
 bool world::signal(std::string_view name, process_signal s) {
-  host_state* host = state_->net.find_host(name);
-  CORACLE_ASSERT(host, "there is no host of that name in this world");
-  return state_->net.signal(*host, 1u << static_cast<unsigned>(s));
+  return state_->net.signal(*state_->known(name).net, 1u << static_cast<unsigned>(s));
 }
 
 void world::run() {
@@ -158,6 +161,13 @@ bool world::run_until(const std::function<bool()>& condition) {
   return true;
 }
 
+bool world::run_until(const std::function<bool()>& condition, duration at_most) {
+  const time_point end = deadline_after(now(), at_most);
+  while (!condition())
+    if (now() > end || !state_->step(end)) return condition();
+  return true;
+}
+
 void world::run_for(duration d) {
   const time_point end = deadline_after(now(), d);
   while (state_->step(end)) {
@@ -168,5 +178,6 @@ void world::run_for(duration d) {
 time_point world::now() const noexcept { return state_->net.now(); }
 std::uint64_t world::trace_hash() const noexcept { return state_->net.traced().hash(); }
 std::uint64_t world::trace_length() const noexcept { return state_->net.traced().count(); }
+std::vector<std::string> world::last_events() const { return state_->net.traced().last(state_->began); }
 
 }  // namespace coracle::sim

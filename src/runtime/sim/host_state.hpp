@@ -1,0 +1,29 @@
+// host_state: a host as the simulated network sees it.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/sim/endpoint.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace coracle::sim {
+
+// Belongs to the network, and stays when the host crashes.
+struct host_state {
+  std::string name;
+  std::uint64_t index = 0;
+  endpoint ip;  // port 0
+  std::map<io::handle, std::uint64_t> handles;
+  std::multimap<endpoint, std::uint64_t> listeners;
+  std::multimap<endpoint, std::uint64_t> datagram_sockets;
+  io::handle next_handle = 3;
+  std::uint16_t next_port = 32768;
+  bool down = false;
+  std::uint64_t crashes = 0;
+  duration clock_shift{};  // of its wall clock
+};
+
+}  // namespace coracle::sim

@@ -1,0 +1,151 @@
+#include "runtime/sim/hosts.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::sim {
+
+namespace {
+
+// Of a crashed host: far more than destructors and catch blocks need, and over in seconds.
+constexpr std::uint64_t last_turns_max = 1'000'000;
+// For what the last roots post on their way out. Bounded: works that post themselves for ever have no owner left.
+constexpr int last_rounds = 1000;
+
+bool has_no_roots(const void* core) noexcept {
+  return static_cast<const io::runtime_core*>(core)->finished();
+}
+bool is_empty(const void* core) noexcept { return static_cast<const io::runtime_core*>(core)->empty(); }
+
+}  // namespace
+
+void hosts::end_all() {
+  catch_up();
+  // All are asked first: a server's drain and a client's calls end each other.
+  for (const auto& h : all_)
+    if (h->life) h->life->rt->stop();
+  for (const auto& h : all_)
+    if (h->life) driver_.drive(has_no_roots, &h->life->rt->core());
+  for (const auto& h : all_)
+    if (h->life) h->life->owned.reset();
+  for (const auto& h : all_)
+    if (h->life) driver_.drive(is_empty, &h->life->rt->core());
+  for (const auto& h : all_) {
+    for (const auto& life : h->past) {
+      buried_ = life.get();  // somebody may have spawned there since
+      life->rt.reset();
+    }
+    if (!h->life) continue;
+    buried_ = h->life.get();
+    for (int rounds = 0; rounds < last_rounds && turn_buried(); ++rounds) {
+    }
+    h->life->rt.reset();
+  }
+}
+
+simulated_host* hosts::find(std::string_view name) noexcept {
+  for (const auto& h : all_)
+    if (h->net->name == name) return h.get();
+  return nullptr;
+}
+
+simulated_host& hosts::add(std::string_view name, std::size_t loops, world::program starts) {
+  CORACLE_ASSERT(loops > 0, "a host has at least one loop");
+  all_.push_back(std::make_unique<simulated_host>());
+  simulated_host& h = *all_.back();
+  h.net = &net_.add_host(std::string(name));
+  h.loops = loops;
+  h.starts = std::move(starts);
+  begin_life(h);
+  return h;
+}
+
+void hosts::begin_life(simulated_host& h) {
+  h.life = std::make_unique<host_life>(log_);
+  host_life& life = *h.life;
+  std::vector<std::unique_ptr<io::backend>> backends;
+  for (std::size_t i = 0; i < h.loops; ++i) {
+    auto made = std::make_unique<sim_backend>(net_, *h.net);
+    life.backends.push_back(made.get());
+    backends.push_back(std::move(made));
+  }
+  life.rt = io::make_driven_runtime(std::move(backends), life.log, driver_);
+  for (std::size_t i = 0; i < h.loops; ++i)
+    loops_.push_back({&life.rt->core().loop_at(i), life.backends[i], &life, next_loop_++});
+  if (h.starts) life.owned = h.starts(*life.rt);
+}
+
+void hosts::crash(simulated_host& h) {
+  if (!h.life || std::exchange(h.crashed, true)) return;
+  h.life->log.cut_off();
+  h.life->own_time = net_.now();
+  for (sim_backend* b : h.life->backends) b->cut_off(h.life->own_time);
+  net_.go_down(*h.net);
+  if (!coro::executor::current()) bury(h);
+}
+
+void hosts::restart(simulated_host& h) {
+  if (h.life && !h.crashed) return;
+  h.start_asked = true;
+  if (!coro::executor::current()) catch_up();
+}
+
+void hosts::catch_up() {
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    simulated_host& h = *all_[i];
+    if (h.crashed) bury(h);
+    if (!std::exchange(h.start_asked, false) || h.life) continue;
+    net_.come_up(*h.net);
+    begin_life(h);
+  }
+}
+
+void hosts::bury(simulated_host& h) {
+  h.crashed = false;
+  host_life& life = *h.life;
+  buried_ = &life;
+  life.rt->stop();
+  drive_buried(has_no_roots, &life.rt->core());
+  life.owned.reset();
+  drive_buried(is_empty, &life.rt->core());
+  for (int rounds = 0; rounds < last_rounds && turn_buried(); ++rounds) {
+  }
+  buried_ = nullptr;
+  std::erase_if(loops_, [&](const host_loop& l) { return l.life == &life; });
+  h.past.push_back(std::move(h.life));
+}
+
+bool hosts::turn_buried() noexcept {
+  bool turned = false;
+  for (std::size_t i = 0; i < buried_->backends.size(); ++i) {
+    io::driven_loop& l = buried_->rt->core().loop_at(i);
+    if (!l.has_ready() && !buried_->backends[i]->has_ready() && l.next_deadline() > buried_->own_time)
+      continue;
+    l.turn_once(time_point::min());
+    turned = true;
+  }
+  return turned;
+}
+
+void hosts::drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept {
+  for (std::uint64_t turns = 0; !done(context); ++turns) {
+    CORACLE_ASSERT(
+        turns < last_turns_max,
+        "a task of a crashed host goes on for ever, although it was stopped and its I/O fails: let it "
+        "end when it is stopped");
+    if (turn_buried()) continue;
+    time_point next = never;
+    for (std::size_t i = 0; i < buried_->backends.size(); ++i)
+      next = std::min(next, buried_->rt->core().loop_at(i).next_deadline());
+    CORACLE_ASSERT(
+        next != never,
+        "a task of a crashed host waits for what neither a stop nor failing I/O ends: let it wait in a "
+        "way that a stop token ends");
+    buried_->own_time = std::max(buried_->own_time, next);
+  }
+}
+
+}  // namespace coracle::sim

@@ -1,0 +1,100 @@
+// hosts: the lives of the hosts of a simulated world: runtimes, the programs on them, crashes and restarts.
+#pragma once
+
+#include "coracle/base/log.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "runtime/driver.hpp"
+#include "runtime/runtime_core.hpp"
+#include "runtime/sim/network.hpp"
+#include "runtime/sim/sim_backend.hpp"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace coracle::sim {
+
+// What a host writes goes on until it crashes.
+class host_log final : public logger {
+ public:
+  explicit host_log(logger& to) noexcept : to_(to) {
+    log_level least = log_level::debug;
+    while (least != log_level::error && !to.wants(least))
+      least = static_cast<log_level>(static_cast<int>(least) + 1);
+    set_least(least);
+  }
+  void write(log_level level, std::string_view message) noexcept override {
+    if (!cut_off_) to_.write(level, message);
+  }
+  void cut_off() noexcept { cut_off_ = true; }
+
+ private:
+  logger& to_;
+  bool cut_off_ = false;
+};
+
+// From a start to a crash. Its runtime stays after that, empty, for those who still hold a reference to it.
+struct host_life {
+  explicit host_life(logger& to) noexcept : log(to) {}
+  host_log log;
+  std::vector<sim_backend*> backends;  // the runtime's
+  time_point own_time{};               // once it is cut off
+  std::unique_ptr<runtime> rt;
+  std::shared_ptr<void> owned;  // by its program
+};
+
+struct simulated_host {
+  host_state* net;
+  std::size_t loops;
+  world::program starts;  // empty when the host was not given one
+  std::unique_ptr<host_life> life;  // null while it is down
+  std::vector<std::unique_ptr<host_life>> past;
+  bool crashed = false;      // cut off, and not yet buried
+  bool start_asked = false;  // by a task: to be done between turns
+};
+
+// A loop of a living host.
+struct host_loop {
+  io::driven_loop* loop;
+  sim_backend* backend;
+  host_life* life;
+  std::uint64_t id;
+};
+
+class hosts {
+ public:
+  hosts(network& net, logger& log, io::driver& by) noexcept : net_(net), log_(log), driver_(by) {}
+  hosts(const hosts&) = delete;
+  hosts& operator=(const hosts&) = delete;
+
+  [[nodiscard]] simulated_host* find(std::string_view name) noexcept;
+  [[nodiscard]] const std::vector<std::unique_ptr<simulated_host>>& all() const noexcept { return all_; }
+  simulated_host& add(std::string_view name, std::size_t loops, world::program starts);
+  // Cut off at once; what is left of it is ended now, or between turns when a task has asked for this.
+  void crash(simulated_host& h);
+  void restart(simulated_host& h);
+  // Buries and starts as tasks have asked; to be called between turns.
+  void catch_up();
+  // Asks all to stop, and drives the world until they have. The last call.
+  void end_all();
+
+  [[nodiscard]] std::vector<host_loop>& loops() noexcept { return loops_; }
+  // While a crashed host is being buried, what waits drives that host's loops only, in a time of their own.
+  [[nodiscard]] bool burying() const noexcept { return buried_; }
+  void drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept;
+
+ private:
+  void begin_life(simulated_host& h);
+  void bury(simulated_host& h);
+  [[nodiscard]] bool turn_buried() noexcept;
+
+  network& net_;
+  logger& log_;
+  io::driver& driver_;
+  std::vector<std::unique_ptr<simulated_host>> all_;
+  std::vector<host_loop> loops_;
+  std::uint64_t next_loop_ = 1;
+  host_life* buried_ = nullptr;
+};
+
+}  // namespace coracle::sim
