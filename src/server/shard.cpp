@@ -55,7 +55,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
       home_, std::move(stream), transport::role::server, transport::limits{},
       static_cast<transport::connection_owner&>(*this), static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
-  connections_.emplace(&c, std::move(made));
+  connections_.emplace(&c, served{std::move(made), adopted_++});
   c.start();
 }
 
@@ -90,10 +90,20 @@ void shard::on_closed(transport::connection& c) noexcept {
 
 // --- ending
 
+// The order of addresses would differ from run to run.
+std::vector<transport::connection*> shard::connections_in_order() const {
+  std::vector<std::pair<std::uint64_t, transport::connection*>> numbered;
+  for (const auto& [c, s] : connections_) numbered.emplace_back(s.number, c);
+  std::sort(numbered.begin(), numbered.end());
+  std::vector<transport::connection*> ordered;
+  for (const auto& [number, c] : numbered) ordered.push_back(c);
+  return ordered;
+}
+
 void shard::begin_drain() noexcept {
   if (std::exchange(draining_, true)) return;
   for (const auto& e : entrances_) e->close();
-  for (const auto& [c, owned] : connections_) c->drain();
+  for (transport::connection* c : connections_in_order()) c->drain();
   settle_if_empty();
 }
 
@@ -119,7 +129,7 @@ void shard::hurry() noexcept {
     running.push_back(*c);
     c->cancel(status::unavailable("the server is going away"));
   }
-  for (const auto& [c, owned] : connections_)
+  for (transport::connection* c : connections_in_order())
     c->close(transport::error_code::no_error, "the server is going away");
 }
 

@@ -10,6 +10,7 @@
 #include "transport/connection.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -45,11 +46,17 @@ class shard final : public io::resident,
 
   void begin_drain() noexcept;
   task<> wait_until_empty();
+  [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;
   void settle_if_empty() noexcept;
 
   std::shared_ptr<server_state> server_;
   loop& home_;
-  std::unordered_map<transport::connection*, std::unique_ptr<transport::connection>> connections_;
+  struct served {
+    std::unique_ptr<transport::connection> connection;
+    std::uint64_t number;  // which of this shard's
+  };
+  std::unordered_map<transport::connection*, served> connections_;
+  std::uint64_t adopted_ = 0;
   std::vector<std::unique_ptr<entrance>> entrances_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;
