@@ -15,3 +15,13 @@ if(sources)
   add_dependencies(test_programs e2e_tests)
   add_test(NAME e2e COMMAND e2e_tests)
 endif()
+
+# sim_swarm: scenarios that are played over many seeds (./dev sim).
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/sim/swarm/*.cpp)
+add_executable(sim_swarm ${sources})
+target_precompile_headers(sim_swarm PRIVATE support/precompiled.hpp)
+target_include_directories(sim_swarm PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(sim_swarm PRIVATE coracle::coracle coracle_build GTest::gmock Threads::Threads)
+coracle_generate(TARGET sim_swarm PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+add_dependencies(test_programs sim_swarm)
+add_test(NAME sim COMMAND sim_swarm --seeds 50)

@@ -1,0 +1,46 @@
+// numbered_service: answers numbered texts, and reports to the ledger what it sees.
+#pragma once
+
+#include "sim/swarm/call_ledger.hpp"
+
+#include "echo.coracle.hpp"
+
+#include "coracle/server.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace coracle::swarm {
+
+// A call says in its metadata what it wants: x-call (its number), x-messages, x-bytes, x-pause-ms.
+class numbered_service : public echo::rpc::Echo::service {
+ public:
+  explicit numbered_service(call_ledger& ledger) noexcept : ledger_(ledger) {}
+
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override;
+  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return request; }
+  rpc<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override;
+  stream<echo::Text> Repeat(server_context& context, const echo::Text& request) override;
+  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override;
+
+  static std::uint64_t number_in(const server_context& context, const char* key);
+
+ private:
+  // A handler that runs.
+  class presence {
+   public:
+    presence(call_ledger& l, std::uint64_t id) : ledger_(l) { ledger_.handler_began(id); }
+    presence(const presence&) = delete;
+    presence& operator=(const presence&) = delete;
+    ~presence() { ledger_.handler_ended(); }
+
+   private:
+    call_ledger& ledger_;
+  };
+  // A handler that takes its time.
+  static task<> think(const server_context& context);
+
+  call_ledger& ledger_;
+};
+
+}  // namespace coracle::swarm

@@ -1,0 +1,58 @@
+// run: one scenario with one seed, and what came of it.
+#pragma once
+
+#include "sim/swarm/dice.hpp"
+
+#include "coracle/base/log.hpp"
+#include "coracle/runtime/sim.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace coracle::swarm {
+
+// Faults make hosts log; that is no news here.
+class silent_log final : public logger {
+ public:
+  silent_log() { set_least(log_level::error); }
+  void write(log_level, std::string_view) noexcept override {}
+};
+
+class run {
+ public:
+  run(std::uint64_t seed, std::size_t kept_events) noexcept : seed_(seed), kept_events_(kept_events) {}
+  run(const run&) = delete;
+  run& operator=(const run&) = delete;
+
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] dice dice_for(std::uint64_t whose) const noexcept { return {seed_, whose}; }
+  [[nodiscard]] sim::world_options world_options() {
+    return sim::world_options().keep_events(kept_events_).log_to(log_);
+  }
+  // An invariant was broken.
+  void complain(std::string what) { complaints_.push_back(std::move(what)); }
+  // To be called at the end, before the world's.
+  void note(const sim::world& w) {
+    hash_ = w.trace_hash();
+    events_ = w.trace_length();
+    last_events_ = w.last_events();
+  }
+
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] const std::vector<std::string>& complaints() const noexcept { return complaints_; }
+  [[nodiscard]] const std::vector<std::string>& last_events() const noexcept { return last_events_; }
+
+ private:
+  std::uint64_t seed_;
+  std::size_t kept_events_;
+  silent_log log_;
+  std::uint64_t hash_ = 0;
+  std::uint64_t events_ = 0;
+  std::vector<std::string> complaints_;
+  std::vector<std::string> last_events_;
+};
+
+}  // namespace coracle::swarm

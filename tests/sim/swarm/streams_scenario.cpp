@@ -1,0 +1,147 @@
+// TCP: bytes go to an echo and come back, each direction ending on its own.
+#include "sim/swarm/mixture.hpp"
+#include "sim/swarm/scenario.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/net/listener.hpp"
+#include "coracle/net/stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::swarm {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// One connection, as its client sees it. It remembers over crashes that it has been.
+struct exchange {
+  std::string sent;
+  std::string back;
+  status how;
+  bool begun = false;
+  bool ended = false;
+};
+
+std::string bytes_for(dice& d) {
+  std::string s(d.size(20), '\0');
+  const std::uint64_t salt = d.draw();
+  for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<char>((salt + i * 131) % 251);
+  return s;
+}
+
+bytes_view view_of(const std::string& s) noexcept {
+  return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()};
+}
+
+// Until the client's half-close; then its own.
+task<> echo_back(net::stream s) {
+  std::vector<std::uint8_t> room(5000);
+  while (true) {
+    const result<std::size_t> got = co_await s.read(room);
+    if (!got) co_return s.close(true);
+    if (*got == 0) break;
+    const status put = co_await s.write(bytes_view(room).first(*got));
+    if (!put.ok()) co_return s.close(true);
+  }
+  s.shutdown_send();
+}
+
+task<> serve_echo() {
+  auto door = net::listener::open(net::address::parse("0.0.0.0:7").value());
+  scope work{co_await coro::this_environment()};
+  while (door) {
+    result<net::stream> s = co_await door->accept();
+    if (s) {
+      work.spawn(echo_back(*std::move(s)));
+    } else if (s.status().code() != status_code::resource_exhausted) {
+      break;
+    } else {
+      try {
+        co_await sleep_for(20ms);  // sleeps on purpose: virtual time
+      } catch (const coro::cancelled&) {
+        break;
+      }
+    }
+  }
+  co_await work.join();
+}
+
+// A write that fails gives the connection up: its reader would wait for ever.
+task<> write_whole(net::stream& to, const std::string& bytes, status& how, scope& both) {
+  how = co_await to.write(view_of(bytes));
+  if (how.ok()) to.shutdown_send();
+  else both.request_stop();
+}
+
+task<> read_whole(net::stream& from, exchange& e) {
+  std::vector<std::uint8_t> room(3000);
+  while (true) {
+    const result<std::size_t> got = co_await from.read(room);
+    e.how = got.status();
+    if (!got || *got == 0) co_return;
+    e.back.append(reinterpret_cast<const char*>(room.data()), *got);
+  }
+}
+
+task<> converse(std::string to, exchange& e) {
+  if (std::exchange(e.begun, true)) co_return;  // cut off in an earlier life
+  result<net::stream> s = co_await net::stream::connect(net::address::parse(to).value());
+  e.how = s.status();
+  if (s) {
+    status written;
+    scope work{co_await coro::this_environment()};
+    work.spawn(read_whole(*s, e));
+    work.spawn(write_whole(*s, e.sent, written, work));
+    co_await work.join();
+    if (!written.ok()) e.how = written;
+  }
+  e.ended = true;
+}
+
+void check(run& r, const exchange& e, const mixture& m) {
+  if (e.back != e.sent.substr(0, e.back.size())) r.complain("bytes came back in another order, or harmed");
+  if (!e.ended) return;
+  if (e.how.ok() && e.back.size() != e.sent.size()) r.complain("a proper end came before the last byte");
+  if (!e.how.ok() && !m.breaks) r.complain("nothing explains an end: " + e.how.to_string());
+}
+
+}  // namespace
+
+void play_streams(run& r) {
+  dice draws = r.dice_for(1);
+  const mixture mix = draw_mixture(draws);
+  std::vector<std::unique_ptr<exchange>> all;
+  sim::world world(r.seed(), r.world_options().inject(mix.faults).socket_buffer(1 + draws.size(18)));
+  world.start("echo", [](runtime& rt) {
+    rt.spawn(serve_echo());
+    return nullptr;
+  });
+  for (std::uint64_t i = draws.between(1, 3); i > 0; --i) {
+    std::vector<exchange*> mine;
+    for (std::uint64_t n = draws.between(1, 4); n > 0; --n) {
+      all.push_back(std::make_unique<exchange>());
+      all.back()->sent = bytes_for(draws);
+      mine.push_back(all.back().get());
+    }
+    world.start("client" + std::to_string(i), [&world, mine](runtime& rt) {
+      for (exchange* e : mine) rt.spawn(converse(world.address_of("echo") + ":7", *e));
+      return nullptr;
+    });
+  }
+  const auto done = [&] {
+    return std::all_of(all.begin(), all.end(), [](const auto& e) { return e->ended; });
+  };
+  const bool in_time = world.run_until(done, 10h);
+  if (!in_time && !mix.silent) r.complain("hang: streams do not end");
+  for (const auto& e : all) check(r, *e, mix);
+  r.note(world);
+}
+
+}  // namespace coracle::swarm
