@@ -19,6 +19,8 @@ CI = bool(os.environ.get("CI"))
 UNIT_TIMEOUT_S = 300
 E2E_TIMEOUT_S = 300
 SCRIPT_TIMEOUT_S = 300
+# Seeds of the simulation, from 1 on: what two cores play in half a minute.
+SIM_SEEDS = {"release": 2000, "asan": 1000}
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -66,6 +68,11 @@ def e2e(preset, backend):
     return run_gtest(suite, BUILD / preset / "bin/e2e_tests", E2E_TIMEOUT_S, {**SANITIZERS, "CORACLE_BACKEND": backend})
 
 
+def sim(preset):
+    command = python("scripts/sim.py", "--preset", preset, "--first", "1", "--seeds", str(SIM_SEEDS[preset]))
+    return run_cases(f"sim ({preset})", command, SCRIPT_TIMEOUT_S, SANITIZERS)
+
+
 def scripts_in(folder, skips_fail=False):
     """Runs each executable script of a folder of tests."""
     outcome = Outcome(folder)
@@ -99,6 +106,7 @@ def quick():
     yield "build (release)", lambda: build("release")
     yield "unit (release)", lambda: unit("release")
     yield "e2e (release, auto)", lambda: e2e("release", "auto")
+    yield "sim (release)", lambda: sim("release")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
 
@@ -110,6 +118,7 @@ def whole():
     yield "unit (release)", lambda: unit("release")
     for backend in ("io_uring", "epoll"):
         yield f"e2e (release, {backend})", lambda backend=backend: e2e("release", backend)
+    yield "sim (release)", lambda: sim("release")
     yield "headers", cases("headers", "scripts/headers.py")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
@@ -120,6 +129,7 @@ def whole():
     yield "unit (asan)", lambda: unit("asan")
     for backend in ("io_uring", "epoll"):
         yield f"e2e (asan, {backend})", lambda backend=backend: e2e("asan", backend)
+    yield "sim (asan)", lambda: sim("asan")
     yield "build (tsan)", lambda: build("tsan", ["test_programs"])
     yield "unit (tsan)", lambda: unit("tsan")
     yield "build (gcc-asan)", lambda: build("gcc-asan", ["test_programs"])

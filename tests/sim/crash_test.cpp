@@ -74,8 +74,10 @@ TEST(SimCrash, EndsEveryTaskAndDestroysWhatTheProgramOwned) {
   w.run_for(1s);
   EXPECT_EQ(d.started, 5);  // four frames, one object
   EXPECT_EQ(d.destroyed, 0);
+  EXPECT_NE(w.tasks().find("server, loop 0"), std::string::npos) << w.tasks();
   const time_point before = w.now();
   w.crash("server");
+  EXPECT_EQ(w.tasks(), "");
   EXPECT_FALSE(w.is_up("server"));
   EXPECT_EQ(d.destroyed, 5);
   EXPECT_EQ(d.caught, 2);

@@ -122,6 +122,8 @@ class world {
   [[nodiscard]] std::uint64_t trace_length() const noexcept;
   // The last world_options::keep_events() of them, one a line.
   [[nodiscard]] std::vector<std::string> last_events() const;
+  // Which tasks wait where, host by host: for whoever looks for a hang.
+  [[nodiscard]] std::string tasks() const;
 
  private:
   struct state;

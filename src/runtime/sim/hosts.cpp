@@ -130,6 +130,25 @@ bool hosts::turn_buried() noexcept {
   return turned;
 }
 
+void hosts::tell_what_is_left(std::string_view why) noexcept {
+  buried_->log.cut_off(false);
+  buried_->log.write(log_level::error, "tasks of a crashed host " + std::string(why) + ":\n" + tasks());
+}
+
+std::string hosts::tasks() const {
+  std::string all;
+  for (const auto& h : all_) {
+    for (std::size_t i = 0; h->life && i < h->loops; ++i) {
+      const std::string tree = h->life->rt->at(i).tasks().describe();
+      if (tree.empty()) continue;
+      all.append(h->net->name).append(", loop ").append(std::to_string(i)).append(":\n");
+      for (std::size_t at = 0; at < tree.size(); at = tree.find('\n', at) + 1)
+        all.append("  ").append(tree, at, tree.find('\n', at) + 1 - at);
+    }
+  }
+  return all;
+}
+
 void hosts::drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept {
   for (std::uint64_t turns = 0; !done(context); ++turns) {
     CORACLE_ASSERT(

@@ -9,6 +9,7 @@
 #include "runtime/sim/sim_backend.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,7 @@ class host_log final : public logger {
   void write(log_level level, std::string_view message) noexcept override {
     if (!cut_off_) to_.write(level, message);
   }
-  void cut_off() noexcept { cut_off_ = true; }
+  void cut_off(bool off = true) noexcept { cut_off_ = off; }
 
  private:
   logger& to_;
@@ -79,6 +80,8 @@ class hosts {
   void end_all();
 
   [[nodiscard]] std::vector<host_loop>& loops() noexcept { return loops_; }
+  // Which tasks wait where, on all hosts: a line each, indented below their loop's.
+  [[nodiscard]] std::string tasks() const;
   // While a crashed host is being buried, what waits drives that host's loops only, in a time of their own.
   [[nodiscard]] bool burying() const noexcept { return buried_; }
   void drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept;
@@ -87,6 +90,7 @@ class hosts {
   void begin_life(simulated_host& h);
   void bury(simulated_host& h);
   [[nodiscard]] bool turn_buried() noexcept;
+  void tell_what_is_left(std::string_view why) noexcept;
 
   network& net_;
   logger& log_;

@@ -20,16 +20,22 @@ constexpr std::uint64_t rounds_at_one_moment_max = 20'000'000;
 
 struct world::state final : io::driver {
   state(std::uint64_t seed, const world_options& o)
-      : net(seed, {o.latency(), o.socket_buffer()}), order(net.random().draw()), all(net, o.log(), *this) {
+      : log(o.log()),
+        net(seed, {o.latency(), o.socket_buffer()}),
+        order(net.random().draw()),
+        all(net, o.log(), *this) {
     net.traced().keep_last(o.kept_events());
     set_faults(o.going_wrong());
   }
 
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
     if (all.burying()) return all.drive_buried(done, context);
-    while (!done(context))
-      CORACLE_ASSERT(step(never),
+    while (!done(context)) {
+      if (step(never)) continue;
+      log.write(log_level::error, "these tasks of a simulated world wait:\n" + all.tasks());
+      CORACLE_ASSERT(false,
                      "the simulated world has nothing left to do, and what is waited for has not happened");
+    }
   }
   duration offload_delay() noexcept override {
     // Between a cached file and a slow disk.
@@ -50,6 +56,7 @@ struct world::state final : io::driver {
     return *host;
   }
 
+  logger& log;
   network net;
   const time_point began = net.now();
   seeded_random order;
@@ -178,6 +185,7 @@ void world::run_for(duration d) {
 time_point world::now() const noexcept { return state_->net.now(); }
 std::uint64_t world::trace_hash() const noexcept { return state_->net.traced().hash(); }
 std::uint64_t world::trace_length() const noexcept { return state_->net.traced().count(); }
+std::string world::tasks() const { return state_->all.tasks(); }
 std::vector<std::string> world::last_events() const { return state_->net.traced().last(state_->began); }
 
 }  // namespace coracle::sim

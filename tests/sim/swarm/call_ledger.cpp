@@ -13,13 +13,16 @@ void call_ledger::handler_began(std::uint64_t id) {
   if (++found->second.handlers > 1) complain(id, "its handler ran twice");
 }
 
-void call_ledger::cut_off(const call_plan& p) { ++calls_[p.id].ends; }
+void call_ledger::cut_off(const call_plan& p) {
+  ++calls_[p.id].ends;
+  run_.tally("cut off by a crash");
+}
 
 void call_ledger::ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked) {
   entry& e = calls_[p.id];
   ++e.ends;
+  run_.tally(name_of(how.code()));
   if (how.ok()) {
-    ++succeeded_;
     if (!whole) complain(p.id, "it ended with OK before all had arrived");
     if (e.handlers != 1) complain(p.id, "it ended with OK without a handler");
   } else {

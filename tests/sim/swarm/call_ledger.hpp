@@ -44,7 +44,6 @@ class call_ledger {
   void complain(std::uint64_t id, const std::string& what);
   // After the world's end.
   void check_all_ended();
-  [[nodiscard]] std::uint64_t succeeded() const noexcept { return succeeded_; }
 
  private:
   struct entry {
@@ -59,7 +58,6 @@ class call_ledger {
   std::map<std::uint64_t, entry> calls_;
   int running_ = 0;
   bool drains_ = false;
-  std::uint64_t succeeded_ = 0;
 };
 
 }  // namespace coracle::swarm

@@ -68,7 +68,7 @@ void calls_world::start_clients() {
     for (std::uint64_t n = draws_.between(1, 4); n > 0; --n) {
       const std::uint64_t first_id = 1 + 1000 * callers_.size();
       callers_.push_back(std::make_unique<caller>(
-          caller{ledger_, mix_, run_.dice_for(100 + first_id), first_id, draws_.between(1, 6)}));
+          caller{ledger_, mix_, run_.dice_for(100 + first_id), first_id, draws_.between(1, 10)}));
       mine.push_back(callers_.back().get());
     }
     world_.start(
@@ -97,23 +97,25 @@ bool calls_world::all_done() const {
 
 void calls_world::play() {
   if (drains_) ledger_.expect_drains();
-  wait_and_drain();
-  mend_all();
-  call_once_more();
+  if (wait_and_drain()) {
+    mend_all();
+    call_once_more();
+  }
   run_.note(world_);
 }
 
 // A hang is a world in which nothing is left to do, or too much time has passed.
-void calls_world::wait_and_drain() {
+bool calls_world::wait_and_drain() {
   const time_point limit = world_.now() + scenario_limit;
   while (!all_done()) {
     const duration drain_in = drains_ ? 100ms + draws_.up_to(10s) : scenario_limit;
     const time_point drain_at = world_.now() + drain_in;
-    if (world_.run_until([this] { return all_done(); }, drain_in)) return;
+    if (world_.run_until([this] { return all_done(); }, drain_in)) return true;
     if (world_.now() > limit || (!drains_ && world_.now() <= drain_at))
-      return run_.complain("hang: calls do not end");
+      return run_.complain("hang: calls do not end"), false;
     drain_one();
   }
+  return true;
 }
 
 // Stops a server as an operator would, and opens a new one on the same port. Its host may crash meanwhile.
@@ -125,6 +127,7 @@ void calls_world::drain_one() {
   if (!now) return;
   now->close();
   if (!world_.is_up(hosts_[which]) || servers_[which].lock() != now) return;
+  run_.tally("drained");
   const status again = now->open();
   if (!again.ok()) run_.complain("a server cannot listen again: " + again.to_string());
 }

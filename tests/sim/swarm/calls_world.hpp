@@ -41,7 +41,7 @@ class calls_world {
   void start_clients();
   [[nodiscard]] std::string target(std::size_t server) const;
   [[nodiscard]] bool all_done() const;
-  void wait_and_drain();
+  [[nodiscard]] bool wait_and_drain();  // false: a hang
   void drain_one();
   void mend_all();
   void call_once_more();

@@ -26,6 +26,7 @@ struct findings {
   run& of;
   int begun = 0;
   int ended = 0;
+  int lives = 0;  // of loops
   int whole = 0;  // loops that did all they had to do
 };
 
@@ -43,7 +44,7 @@ class counted {
 task<> nap(findings& f, dice d) {
   const counted here(f);
   for (int i = 0; i < 20; ++i) {
-    const time_point due = deadline_after(coro::this_executor().now(), d.up_to(i % 2 ? 10s : 100us));
+    const time_point due = deadline_after(coro::this_executor().now(), d.up_to(i % 2 ? 1s : 100us));
     co_await sleep_until(due);
     if (coro::this_executor().now() != due) f.of.complain("a timer did not fire at its time");
   }
@@ -98,6 +99,7 @@ task<> give_up(findings& f, dice d) {
 
 task<> live(findings& f, dice d) {
   const counted here(f);
+  ++f.lives;
   coro::channel<std::uint64_t> messages(d.below(4));
   mutex door;
   int inside = 0;
@@ -121,7 +123,7 @@ void play_loops(run& r) {
   dice draws = r.dice_for(1);
   const std::size_t loops = draws.between(1, 4);
   sim::faults trouble;
-  if (draws.one_in(2)) trouble.crashes(5s, 5s).clock_jumps(1s, 1h);
+  if (draws.one_in(2)) trouble.crashes(10s, 5s).clock_jumps(1s, 1h);
   {
     sim::world world(r.seed(), r.world_options().inject(trouble));
     world.start(
@@ -132,12 +134,14 @@ void play_loops(run& r) {
         },
         loops);
     const auto done = [&] { return f.whole >= static_cast<int>(loops) && world.is_up("host"); };
-    if (!world.run_until(done, 1h) && trouble.crash_every() == duration::zero())
+    if (!world.run_until(done, 5min) && trouble.crash_every() == duration::zero())
       r.complain("hang: tasks do not end");
     world.set_faults({});
     world.run();
     r.note(world);
   }
+  for (int i = 0; i < f.whole; ++i) r.tally("whole");
+  for (int i = f.whole; i < f.lives; ++i) r.tally("cut off by a crash");
   if (f.begun != f.ended) r.complain(std::to_string(f.begun - f.ended) + " tasks were left");
 }
 

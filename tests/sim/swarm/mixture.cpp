@@ -33,7 +33,7 @@ void add_hard(mixture& m, dice& d) {
     m.silent = true;
   }
   if (d.one_in(2)) {
-    f.crashes(1s + d.up_to(20s), d.up_to(10s));
+    f.crashes(100ms + d.up_to(10s), d.up_to(10s));
     m.silent = m.crashes = true;
   }
 }

@@ -8,7 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::swarm {
@@ -19,6 +22,8 @@ class silent_log final : public logger {
   silent_log() { set_least(log_level::error); }
   void write(log_level, std::string_view) noexcept override {}
 };
+
+using tallies = std::map<std::string, std::uint64_t, std::less<>>;
 
 class run {
  public:
@@ -33,17 +38,27 @@ class run {
   }
   // An invariant was broken.
   void complain(std::string what) { complaints_.push_back(std::move(what)); }
+  // Something came about: a swarm that never sees an end of some kind proves nothing about it.
+  void tally(std::string_view what) {
+    const auto found = tallies_.find(what);
+    if (found != tallies_.end()) ++found->second;
+    else tallies_.emplace(what, 1);
+  }
   // To be called at the end, before the world's.
   void note(const sim::world& w) {
     hash_ = w.trace_hash();
     events_ = w.trace_length();
     last_events_ = w.last_events();
+    waiting_ = w.tasks();
   }
 
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] const std::vector<std::string>& complaints() const noexcept { return complaints_; }
   [[nodiscard]] const std::vector<std::string>& last_events() const noexcept { return last_events_; }
+  // The tasks that were left then.
+  [[nodiscard]] const std::string& waiting() const noexcept { return waiting_; }
+  [[nodiscard]] const tallies& counted() const noexcept { return tallies_; }
 
  private:
   std::uint64_t seed_;
@@ -53,6 +68,8 @@ class run {
   std::uint64_t events_ = 0;
   std::vector<std::string> complaints_;
   std::vector<std::string> last_events_;
+  std::string waiting_;
+  tallies tallies_;
 };
 
 }  // namespace coracle::swarm

@@ -4,12 +4,15 @@
 #include "sim/swarm/run.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace coracle::swarm {
 
 struct scenario {
   const char* name;
   void (*play)(run&);
+  // What some seed of a long row must have come to.
+  std::array<std::string_view, 6> expected;
 };
 
 void play_calls(run& r);    // calls_scenario.cpp: gRPC clients and servers
@@ -17,9 +20,11 @@ void play_streams(run& r);  // streams_scenario.cpp: TCP with half-closes
 void play_loops(run& r);    // loops_scenario.cpp: timers, scopes and channels on the loops of one host
 
 inline constexpr std::array<scenario, 3> scenarios{{
-    {"calls", play_calls},
-    {"streams", play_streams},
-    {"loops", play_loops},
+    {"calls",
+     play_calls,
+     {"OK", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "cut off by a crash", "drained"}},
+    {"streams", play_streams, {"OK", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "cut off by a crash", "", ""}},
+    {"loops", play_loops, {"whole", "cut off by a crash", "", "", "", ""}},
 }};
 
 }  // namespace coracle::swarm

@@ -30,7 +30,7 @@ struct exchange {
 };
 
 std::string bytes_for(dice& d) {
-  std::string s(d.size(20), '\0');
+  std::string s(d.size(18), '\0');
   const std::uint64_t salt = d.draw();
   for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<char>((salt + i * 131) % 251);
   return s;
@@ -107,6 +107,7 @@ task<> converse(std::string to, exchange& e) {
 
 void check(run& r, const exchange& e, const mixture& m) {
   if (e.back != e.sent.substr(0, e.back.size())) r.complain("bytes came back in another order, or harmed");
+  r.tally(e.ended ? name_of(e.how.code()) : "cut off by a crash");
   if (!e.ended) return;
   if (e.how.ok() && e.back.size() != e.sent.size()) r.complain("a proper end came before the last byte");
   if (!e.how.ok() && !m.breaks) r.complain("nothing explains an end: " + e.how.to_string());

@@ -20,19 +20,20 @@ namespace {
 
 // Of a scenario with a seed, in real time; most take milliseconds.
 constexpr unsigned seconds_max = 120;
+// A row of so many sees every kind of end.
+constexpr std::uint64_t seeds_that_show_all = 500;
 constexpr std::size_t traced_events = 500;
 
 struct command_line {
   std::uint64_t first = 1;
   std::uint64_t seeds = 1;
-  std::uint64_t every = 1;  // takes each such seed: for several processes beside each other
   std::string scenario;     // empty: all
   bool trace = false;
 };
 
 int usage() {
   std::fputs(
-      "sim_swarm [--first SEED] [--seeds N] [--every K] | --seed SEED   [--scenario NAME] [--trace]\n"
+      "sim_swarm [--first SEED] [--seeds N] [--scenario NAME] [--trace]\n"
       "Prints PASS or FAIL for each scenario. --trace shows the last events of a seed that fails.\n",
       stderr);
   return 2;
@@ -47,13 +48,12 @@ bool parse(int count, char** arguments, command_line& out) {
     }
     if (i + 1 == count) return false;
     const char* const value = arguments[++i];
-    if (name == "--first" || name == "--seed") out.first = std::strtoull(value, nullptr, 10);
+    if (name == "--first") out.first = std::strtoull(value, nullptr, 10);
     else if (name == "--seeds") out.seeds = std::strtoull(value, nullptr, 10);
-    else if (name == "--every") out.every = std::strtoull(value, nullptr, 10);
     else if (name == "--scenario") out.scenario = value;
     else return false;
   }
-  return out.every > 0;
+  return true;
 }
 
 // For those who find this process dead: what it was at.
@@ -75,20 +75,23 @@ void last_words(int signal) {
 }
 
 // True when everything held.
-bool play_twice(const scenario& s, std::uint64_t seed, bool trace, std::uint64_t& events) {
+bool play_twice(const scenario& s, std::uint64_t seed, bool trace, std::uint64_t& events, tallies& counted) {
   remember(s, seed);
   ::alarm(seconds_max);
   const std::size_t kept = trace ? traced_events : 0;
   std::vector<std::string> complaints;
   std::uint64_t hash = 0;
   std::vector<std::string> last_events;
+  std::string waiting;
   {
     run first(seed, kept);
     s.play(first);
     hash = first.hash();
     events += first.events();
+    for (const auto& [what, n] : first.counted()) counted[what] += n;
     complaints = first.complaints();
     last_events = first.last_events();
+    waiting = first.waiting();
   }
   const std::int64_t before = live_blocks();
   std::int64_t left = 0;
@@ -114,8 +117,27 @@ bool play_twice(const scenario& s, std::uint64_t seed, bool trace, std::uint64_t
   if (trace) {
     for (const std::string& c : complaints) std::printf("  %s\n", c.c_str());
     for (const std::string& e : last_events) std::printf("%s\n", e.c_str());
+    if (!waiting.empty()) std::printf("these tasks wait:\n%s", waiting.c_str());
   }
   return false;
+}
+
+// What came about, for people; and what never did, though it should have.
+std::string told(const tallies& counted) {
+  std::string text;
+  for (const auto& [what, n] : counted)
+    text.append(text.empty() ? "" : ", ").append(what).append(" ").append(std::to_string(n));
+  return text;
+}
+bool has_seen_all(const scenario& s, const tallies& counted, std::uint64_t seeds) {
+  bool all = true;
+  for (const std::string_view one : s.expected) {
+    if (seeds < seeds_that_show_all || one.empty() || counted.contains(one)) continue;
+    std::printf("FAIL %s: not one of %llu seeds came to: %s\n", s.name,
+                static_cast<unsigned long long>(seeds), std::string(one).c_str());
+    all = false;
+  }
+  return all;
 }
 
 int play_all(const command_line& what) {
@@ -126,13 +148,14 @@ int play_all(const command_line& what) {
     known = true;
     std::uint64_t events = 0;
     bool held = true;
-    for (std::uint64_t i = 0; i < what.seeds; i += what.every)
-      held = play_twice(s, what.first + i, what.trace, events) && held;
+    tallies counted;
+    for (std::uint64_t i = 0; i < what.seeds; ++i)
+      held = play_twice(s, what.first + i, what.trace, events, counted) && held;
+    held = has_seen_all(s, counted, what.seeds) && held;
     if (held)
-      std::printf("PASS %s from seed %llu, %llu seeds, %llu events\n", s.name,
-                  static_cast<unsigned long long>(what.first),
-                  static_cast<unsigned long long>(what.seeds / what.every),
-                  static_cast<unsigned long long>(events));
+      std::printf("PASS %s from seed %llu, %llu seeds, %llu events: %s\n", s.name,
+                  static_cast<unsigned long long>(what.first), static_cast<unsigned long long>(what.seeds),
+                  static_cast<unsigned long long>(events), told(counted).c_str());
     std::fflush(stdout);
     good = good && held;
   }

@@ -1,0 +1,79 @@
+// The code of docs/guides/simulation.md.
+#include "support/echo_service.hpp"
+
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+// [program]
+// What the server's host does at each start. The object that holds the server lives until the host goes down.
+struct echo_program {
+  explicit echo_program(runtime& on) : srv(on) {
+    srv.add(service);
+    EXPECT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
+  }
+  echo_service service;
+  server srv;
+};
+
+std::shared_ptr<void> start_echo(runtime& rt) { return std::make_shared<echo_program>(rt); }
+
+task<status> say(echo_stub echo) {
+  const echo::Text request;
+  const call_options limit = within(10s);
+  const auto reply = co_await echo.Say(request, limit);
+  co_return reply.status();
+}
+// [/program]
+
+TEST(GuideToSimulation, AServerCrashesAndComesBack) {
+  // [crash]
+  sim::world world(1);
+  world.start("server", start_echo);
+  runtime& client = world.host("client");
+  channel c(client, world.address_of("server") + ":50051", insecure());
+  EXPECT_EQ(sync_wait(client, say(echo_stub(c))), status());
+
+  world.crash("server");
+  EXPECT_EQ(sync_wait(client, say(echo_stub(c))).code(), status_code::deadline_exceeded);  // nobody answers
+
+  world.restart("server");
+  world.run_for(20min);  // no time at all
+  EXPECT_EQ(sync_wait(client, say(echo_stub(c))), status());
+  // [/crash]
+}
+
+// [seeds]
+// What must hold, whatever the seed draws. Gives the hash of what happened.
+std::uint64_t survive(std::uint64_t seed) {
+  sim::world world(seed, sim::world_options().inject(sim::faults::everything()));
+  world.start("server", start_echo);
+  runtime& client = world.host("client");
+  channel c(client, world.address_of("server") + ":50051", insecure());
+  for (int i = 0; i < 20; ++i) {
+    const status how = sync_wait(client, say(echo_stub(c)));
+    EXPECT_TRUE(how.ok() || how.code() == status_code::unavailable ||
+                how.code() == status_code::deadline_exceeded)
+        << "seed " << seed << ": " << how;
+    world.run_for(1s);
+  }
+  return world.trace_hash();
+}
+
+TEST(GuideToSimulation, CallsSurviveEverything) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) EXPECT_EQ(survive(seed), survive(seed)) << "seed " << seed;
+}
+// [/seeds]
+
+}  // namespace
+}  // namespace coracle::testing_support
