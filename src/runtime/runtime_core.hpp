@@ -79,7 +79,6 @@ class runtime_core {
   void root_ended() noexcept;
   void resident_ended() noexcept;
   void announce() noexcept;
-
   void start_from(std::size_t first);
   bool take_first() noexcept;
   driven_loop& keep_first();
