@@ -1,5 +1,6 @@
 #include "coracle/coro/frame_pool.hpp"
 
+#include <algorithm>
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -16,10 +17,12 @@
 namespace coracle::coro {
 
 namespace {
-constinit thread_local frame_pool::counters counted;
-}
 
-frame_pool::counters frame_pool::count() noexcept { return counted; }
+constinit thread_local frame_pool::counters without_pool;
+
+}  // namespace
+
+frame_pool::counters frame_pool::count() noexcept { return current_ ? current_->counted_ : without_pool; }
 
 bool frame_pool::from_heap() noexcept { return CORACLE_FRAMES_FROM_HEAP; }
 
@@ -32,40 +35,58 @@ frame_pool::~frame_pool() {
   }
 }
 
-void* frame_pool::allocate_frame(std::size_t n) {
-  ++counted.frames;
-  return allocate(n);
+void frame_pool::use(std::pmr::memory_resource& resource) noexcept {
+  resource_ = &resource;
+  std::fill(std::begin(kept_), std::end(kept_), kept_per_class);  // full lists: nothing enters them
 }
 
-void* frame_pool::allocate(std::size_t n) {
+void* frame_pool::allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
+void* frame_pool::allocate(std::size_t n) { return take(n + sizeof(block), 0); }
+
+inline void* frame_pool::take(std::size_t n, std::uint64_t frames) {
+  frame_pool* const pool = current_;
   const std::size_t place = (n - 1) / step_bytes;
-  if (!CORACLE_FRAMES_FROM_HEAP && place < classes) {
-    if (frame_pool* pool = current_) {
-      if (block* b = pool->free_[place]) {
-        pool->free_[place] = b->next;
-        --pool->kept_[place];
-        return b;
-      }
+  if (!CORACLE_FRAMES_FROM_HEAP && pool && place < classes) {
+    if (block* b = pool->free_[place]) {
+      pool->counted_.frames += frames;
+      pool->free_[place] = b->next;
+      --pool->kept_[place];
+      return b + 1;
     }
-    n = (place + 1) * step_bytes;  // any pool's list may take it later
   }
-  ++counted.heap_blocks;
-  return ::operator new(n);
+  return make(n, frames);
+}
+
+// Of a size that any pool's list may take later.
+void* frame_pool::make(std::size_t n, std::uint64_t frames) {
+  counters& count = current_ ? current_->counted_ : without_pool;
+  count.frames += frames;
+  ++count.heap_blocks;
+  std::pmr::memory_resource* const from = current_ ? current_->resource_ : nullptr;
+  if (from) return ::new (from->allocate(n, alignof(block))) block{from, nullptr} + 1;
+  if (!CORACLE_FRAMES_FROM_HEAP && n <= largest_bytes) n = (n + step_bytes - 1) / step_bytes * step_bytes;
+  return ::new (::operator new(n)) block{nullptr, nullptr} + 1;
 }
 
 void frame_pool::deallocate(void* p, std::size_t n) noexcept {
+  block* const b = static_cast<block*>(p) - 1;
+  n += sizeof(block);
   const std::size_t place = (n - 1) / step_bytes;
-  if (!CORACLE_FRAMES_FROM_HEAP && place < classes) {
-    frame_pool* pool = current_;
+  if (!CORACLE_FRAMES_FROM_HEAP && place < classes && !b->from) {
+    frame_pool* const pool = current_;
     if (pool && pool->kept_[place] < kept_per_class) {
-      auto* b = static_cast<block*>(p);
       b->next = pool->free_[place];
       pool->free_[place] = b;
       ++pool->kept_[place];
       return;
     }
   }
-  ::operator delete(p);
+  free(b, n);
+}
+
+void frame_pool::free(block* b, std::size_t n) noexcept {
+  if (b->from) b->from->deallocate(b, n, alignof(block));
+  else ::operator delete(b);
 }
 
 }  // namespace coracle::coro

@@ -3,7 +3,7 @@
 
 #include "coracle/base/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/pooled.hpp"
 #include "coracle/rpc/call_channel.hpp"
 #include "coracle/rpc/call_options.hpp"
 #include "coracle/rpc/client_stream.hpp"
@@ -23,12 +23,14 @@ struct call_target {
 
 // While it waits for a connection it is linked in a list of its channel's. Belongs to a
 // unary_operation or a client_stream; memory comes from the loop's frame pool.
-class client_call final : public call, public base::list_hook, private coro::timer, private coro::work {
+class client_call final : public call,
+                          public base::list_hook,
+                          public coro::pooled,
+                          private coro::timer,
+                          private coro::work {
  public:
   client_call(call_channel& channel, const char* path, const call_options& options);
   ~client_call();
-  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
-  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
 
   // --- from the owner
   void set_unary(unary_operation& op, const codec& request_codec, const void* request) noexcept;

@@ -3,6 +3,7 @@
 
 #include "coracle/base/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/pooled.hpp"
 #include "coracle/rpc/method.hpp"
 #include "coracle/rpc/server_context.hpp"
 #include "coracle/rpc/service.hpp"
@@ -43,11 +44,13 @@ struct request_head {
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
 // from the loop's frame pool.
-class server_call final : public call, public server_context, public base::list_hook, private coro::timer {
+class server_call final : public call,
+                          public server_context,
+                          public base::list_hook,
+                          public coro::pooled,
+                          private coro::timer {
  public:
   server_call(transport::exchange x, const request_head& head, coracle::metadata received, call_set& set);
-  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
-  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
 
   // The head is complete; the handler starts now (streams) or with its request.
   void begin(bool end_stream) noexcept;

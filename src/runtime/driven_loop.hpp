@@ -54,6 +54,7 @@ class driven_loop final : public loop {
   [[nodiscard]] int pollable() noexcept;
   // Logs who holds this loop for so long, or longer. Before the first turn.
   void report_stalls(duration limit);
+  using executor::take_memory_from;
   // Called by the thread that has been driving when it stops driving.
   void leave() noexcept { backend_->leave(); }
 

@@ -15,6 +15,7 @@ runtime::runtime() : runtime(runtime_options()) {}
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),
                                                           options.blocking_threads(), nullptr)) {
+  if (options.memory()) core_->take_memory_from(*options.memory());
   if (options.stalls() > duration::zero())
     for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.stalls());
   if (options.dump_tasks_on()) coracle::io::task_dump::settle_on(at(0), *options.dump_tasks_on());

@@ -23,6 +23,10 @@ void runtime_core::belong_to(runtime& owner) {
   backends_.clear();
 }
 
+void runtime_core::take_memory_from(std::pmr::memory_resource& resource) noexcept {
+  for (const std::unique_ptr<driven_loop>& l : loops_) l->take_memory_from(resource);
+}
+
 driven_loop& runtime_core::next() noexcept {
   if (loops_.size() == 1) return *loops_[0];
   return *loops_[next_.fetch_add(1, std::memory_order_relaxed) % loops_.size()];

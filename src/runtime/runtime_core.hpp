@@ -13,6 +13,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,6 +31,8 @@ class runtime_core {
   ~runtime_core();
   // Makes the loops, once the runtime that they belong to exists.
   void belong_to(runtime& owner);
+  // Of all loops, before anything runs on them.
+  void take_memory_from(std::pmr::memory_resource& resource) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return loops_.size(); }
   [[nodiscard]] driven_loop& loop_at(std::size_t i) noexcept { return *loops_[i]; }

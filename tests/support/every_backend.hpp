@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -27,16 +28,19 @@ inline void PrintTo(world_kind k, std::ostream* out) { *out << name_of(k); }
 // A runtime of one of the three kinds. Null runtime, with the reason, where the machine has no such backend.
 class any_world {
  public:
-  explicit any_world(world_kind kind, std::size_t loops = 1) {
+  // `memory`, when given, is the runtime's: see runtime_options::memory().
+  explicit any_world(world_kind kind, std::size_t loops = 1, std::pmr::memory_resource* memory = nullptr) {
     if (kind == world_kind::sim) {
-      sim_.emplace(1);
+      sim_.emplace(1, memory ? sim::world_options().memory(*memory) : sim::world_options());
       runtime_ = &sim_->host("host", loops);
       return;
     }
     const auto backend = kind == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
     try {
-      real_ = std::make_unique<runtime>(
-          runtime_options().backend(backend).loops(loops).dump_tasks_on(process_signal::user1));
+      runtime_options options;
+      options.backend(backend).loops(loops).dump_tasks_on(process_signal::user1);
+      if (memory) options.memory(*memory);
+      real_ = std::make_unique<runtime>(options);
       runtime_ = real_.get();
     } catch (const status_error& e) {
       missing_ = e.what();

@@ -6,6 +6,7 @@
 #include "coracle/coro/task_tree.hpp"
 
 #include <cstdint>
+#include <memory_resource>
 
 namespace coracle::coro {
 
@@ -57,6 +58,9 @@ class executor {
  protected:
   explicit executor(const void* kind = nullptr) noexcept : kind_(kind) {}
   ~executor() = default;
+  // Before anything runs on it.
+  void take_memory_from(std::pmr::memory_resource& resource) noexcept { frames_.use(resource); }
+  [[nodiscard]] const frame_pool& frames() const noexcept { return frames_; }
 
   // Makes an executor the thread's current one for a scope; they nest.
   class entry {

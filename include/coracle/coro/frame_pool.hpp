@@ -3,12 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 
 namespace coracle::coro {
 
 // Free lists by size class, one pool an executor, no locks. Blocks come from the heap one by one,
-// so a frame may be freed on another executor than it was made on: it joins the list there.
+// so a frame may be freed on another executor than it was made on, or on none: it joins the list there.
 // In sanitizer builds every frame comes straight from the heap, for the sanitizers to see.
+//
+// With use(), the pool recycles nothing and every block that is made while it is the current one comes
+// from that resource. A block knows where it came from, whoever frees it: two words before it say so,
+// which lie in the cache line that the frame's own first words make hot.
 class frame_pool {
  public:
   frame_pool() noexcept = default;
@@ -16,18 +21,23 @@ class frame_pool {
   frame_pool& operator=(const frame_pool&) = delete;
   ~frame_pool();
 
-  // n bytes from the current thread's pool when it has one: for a coroutine's frame, or for
-  // another object with a call's lifetime.
+  // From now on all memory comes from `resource`, which outlives every block that it gave and is called
+  // by whichever thread makes or frees one. Before the pool is used.
+  void use(std::pmr::memory_resource& resource) noexcept;
+
+  // n bytes, aligned to 16, from the current thread's pool when it has one: for a coroutine's frame, or
+  // for another object with a call's lifetime (see pooled.hpp).
   static void* allocate_frame(std::size_t n);
   static void* allocate(std::size_t n);
   static void deallocate(void* p, std::size_t n) noexcept;
 
-  // Blocks taken from the heap through any pool or none on this thread, since it started: what
-  // tests of "no allocation in steady state" and "one frame a call" look at.
+  // What tests of "no allocation in steady state" and "one frame a call" look at.
   struct counters {
     std::uint64_t frames = 0;       // coroutine frames made
     std::uint64_t heap_blocks = 0;  // blocks that no list had
   };
+  [[nodiscard]] const counters& counted() const noexcept { return counted_; }
+  // Those of the thread's current pool; without one, of what the thread has made meanwhile.
   static counters count() noexcept;
 
   // Whether every block comes from the heap in this build.
@@ -45,11 +55,18 @@ class frame_pool {
   static constexpr std::size_t classes = largest_bytes / step_bytes;
   static constexpr std::uint32_t kept_per_class = 4096;  // bounds what a burst leaves behind
 
-  struct block {
-    block* next;
+  struct alignas(16) block {
+    std::pmr::memory_resource* from;  // null for the heap
+    block* next;  // in a list
   };
+  static void* take(std::size_t n, std::uint64_t frames);
+  static void* make(std::size_t n, std::uint64_t frames);
+  static void free(block* b, std::size_t n) noexcept;
+
   block* free_[classes] = {};
   std::uint32_t kept_[classes] = {};
+  counters counted_;
+  std::pmr::memory_resource* resource_ = nullptr;
   static inline constinit thread_local frame_pool* current_ = nullptr;
 };
 

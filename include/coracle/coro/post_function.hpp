@@ -1,7 +1,8 @@
-// post_function: runs a callable on an executor, from any thread, at the price of one allocation.
+// post_function: runs a callable on an executor, from any thread, at the price of one allocation from the frame pool.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/pooled.hpp"
 
 #include <memory>
 #include <utility>
@@ -11,7 +12,7 @@ namespace coracle::coro {
 // A work that owns its callable and deletes itself after the run. For rare events; what happens per
 // call has a work of its own.
 template <class F>
-class posted_function final : public work {
+class posted_function final : public work, public pooled {
  public:
   explicit posted_function(F f) : function_(std::move(f)) {
     run = [](work& w) noexcept {

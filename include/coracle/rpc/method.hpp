@@ -1,6 +1,7 @@
 // method: a row of a service's table, which ties a path to a member function of the service.
 #pragma once
 
+#include "coracle/coro/pooled.hpp"
 #include "coracle/coro/promise.hpp"
 #include "coracle/rpc/codec.hpp"
 #include "coracle/rpc/reader.hpp"
@@ -23,14 +24,12 @@ namespace calls {
 
 // The typed half of a server's call: holds the request and the handler's frame. Made per call by
 // method::make, in recycled memory, and deleted when handler and call have both ended.
-class handler_body : public coro::completion {
+class handler_body : public coro::completion, public coro::pooled {
  public:
   handler_body() noexcept = default;
   handler_body(const handler_body&) = delete;
   handler_body& operator=(const handler_body&) = delete;
   virtual ~handler_body() = default;
-  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
-  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
 
   // Parses the one request of a unary or server-streaming call.
   virtual bool read_request(bytes_view from) = 0;

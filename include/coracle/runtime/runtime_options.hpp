@@ -6,6 +6,7 @@
 #include "coracle/runtime/process_signal.hpp"
 
 #include <cstddef>
+#include <memory_resource>
 #include <optional>
 #include <type_traits>
 
@@ -32,6 +33,10 @@ class runtime_options {
   // place of the last co_await that it came to: for whoever looks for the task that blocks. Costs two looks
   // at the clock for each of them. Default: zero, which is none.
   runtime_options& report_stalls(duration at_least) noexcept { return stalls_ = at_least, *this; }
+  // Where the frames of coroutines, calls and operations that are made on the runtime's loops come from, one
+  // by one, in place of the loops' recycling pools. Called by all loops and by whichever thread frees a
+  // frame; must outlive them all. What plain threads make comes from the heap. Default: none.
+  runtime_options& memory(std::pmr::memory_resource& from) noexcept { return memory_ = &from, *this; }
 
   [[nodiscard]] std::size_t loops() const noexcept { return loops_; }
   [[nodiscard]] backend_choice backend() const noexcept { return backend_; }
@@ -39,12 +44,14 @@ class runtime_options {
   [[nodiscard]] std::size_t blocking_threads() const noexcept { return blocking_threads_; }
   [[nodiscard]] std::optional<process_signal> dump_tasks_on() const noexcept { return dump_tasks_on_; }
   [[nodiscard]] duration stalls() const noexcept { return stalls_; }
+  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
 
  private:
   std::size_t loops_ = 1;
   std::size_t blocking_threads_ = 16;
   duration stalls_{};
   logger* log_ = nullptr;
+  std::pmr::memory_resource* memory_ = nullptr;
   std::optional<process_signal> dump_tasks_on_;
   backend_choice backend_ = backend_choice::automatic;
 };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,12 +33,15 @@ class world_options {
   world_options& keep_events(std::size_t n) noexcept { return kept_events_ = n, *this; }
   // Must outlive the world. Default: stderr_logger().
   world_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
+  // Of the runtimes of all hosts, as runtime_options::memory().
+  world_options& memory(std::pmr::memory_resource& from) noexcept { return memory_ = &from, *this; }
 
   [[nodiscard]] duration latency() const noexcept { return latency_; }
   [[nodiscard]] std::size_t socket_buffer() const noexcept { return socket_buffer_; }
   [[nodiscard]] const faults& going_wrong() const noexcept { return faults_; }
   [[nodiscard]] std::size_t kept_events() const noexcept { return kept_events_; }
   [[nodiscard]] logger& log() const noexcept { return log_ ? *log_ : stderr_logger(); }
+  [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
 
  private:
   faults faults_;
@@ -45,6 +49,7 @@ class world_options {
   duration latency_ = std::chrono::microseconds(50);
   std::size_t socket_buffer_ = 256 * 1024;
   logger* log_ = nullptr;
+  std::pmr::memory_resource* memory_ = nullptr;
 };
 
 // Everything in it, the world included, is for one plain thread. Two runs with the same seed and the same

@@ -5,6 +5,7 @@
 #include "runtime/kernel/operation_list.hpp"
 
 #include "coracle/base/intrusive_list.hpp"
+#include "coracle/coro/pooled.hpp"
 
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace coracle::io {
 
 // A multishot source: in the backend's work list (an attempt or its end is due), resting after
 // exhaustion, or parked, when its watch alone points to it.
-struct source_state : base::list_hook {
+struct source_state : base::list_hook, coro::pooled {
   handle on = no_handle;
   receive_source* receiver = nullptr;  // one of the two
   accept_source* acceptor = nullptr;

@@ -73,6 +73,7 @@ void hosts::begin_life(simulated_host& h) {
     backends.push_back(std::move(made));
   }
   life.rt = io::make_driven_runtime(std::move(backends), life.log, driver_);
+  if (memory_) life.rt->core().take_memory_from(*memory_);
   for (std::size_t i = 0; i < h.loops; ++i)
     loops_.push_back({&life.rt->core().loop_at(i), life.backends[i], &life, next_loop_++});
   if (h.starts) life.owned = h.starts(*life.rt);

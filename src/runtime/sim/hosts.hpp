@@ -9,6 +9,7 @@
 #include "runtime/sim/sim_backend.hpp"
 
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,9 @@ struct host_loop {
 
 class hosts {
  public:
-  hosts(network& net, logger& log, io::driver& by) noexcept : net_(net), log_(log), driver_(by) {}
+  // `memory`, when given, is that of all hosts' runtimes.
+  hosts(network& net, logger& log, std::pmr::memory_resource* memory, io::driver& by) noexcept
+      : net_(net), log_(log), memory_(memory), driver_(by) {}
   hosts(const hosts&) = delete;
   hosts& operator=(const hosts&) = delete;
 
@@ -94,6 +97,7 @@ class hosts {
 
   network& net_;
   logger& log_;
+  std::pmr::memory_resource* memory_;
   io::driver& driver_;
   std::vector<std::unique_ptr<simulated_host>> all_;
   std::vector<host_loop> loops_;

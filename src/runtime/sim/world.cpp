@@ -23,7 +23,7 @@ struct world::state final : io::driver {
       : log(o.log()),
         net(seed, {o.latency(), o.socket_buffer()}),
         order(net.random().draw()),
-        all(net, o.log(), *this) {
+        all(net, o.log(), o.memory(), *this) {
     net.traced().keep_last(o.kept_events());
     set_faults(o.going_wrong());
   }

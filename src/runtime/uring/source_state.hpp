@@ -4,6 +4,7 @@
 #include "runtime/backend.hpp"
 
 #include "coracle/base/intrusive_list.hpp"
+#include "coracle/coro/pooled.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -14,7 +15,7 @@ namespace coracle::io {
 // One receive_source. A pause is lazy: the request stays in the kernel until bytes come meanwhile;
 // these are copied aside and the request is cancelled. What comes until the cancel took effect is
 // bounded by the ring's receive buffers, since the kernel sees the cancel first in the next turn.
-struct receiver_state : base::list_hook {
+struct receiver_state : base::list_hook, coro::pooled {
   handle on = no_handle;
   receive_source* source = nullptr;
   bool armed = false;        // a request is in the kernel
@@ -27,7 +28,7 @@ struct receiver_state : base::list_hook {
   std::deque<std::vector<std::uint8_t>> held;
 };
 
-struct acceptor_state : base::list_hook {
+struct acceptor_state : base::list_hook, coro::pooled {
   handle on = no_handle;
   accept_source* source = nullptr;
   bool armed = false;

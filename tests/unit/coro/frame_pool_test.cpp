@@ -1,5 +1,7 @@
 #include "coracle/coro/frame_pool.hpp"
 
+#include "support/counting_resource.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -72,6 +74,72 @@ TEST(FramePool, WithoutACurrentPoolItUsesTheHeap) {
     frame_pool::deallocate(frame_pool::allocate(64), 64);
     EXPECT_EQ(frame_pool::count().heap_blocks, before + 2);
   }).join();
+}
+
+TEST(FramePool, CountsWhatIsMadeWhileItIsCurrent) {
+  frame_pool pool;
+  {
+    const current_pool here(pool);
+    frame_pool::deallocate(frame_pool::allocate_frame(64), 64);
+    frame_pool::deallocate(frame_pool::allocate(64), 64);
+  }
+  frame_pool::deallocate(frame_pool::allocate_frame(64), 64);
+  EXPECT_EQ(pool.counted().frames, 1u);
+  EXPECT_EQ(pool.counted().heap_blocks, frame_pool::from_heap() ? 2u : 1u);
+}
+
+constexpr std::array<std::size_t, 6> small_to_large{1, 16, 64, 65, 4096, 100'000};
+
+TEST(FramePool, AResourceSeesEveryBlock) {
+  testing_support::counting_resource resource;
+  frame_pool pool;
+  pool.use(resource);
+  const current_pool here(pool);
+  for (int i = 1; i <= 10; ++i) {
+    for (std::size_t n : small_to_large) {
+      void* const p = frame_pool::allocate_frame(n);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % alignof(std::max_align_t), 0u);
+      std::memset(p, 0xab, n);
+      frame_pool::deallocate(p, n);
+    }
+    EXPECT_EQ(resource.taken(), i * small_to_large.size());
+  }
+  EXPECT_EQ(resource.open_blocks(), 0);
+  EXPECT_EQ(resource.open_bytes(), 0);
+}
+
+TEST(FramePool, ABlockOfAResourceGoesBackToItWhoeverFreesIt) {
+  testing_support::counting_resource resource;
+  std::vector<void*> made;
+  {
+    frame_pool pool;
+    pool.use(resource);
+    const current_pool here(pool);
+    for (int i = 0; i < 3; ++i) made.push_back(frame_pool::allocate(200));
+  }
+  EXPECT_EQ(resource.open_blocks(), 3);
+  frame_pool another;
+  {
+    const current_pool here(another);
+    frame_pool::deallocate(made[0], 200);
+    frame_pool::deallocate(frame_pool::allocate(200), 200);  // not the one that was freed here
+  }
+  frame_pool::deallocate(made[1], 200);
+  std::thread([&made] { frame_pool::deallocate(made[2], 200); }).join();
+  EXPECT_EQ(resource.taken(), 3u);
+  EXPECT_EQ(resource.open_blocks(), 0);
+  EXPECT_EQ(resource.open_bytes(), 0);
+}
+
+TEST(FramePool, OneWithAResourceKeepsNoBlockOfOthers) {
+  testing_support::counting_resource resource;
+  frame_pool pool;
+  pool.use(resource);
+  void* const of_the_heap = frame_pool::allocate(64);
+  const current_pool here(pool);
+  frame_pool::deallocate(of_the_heap, 64);
+  frame_pool::deallocate(frame_pool::allocate(64), 64);
+  EXPECT_EQ(resource.taken(), 1u);
 }
 
 }  // namespace
