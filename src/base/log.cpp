@@ -1,32 +1,41 @@
 #include "coracle/base/log.hpp"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <iterator>
 
 namespace coracle {
 
 namespace {
 
+constexpr std::string_view names[] = {"debug", "info", "warning", "error"};
+
+log_level level_of(std::string_view name) noexcept {
+  for (unsigned char i = 0; i < std::size(names); ++i)
+    if (names[i] == name) return static_cast<log_level>(i);
+  return log_level::warning;
+}
+
 class to_stderr final : public logger {
  public:
   to_stderr() noexcept {
-    const char* text = std::getenv("CORACLE_LOG");
-    const std::string_view level = text ? text : "warning";
-    set_least(level == "debug"   ? log_level::debug
-              : level == "info"  ? log_level::info
-              : level == "error" ? log_level::error
-                                 : log_level::warning);
+    const char* least = std::getenv("CORACLE_LOG");
+    set_least(level_of(least ? least : ""));
   }
-  void write(log_level level, std::string_view message) noexcept override {
-    static constexpr const char* names[] = {"debug", "info", "warning", "error"};
-    if (!wants(level)) return;
-    std::fprintf(stderr, "coracle: %s: %.*s\n", names[static_cast<int>(level)],
+
+ private:
+  // One call a line, which stdio keeps whole.
+  void record(log_level level, std::string_view message) noexcept override {
+    const std::string_view name = to_string(level);
+    std::fprintf(stderr, "coracle: %.*s: %.*s\n", static_cast<int>(name.size()), name.data(),
                  static_cast<int>(message.size()), message.data());
   }
 };
 
 }  // namespace
+
+std::string_view to_string(log_level level) noexcept { return names[static_cast<std::size_t>(level)]; }
 
 logger& stderr_logger() noexcept {
   static to_stderr only;

@@ -28,7 +28,7 @@ namespace coracle::test {
 
 class quiet_logger final : public logger {
  public:
-  void write(log_level, std::string_view message) noexcept override { lines.emplace_back(message); }
+  void record(log_level, std::string_view message) noexcept override { lines.emplace_back(message); }
   std::vector<std::string> lines;
 };
 

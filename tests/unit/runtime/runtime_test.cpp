@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 class recording_logger final : public logger {
  public:
-  void write(log_level, std::string_view message) noexcept override {
+  void record(log_level, std::string_view message) noexcept override {
     const std::lock_guard lock(mutex_);
     text_.append(message).append("\n");
   }

@@ -22,7 +22,7 @@ using testing_support::every_backend;
 
 class kept_log final : public logger {
  public:
-  void write(log_level, std::string_view message) noexcept override {
+  void record(log_level, std::string_view message) noexcept override {
     const std::lock_guard held(mutex_);
     text_.append(message).append("\n");
   }
