@@ -2,6 +2,8 @@
 
 #include "runtime/runtime_core.hpp"
 
+#include "coracle/base/assert.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -76,6 +78,7 @@ void driven_loop::run_ready(std::size_t& budget) noexcept {
     coro::work* w = ready_.pop();
     if (!w) return;
     --budget;
+    ++resumes_;
     {
       const stall_detector::watch held(stalls());
       w->run(*w);
@@ -88,6 +91,7 @@ void driven_loop::run_hooks() noexcept {
   base::intrusive_queue<coro::work> hooks;  // what these add waits for the next round
   hooks.take(at_end_);
   while (coro::work* w = hooks.pop()) {
+    ++resumes_;
     const stall_detector::watch held(stalls());
     w->run(*w);
   }
@@ -128,6 +132,21 @@ void driven_loop::turn_once(time_point until) noexcept {
 int driven_loop::pollable() noexcept {
   sleeping_.exchange(true, std::memory_order_acq_rel);
   return backend_->pollable(has_ready() ? time_point::min() : timers_.next_deadline());
+}
+
+loop_counters driven_loop::counters() const noexcept {
+  CORACLE_ASSERT(is_current() || !executor::current(), "a loop's counters are read on the loop");
+  const io::counters& of_backend = backend_->counted();
+  loop_counters c;
+  c.turns = of_backend.turns;
+  c.resumes = resumes_;
+  c.timers = timers_.fired();
+  c.submissions = of_backend.submissions;
+  c.completions = of_backend.completions;
+  c.system_calls = of_backend.system_calls;
+  c.frames = frames().counted().frames;
+  c.heap_blocks = frames().counted().heap_blocks;
+  return c;
 }
 
 }  // namespace coracle::io

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -55,6 +56,7 @@ class driven_loop final : public loop {
   // Logs who holds this loop for so long, or longer. Before the first turn.
   void report_stalls(duration limit);
   using executor::take_memory_from;
+  [[nodiscard]] loop_counters counters() const noexcept;
   // Called by the thread that has been driving when it stops driving.
   void leave() noexcept { backend_->leave(); }
 
@@ -77,6 +79,7 @@ class driven_loop final : public loop {
   timer_wheel timers_;
   std::optional<stall_detector> stalls_;
   bool roots_stopped_ = false;
+  std::uint64_t resumes_ = 0;
   // Written by other threads, kept off the lines above.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};

@@ -1,6 +1,7 @@
 #include "coracle/runtime/loop.hpp"
 
 #include "runtime/backend.hpp"
+#include "runtime/driven_loop.hpp"
 
 #include <utility>
 
@@ -22,6 +23,23 @@ loop* loop::current() noexcept {
   return e && e->kind() == &kind_ ? static_cast<loop*>(e) : nullptr;
 }
 
+loop_counters loop::counted() const noexcept {
+  return static_cast<const coracle::io::driven_loop&>(*this).counters();
+}
+
 std::string_view loop::backend_name() const noexcept { return backend_.name(); }
+
+loop_counters loop_counters::operator-(const loop_counters& before) const noexcept {
+  loop_counters d;
+  d.turns = turns - before.turns;
+  d.resumes = resumes - before.resumes;
+  d.timers = timers - before.timers;
+  d.submissions = submissions - before.submissions;
+  d.completions = completions - before.completions;
+  d.system_calls = system_calls - before.system_calls;
+  d.frames = frames - before.frames;
+  d.heap_blocks = heap_blocks - before.heap_blocks;
+  return d;
+}
 
 }  // namespace coracle

@@ -117,6 +117,7 @@ void timer_wheel::advance(time_point now, stall_detector* stalls) noexcept {
   while (coro::timer* t = due_.first) {  // what fire() arms goes into the table, never here
     due_.remove(*t);
     t->holder = nullptr;
+    ++fired_;
     const stall_detector::watch held(stalls);
     t->fire(*t);
   }

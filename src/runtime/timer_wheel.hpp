@@ -32,6 +32,8 @@ class timer_wheel {
   // has passed waits for the next advance(): a timer that re-arms itself cannot hold the loop.
   // Each is measured by `stalls`, if given.
   void advance(time_point now, stall_detector* stalls = nullptr) noexcept;
+  // How many timers have fired so far.
+  [[nodiscard]] std::uint64_t fired() const noexcept { return fired_; }
   // No timer is due before this: exact within the lowest level, a slot's beginning above; `never` when empty.
   [[nodiscard]] time_point next_deadline() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return used_levels_ == 0 && !due_.first; }
@@ -63,6 +65,7 @@ class timer_wheel {
   }
 
   std::uint64_t tick_ = 0;  // the present; all timers in the table lie at or after it
+  std::uint64_t fired_ = 0;
   std::uint32_t used_levels_ = 0;
   std::uint64_t used_slots_[levels] = {};
   list table_[levels][slots];

@@ -11,31 +11,25 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, frames, every_world_and_link, echo_fixture:
 
 constexpr int calls_made = 100;
 
-// Client and server share one loop here, so that one thread counts both.
+// Client and server share one loop here, which counts both.
 struct program {
-  static task<coro::frame_pool::counters> say(echo_stub s) {
+  static task<loop_counters> say(echo_stub s) {
     const echo::Text request;
-    const auto before = coro::frame_pool::count();
+    const loop_counters before = loop::current()->counted();
     for (int i = 0; i < calls_made; ++i) {
       const auto reply = co_await s.Say(request);
       EXPECT_TRUE(reply.ok());
     }
-    co_return difference(before);
+    co_return loop::current()->counted() - before;
   }
-  static task<coro::frame_pool::counters> say_at_once(echo_stub s) {
+  static task<loop_counters> say_at_once(echo_stub s) {
     const echo::Text request;
-    const auto before = coro::frame_pool::count();
+    const loop_counters before = loop::current()->counted();
     for (int i = 0; i < calls_made; ++i) {
       const auto reply = co_await s.SayAtOnce(request);
       EXPECT_TRUE(reply.ok());
     }
-    co_return difference(before);
-  }
-  static coro::frame_pool::counters difference(const coro::frame_pool::counters& before) {
-    coro::frame_pool::counters now = coro::frame_pool::count();
-    now.frames -= before.frames;
-    now.heap_blocks -= before.heap_blocks;
-    return now;
+    co_return loop::current()->counted() - before;
   }
 };
 

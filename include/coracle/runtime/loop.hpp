@@ -4,6 +4,7 @@
 #include "coracle/base/log.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/runtime/loop_counters.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -44,6 +45,10 @@ class loop : public coro::executor {
   [[nodiscard]] logger& log() const noexcept { return log_; }
   // "io_uring", "epoll" or "sim".
   [[nodiscard]] std::string_view backend_name() const noexcept;
+
+  // What it has done so far. On the loop, or while nobody drives it: nothing here is atomic. From elsewhere,
+  // send a task there that reads it.
+  [[nodiscard]] loop_counters counted() const noexcept;
 
   // What root tasks of this loop inherit: stops when the runtime stops.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }

@@ -35,7 +35,8 @@ class runtime {
  public:
   runtime();
   // Throws status_error: FAILED_PRECONDITION when a backend that was asked for by name does not
-  // work here, or CORACLE_BACKEND has a value that is none of the three; the text says which.
+  // work here, or CORACLE_BACKEND has a value that is none of the three; RESOURCE_EXHAUSTED when the
+  // process has no descriptors or memory left for a loop; the text says which.
   explicit runtime(const runtime_options& options);
   // For the room's own use: over backends that somebody else made and drives.
   explicit runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept;

@@ -1,0 +1,73 @@
+#include "coracle/runtime/loop_counters.hpp"
+
+#include "coracle/coro/sleep.hpp"
+#include "support/every_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LoopCounters : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, LoopCounters, testing_support::all_kinds, LoopCounters::case_name);
+
+task<loop_counters> counted() { co_return loop::current()->counted(); }
+
+TEST_P(LoopCounters, AnIdleLoopMakesNoTurns) {
+  const loop_counters before = run(counted());
+  std::this_thread::sleep_for(100ms);
+  const loop_counters spent = run(counted()) - before;
+  EXPECT_GE(spent.turns, 1u);
+  EXPECT_LE(spent.turns, 8u) << "those of the end of one task, of the wake and of the next task";
+  EXPECT_LE(spent.system_calls, 8u);
+}
+
+task<> nap(int times) {
+  for (int i = 0; i < times; ++i) co_await sleep_for(1ms);
+}
+
+task<loop_counters> spent_on_naps(int times) {
+  const loop_counters before = loop::current()->counted();
+  co_await nap(times);
+  co_return loop::current()->counted() - before;
+}
+
+TEST_P(LoopCounters, CountTimersFramesAndTheTurnsBetween) {
+  const loop_counters spent = run(spent_on_naps(5));
+  EXPECT_EQ(spent.timers, 5u);
+  EXPECT_EQ(spent.frames, 1u);
+  EXPECT_GE(spent.turns, 5u);
+  EXPECT_LE(spent.turns, 20u);
+}
+
+struct counting_work : coro::work {
+  explicit counting_work(int& ran) : count(ran) {
+    run = [](coro::work& w) noexcept { ++static_cast<counting_work&>(w).count; };
+  }
+  int& count;
+};
+
+task<loop_counters> spent_on_works(int& ran) {
+  loop& here = *loop::current();
+  counting_work posted(ran);
+  counting_work hooked(ran);
+  const loop_counters before = here.counted();
+  here.post(posted);
+  here.at_turn_end(hooked);
+  co_await sleep_for(1ms);
+  co_return here.counted() - before;
+}
+
+TEST_P(LoopCounters, CountWorksAndHooks) {
+  int ran = 0;
+  EXPECT_GE(run(spent_on_works(ran)).resumes, 2u);
+  EXPECT_EQ(ran, 2);
+}
+
+}  // namespace
+}  // namespace coracle
