@@ -21,6 +21,15 @@ E2E_TIMEOUT_S = 300
 SCRIPT_TIMEOUT_S = 300
 # Seeds of the simulation, from 1 on: what two cores play in half a minute.
 SIM_SEEDS = {"release": 2000, "asan": 1000}
+# What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
+# After a refusal nothing of it is left, and the library has to choose epoll by itself.
+URING_REFUSALS = ["setup_eperm", "setup_enosys", "setup_enomem", "enter_eperm", "no_wait_timeout"]
+URING_LACKS = ["smallest_ring", "tiny_queue", "no_deferred_work", "no_registered_ring", "no_multishot_poll",
+               "no_poll_first", "no_buffer_ring", "no_multishot_receive", "no_multishot_accept", "short_sends"]
+# Tests that a fault cannot reach, and those that make io_uring's shapes themselves.
+BEYOND_FAULTS = ["*epoll*", "*sim*", "*Sim*", "H*", "MemoryDuplex*", "Bytes/MemoryBuffer*", "LogDeath*", "Seeds/naive*",
+                 "*/not_deferred", "*/tiny_queue", "*/without_*", "*/short_sends"]
+NEEDS_IO_URING = ["Kernel/backend_*", "ChooseBackend.Uring*", "Exhaustion*"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -73,6 +82,25 @@ def sim(preset):
     return run_cases(f"sim ({preset})", command, SCRIPT_TIMEOUT_S, SANITIZERS)
 
 
+def with_uring_fault(fault):
+    """Every test that may meet io_uring, with one of its probes failed on purpose."""
+    suite = f"io_uring with {fault}"
+    left_out = BEYOND_FAULTS + (NEEDS_IO_URING if fault in URING_REFUSALS else [])
+    if refusal := io_uring_refusal():
+        return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
+    env = {**SANITIZERS, "CORACLE_BACKEND": "auto", "CORACLE_TEST_URING_FAULTS": fault,
+           "GTEST_FILTER": "-" + ":".join(left_out)}
+    outcome = Outcome(suite)
+    for program, timeout_s in (("unit_tests", UNIT_TIMEOUT_S), ("e2e_tests", E2E_TIMEOUT_S)):
+        one = run_gtest(f"{suite} ({program})", BUILD / "release/bin" / program, timeout_s, env, os.cpu_count() or 1)
+        outcome.passed += one.passed
+        outcome.failed += one.failed
+        outcome.left_out += one.left_out
+        outcome.seconds += one.seconds
+        outcome.log = outcome.log or one.log
+    return outcome
+
+
 def scripts_in(folder, skips_fail=False):
     """Runs each executable script of a folder of tests."""
     outcome = Outcome(folder)
@@ -119,6 +147,8 @@ def whole():
     for backend in ("io_uring", "epoll"):
         yield f"e2e (release, {backend})", lambda backend=backend: e2e("release", backend)
     yield "sim (release)", lambda: sim("release")
+    for fault in URING_REFUSALS + URING_LACKS:
+        yield f"io_uring with {fault}", lambda fault=fault: with_uring_fault(fault)
     yield "headers", cases("headers", "scripts/headers.py")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")

@@ -1,11 +1,13 @@
 #include "runtime/choose_backend.hpp"
 
 #include "runtime/epoll/epoll_backend.hpp"
+#include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/uring/uring_backend.hpp"
 
 #include "coracle/base/result.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -14,14 +16,15 @@ namespace coracle::io {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
-  throw status_error(status(status_code::failed_precondition, why));
+[[noreturn]] void refuse(const std::string& why, status_code code = status_code::failed_precondition) {
+  throw status_error(status(code, why));
 }
 
+// What every machine has: only a lack of resources speaks against it.
 std::unique_ptr<backend> on_epoll(logger& log) {
-  std::string why;
-  auto made = make_epoll_backend(log, why);
-  if (!made) refuse("epoll does not work here: " + why);
+  int error = 0;
+  auto made = make_epoll_backend(log, error);
+  if (!made) refuse("epoll does not work here: " + describe_error(error), status_code::resource_exhausted);
   return made;
 }
 
@@ -49,7 +52,9 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
   for (std::size_t i = 0; i < loops; ++i) {
     std::unique_ptr<backend> one;
     if (choice != backend_choice::epoll && why_not.empty()) {
-      one = make_uring_backend(options.log(), why_not);
+      uring_faults faults = injected_faults();
+      if (i >= faults.loops_with_rings) faults.setup_error = ENOMEM, faults.setups_failing = 0;
+      one = make_uring_backend(options.log(), why_not, faults);
       if (!one && choice == backend_choice::io_uring) refuse("io_uring does not work here: " + why_not);
     }
     made.push_back(one ? std::move(one) : on_epoll(options.log()));

@@ -5,6 +5,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "support/uring_faults.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ class any_world {
       runtime_ = &sim_->host("host", loops);
       return;
     }
-    const auto backend = kind == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
+    const auto backend = kind == world_kind::epoll ? backend_choice::epoll : io_uring_or_what_is_left();
     try {
       runtime_options options;
       options.backend(backend).loops(loops).dump_tasks_on(process_signal::user1);

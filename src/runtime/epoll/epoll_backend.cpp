@@ -29,14 +29,14 @@ timespec to_timespec(duration d) noexcept {
 
 }  // namespace
 
-std::unique_ptr<backend> make_epoll_backend(logger& log, std::string& why) {
+std::unique_ptr<backend> make_epoll_backend(logger& log, int& error) {
   const int poll = ::epoll_create1(EPOLL_CLOEXEC);
   const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event e{};
   e.events = EPOLLIN | EPOLLET;  // each write is an edge, so that the counter need not be read
   e.data.u64 = epoll_loop::own_event;
   if (poll < 0 || event < 0 || ::epoll_ctl(poll, EPOLL_CTL_ADD, event, &e) < 0) {
-    why = describe_error(errno);
+    error = errno;
     if (poll >= 0) ::close(poll);
     if (event >= 0) ::close(event);
     return nullptr;

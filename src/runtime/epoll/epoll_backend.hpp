@@ -6,12 +6,10 @@
 #include "coracle/base/log.hpp"
 
 #include <memory>
-#include <string>
 
 namespace coracle::io {
 
-// Null, with the reason in `why`, when the process may not have it (descriptors exhausted).
-// `log` must outlive the backend.
-std::unique_ptr<backend> make_epoll_backend(logger& log, std::string& why);
+// Null, with the errno, when descriptors or memory are exhausted. `log` must outlive the backend.
+std::unique_ptr<backend> make_epoll_backend(logger& log, int& error);
 
 }  // namespace coracle::io

@@ -26,13 +26,6 @@ constexpr size sizes[] = {{256, 2048}, {64, 512}, {16, 128}};
 
 unsigned id_of(const completion& c) noexcept { return c.flags >> IORING_CQE_BUFFER_SHIFT; }
 
-std::string explain(const char* call, int error) {
-  std::string text = std::string(call) + ": " + describe_error(error);
-  if (error == EPERM) text += ", kept off by seccomp or by the sysctl kernel.io_uring_disabled";
-  if (error == ENOMEM) text += ", RLIMIT_MEMLOCK may be too small";
-  return text;
-}
-
 // Seccomp may allow the one call and not the other. Without a ring, EBADF is the good answer.
 int probe_enter(const uring_faults& faults) noexcept {
   if (faults.enter_error) return faults.enter_error;
@@ -84,9 +77,21 @@ void receive_buffers::give_back(const completion& c) noexcept {
   io_uring_buf_ring_advance(ring_, 1);
 }
 
-std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
+bool ring_refusal::may_pass() const noexcept {
+  return error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN || error == EINTR;
+}
+
+std::string ring_refusal::text() const {
+  if (!error) return "the kernel's io_uring is older than Linux 5.11";
+  std::string text = std::string(call) + ": " + describe_error(error);
+  if (error == EPERM) text += ", kept off by seccomp or by the sysctl kernel.io_uring_disabled";
+  if (error == ENOMEM) text += ", RLIMIT_MEMLOCK may be too small";
+  return text;
+}
+
+std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) {
   if (const int error = probe_enter(faults)) {
-    why = explain("io_uring_enter", error);
+    why = {"io_uring_enter", error};
     return nullptr;
   }
   constexpr unsigned base = IORING_SETUP_CQSIZE | IORING_SETUP_R_DISABLED;
@@ -106,8 +111,9 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
       if (!error)
         error = io_uring_queue_init_params(
             faults.submission_entries ? faults.submission_entries : s.submissions, &made->raw_, &p);
-      if (error == 0 && !(p.features & IORING_FEAT_EXT_ARG)) {  // a wait with a timeout of its own, 5.11
-        why = "the kernel's io_uring is older than Linux 5.11";
+      // A wait with a timeout of its own, 5.11.
+      if (error == 0 && (faults.no_wait_timeout || !(p.features & IORING_FEAT_EXT_ARG))) {
+        why = {};
         return nullptr;
       }
       if (error == 0) return made;
@@ -116,8 +122,7 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, std::string& why) {
     }
     if (error != -EINVAL && error != -ENOMEM) break;
   }
-  why = explain("io_uring_setup", -error);
-  made.reset();
+  why = {"io_uring_setup", -error};
   return nullptr;
 }
 
@@ -125,12 +130,12 @@ ring::~ring() {
   if (raw_.sq.sqes) io_uring_queue_exit(&raw_);
 }
 
-void ring::enable() noexcept {
+void ring::enable(bool registered) noexcept {
   // liburing 2.3 declares io_uring_enable_rings() and does not export it.
   const int error =
       io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
-  io_uring_register_ring_fd(&raw_);  // spares a reference count each turn; where it fails, nothing is lost
+  if (registered) io_uring_register_ring_fd(&raw_);  // where it fails, nothing is lost
 }
 
 void ring::let_go() noexcept { io_uring_unregister_ring_fd(&raw_); }

@@ -42,16 +42,26 @@ class receive_buffers {
   io_uring_buf_ring* ring_ = nullptr;
 };
 
+// Why there is no ring.
+struct ring_refusal {
+  const char* call = "";
+  int error = 0;
+  // Something may be given back: descriptors, memory, the locked memory of a ring that was closed just now.
+  [[nodiscard]] bool may_pass() const noexcept;
+  [[nodiscard]] std::string text() const;
+};
+
 class ring {
  public:
   // Tries smaller rings on ENOMEM, and to do without deferred work on EINVAL; null with the reason
   // in `why` when nothing works. Any thread: the ring belongs to the thread that calls enable().
-  static std::unique_ptr<ring> make(const uring_faults& faults, std::string& why);
+  static std::unique_ptr<ring> make(const uring_faults& faults, ring_refusal& why);
   ring(const ring&) = delete;
   ring& operator=(const ring&) = delete;
   ~ring();
 
-  void enable() noexcept;
+  // `registered`: refer to it by the thread's registration, which spares a reference count each turn.
+  void enable(bool registered) noexcept;
   // Takes the ring's registration with this thread back, so that the thread may go.
   void let_go() noexcept;
   [[nodiscard]] io_uring& raw() noexcept { return raw_; }

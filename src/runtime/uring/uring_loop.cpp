@@ -6,20 +6,34 @@
 #include "coracle/base/assert.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
-#include <utility>
+#include <thread>
 
 namespace coracle::io {
 
+namespace {
+// No kernel knows them: requests with them fail with EINVAL, as they do where what they stand for is unknown.
+constexpr unsigned unknown_poll_flag = 1u << 15;
+constexpr unsigned unknown_receive_flag = 1u << 15;
+}  // namespace
+
+uring_faults& injected_faults() noexcept {
+  static constinit uring_faults only;
+  return only;
+}
+
 std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const uring_faults& faults) {
-  std::unique_ptr<ring> made = ring::make(faults, why);
-  if (!made) return nullptr;
+  ring_refusal refusal;
+  std::unique_ptr<ring> made = ring::make(faults, refusal);
+  if (!made) {
+    why = refusal.text();
+    return nullptr;
+  }
   const int event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event < 0) {
     why = "eventfd: " + describe_error(errno);
@@ -29,7 +43,10 @@ std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why, const
 }
 
 uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, const uring_faults& faults)
-    : kernel_backend(log, event), ring_(std::move(on)), faults_(faults) {
+    : kernel_backend(log, event),
+      ring_(std::move(on)),
+      faults_(faults),
+      poll_first_(IORING_RECVSEND_POLL_FIRST | (faults.no_poll_first ? unknown_receive_flag : 0)) {
   const int provided = faults.no_buffer_ring ? -EINVAL : buffers_.provide(ring_->raw(), {});
   multishot_receive_ = provided == 0;
   if (provided < 0)
@@ -73,11 +90,25 @@ void uring_loop::keep_completions() noexcept {
   }
 }
 
-// Each write is a completion, so that the counter need not be read.
+// Each write is a completion of the one request, so that the counter need not be read.
 void uring_loop::listen_for_wakes() noexcept {
   io_uring_sqe& e = entry(tag_of(tag::wake));
-  io_uring_prep_poll_multishot(&e, event_, POLLIN);
+  io_uring_prep_poll_add(&e, event_, POLLIN);
+  if (multishot_poll_) e.len |= IORING_POLL_ADD_MULTI;
+  if (multishot_poll_ && faults_.no_multishot_poll) e.len |= unknown_poll_flag;
   e.user_data = tag_of(tag::wake);
+}
+
+// Before Linux 5.13: one request a wake, and the counter is read, lest it wake again.
+void uring_loop::woken(const completion& c) noexcept {
+  if (c.flags & IORING_CQE_F_MORE) return;
+  if (c.result == -EINVAL) multishot_poll_ = false;
+  if (!multishot_poll_ && c.result > 0) {
+    std::uint64_t wakes = 0;
+    ++counted_.system_calls;
+    [[maybe_unused]] const auto cleared = ::read(event_, &wakes, sizeof wakes);
+  }
+  listen_for_wakes();
 }
 
 void uring_loop::attach() noexcept {
@@ -86,7 +117,7 @@ void uring_loop::attach() noexcept {
   if (left_ && ::gettid() != thread_) move_to_this_thread();
   left_ = false;
   thread_ = ::gettid();
-  ring_->enable();
+  ring_->enable(!faults_.no_registered_ring);
   if (first) listen_for_wakes();
 }
 
@@ -102,17 +133,34 @@ void uring_loop::move_to_this_thread() noexcept {
   keep_unsubmitted();
   ring_.reset();
   close_pollable();  // made anew for the new ring when somebody asks
-  std::string why;
-  for (int attempts = 0; !ring_ && attempts < 100; ++attempts) {
-    ring_ = ring::make({}, why);
-    // The kernel gives a closed ring's share of RLIMIT_MEMLOCK back a moment later.
-    if (!ring_) ::usleep(10'000);
-  }
-  if (!ring_) log_.write(log_level::error, why);
-  CORACLE_ASSERT(ring_, "the kernel refuses a new ring for the thread that drives the loop now");
+  wait_for_ring();
   if (multishot_receive_)
     multishot_receive_ =
         buffers_.provide(ring_->raw(), std::vector<completion>(kept_.begin(), kept_.end())) == 0;
+}
+
+// The kernel gives a closed ring's share of RLIMIT_MEMLOCK and its descriptor back a moment later, and
+// others may take them first. The loop has nothing else to go on with: what is in flight belongs to this
+// backend. So it waits for as long as that may pass, and says so.
+void uring_loop::wait_for_ring() noexcept {
+  constexpr std::chrono::milliseconds longest(100);
+  constexpr std::chrono::seconds patience(1);
+  bool said = false;
+  const time_point began_at = now();
+  std::chrono::milliseconds pause(1);
+  ring_refusal why;
+  while (!(ring_ = ring::make(faults_, why))) {
+    CORACLE_ASSERT(why.may_pass(),
+                   "the kernel refuses a ring to the thread that drives the loop now, "
+                   "though it gave one to the thread before");
+    if (!said && now() - began_at > patience) {
+      said = true;
+      log_.write(log_level::error, "a loop on a new thread waits for its ring: " + why.text());
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, longest);
+  }
+  if (said) log_.write(log_level::info, "the loop has its ring");
 }
 
 void uring_loop::leave() noexcept {
@@ -185,9 +233,7 @@ void uring_loop::dispatch(const completion& c) noexcept {
     }
     case tag::receiver: return completed(*pointer_in<receiver_state>(c.user_data), c);
     case tag::acceptor: return completed(*pointer_in<acceptor_state>(c.user_data), c);
-    case tag::wake:
-      if (!(c.flags & IORING_CQE_F_MORE)) listen_for_wakes();
-      return;
+    case tag::wake: return woken(c);
     case tag::ignored: return;
   }
 }
@@ -198,49 +244,6 @@ void uring_loop::close(handle h, bool abort) noexcept {
     CORACLE_ASSERT(op->on != h, "a handle is closed after what was in flight on it has ended");
 #endif
   close_socket(h, abort);
-}
-
-// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does, but
-// not of a write to another eventfd, since the kernel does not nest their signals: event_ is watched itself. What
-// came before both were read shows in must_look().
-int uring_loop::pollable(time_point next_deadline) noexcept {
-  if (!attached_ || left_) attach();
-  if (poll_ < 0 && !make_pollable()) return -1;
-  for (const handle h : {ring_event_, event_}) {
-    std::uint64_t signals = 0;
-    [[maybe_unused]] const auto cleared = ::read(h, &signals, sizeof signals);
-  }
-  if (ring_->queued() > 0) ring_->submit();
-  const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
-                    ring_->has_completion() || ring_->must_look();
-  next_deadline = work ? time_point(duration(1)) : earliest_rest(next_deadline);
-  itimerspec at{};
-  if (next_deadline != never) {
-    const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);
-    at.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-  }
-  ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
-  return poll_;
-}
-
-bool uring_loop::make_pollable() noexcept {
-  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  ring_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  poll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  epoll_event e{};
-  e.events = EPOLLIN;
-  const bool made = timer_ >= 0 && ring_event_ >= 0 && poll_ >= 0 &&
-                    io_uring_register_eventfd(&ring_->raw(), ring_event_) == 0 &&
-                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) == 0 &&
-                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0 &&
-                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, event_, &e) == 0;
-  if (!made) close_pollable();
-  return made;
-}
-
-void uring_loop::close_pollable() noexcept {
-  for (handle* h : {&timer_, &ring_event_, &poll_})
-    if (*h >= 0) ::close(std::exchange(*h, no_handle));
 }
 
 }  // namespace coracle::io

@@ -47,7 +47,9 @@ class uring_loop final : public kernel_backend {
   void attach() noexcept;
   void move_to_this_thread() noexcept;
   void keep_unsubmitted() noexcept;
+  void wait_for_ring() noexcept;
   void listen_for_wakes() noexcept;
+  void woken(const completion& c) noexcept;
   void keep_completions() noexcept;
   void enter(time_point until) noexcept;
   void deliver() noexcept;
@@ -83,6 +85,8 @@ class uring_loop final : public kernel_backend {
   receive_buffers buffers_;
   bool multishot_receive_;
   bool multishot_accept_ = true;
+  bool multishot_poll_ = true;
+  unsigned poll_first_;  // the flag for it, or none
   bool attached_ = false;
   bool left_ = false;
   bool delivered_ = false;  // this turn has called back before it entered the kernel

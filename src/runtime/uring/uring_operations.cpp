@@ -8,13 +8,16 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <algorithm>
 #include <cerrno>
 
 namespace coracle::io {
 
 namespace {
 
-constexpr std::uint64_t no_socket = 4;  // scratch flag: polled, then read or written by hand
+// Of scratch::flags.
+constexpr std::uint64_t no_socket = 4;     // polled, then read or written by hand
+constexpr std::uint64_t polled_first = 8;  // with IORING_RECVSEND_POLL_FIRST
 
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
@@ -23,18 +26,30 @@ bool waits_for_output(const operation& op) noexcept {
          op.what == operation::kind::send_to;
 }
 
-void prepare_send(io_uring_sqe& e, operation& op) noexcept {
+// uring_faults::short_sends: half of the pieces, or a part of the only one.
+void prepare_short_send(io_uring_sqe& e, int to, msghdr& all) noexcept {
+  constexpr std::size_t bytes_max = 4000;
+  if (all.msg_iovlen == 1)
+    return io_uring_prep_send(&e, to, all.msg_iov->iov_base, std::min(all.msg_iov->iov_len, bytes_max),
+                              MSG_NOSIGNAL);
+  all.msg_iovlen /= 2;
+  io_uring_prep_sendmsg(&e, to, &all, MSG_NOSIGNAL);
+}
+
+void prepare_send(io_uring_sqe& e, operation& op, bool short_sends) noexcept {
   constexpr int flags = MSG_WAITALL | MSG_NOSIGNAL;
-  const msghdr& rest = send_progress::of(op).rest(op);
+  msghdr& rest = send_progress::of(op).rest(op);
   const iovec& first = *rest.msg_iov;
-  if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
+  if (short_sends) prepare_short_send(e, op.on, rest);
+  else if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
   else io_uring_prep_sendmsg(&e, op.on, &rest, flags);
 }
 
-void prepare_receive(io_uring_sqe& e, const operation& op, bool drained) noexcept {
+// To poll first spares an attempt in vain; bytes that have come since are seen all the same.
+void prepare_receive(io_uring_sqe& e, operation& op, unsigned poll_first) noexcept {
   io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
-  // Spares an attempt in vain; bytes that have come since are seen all the same.
-  if (drained) e.ioprio |= IORING_RECVSEND_POLL_FIRST;
+  e.ioprio |= static_cast<std::uint16_t>(poll_first);
+  if (poll_first) op.scratch[scratch::flags] |= polled_first;
 }
 
 }  // namespace
@@ -63,8 +78,8 @@ void uring_loop::prepare(operation& op) noexcept {
         io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes),
                               op.address->size);
         break;
-      case operation::kind::send: prepare_send(e, op); break;
-      case operation::kind::receive: prepare_receive(e, op, is_drained(op.on)); break;
+      case operation::kind::send: prepare_send(e, op, faults_.short_sends); break;
+      case operation::kind::receive: prepare_receive(e, op, is_drained(op.on) ? poll_first_ : 0); break;
       case operation::kind::accept:
         io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         break;
@@ -131,6 +146,11 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
     case operation::kind::receive:
       if (result == -ENOTSOCK && !(flags & no_socket) && !cancelled) {
         flags |= no_socket | scratch::waiting;
+        return prepare(op);
+      }
+      if (result == -EINVAL && (flags & polled_first)) {  // unknown before Linux 5.19
+        flags &= ~polled_first;
+        poll_first_ = 0;
         return prepare(op);
       }
       if (result == -EAGAIN && !cancelled) {

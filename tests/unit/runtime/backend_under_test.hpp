@@ -32,23 +32,39 @@ class quiet_logger final : public logger {
   std::vector<std::string> lines;
 };
 
-enum class shape { io_uring, not_deferred, tiny_queue, without_buffer_ring, without_multishot, epoll };
+enum class shape {
+  io_uring,
+  not_deferred,
+  tiny_queue,
+  without_buffer_ring,
+  without_multishot,
+  short_sends,
+  epoll
+};
 
 inline void PrintTo(shape s, std::ostream* out) {
   constexpr const char* names[] = {"io_uring",          "not_deferred", "tiny_queue", "without_buffer_ring",
-                                   "without_multishot", "epoll"};
+                                   "without_multishot", "short_sends",  "epoll"};
   *out << names[static_cast<int>(s)];
 }
 
+inline std::unique_ptr<io::backend> make_epoll(logger& log, std::string& why) {
+  int error = 0;
+  auto made = io::make_epoll_backend(log, error);
+  if (!made) why = "epoll: errno " + std::to_string(error);
+  return made;
+}
+
 inline std::unique_ptr<io::backend> make_shape(shape s, logger& log, std::string& why) {
-  io::uring_faults faults;
+  io::uring_faults faults = io::injected_faults();
   switch (s) {
-    case shape::epoll: return io::make_epoll_backend(log, why);
+    case shape::epoll: return make_epoll(log, why);
     case shape::io_uring: break;
     case shape::not_deferred: faults.no_deferred_work = true; break;
     case shape::tiny_queue: faults.submission_entries = 2; break;
     case shape::without_buffer_ring: faults.no_buffer_ring = true; break;
     case shape::without_multishot: faults.no_multishot_receive = faults.no_multishot_accept = true; break;
+    case shape::short_sends: faults.short_sends = true; break;
   }
   return io::make_uring_backend(log, why, faults);
 }
@@ -135,7 +151,7 @@ class backend_test : public testing::TestWithParam<shape> {
 
 inline const auto every_shape =
     testing::Values(shape::io_uring, shape::not_deferred, shape::tiny_queue, shape::without_buffer_ring,
-                    shape::without_multishot, shape::epoll);
+                    shape::without_multishot, shape::short_sends, shape::epoll);
 inline std::string shape_name(const testing::TestParamInfo<shape>& info) {
   return testing::PrintToString(info.param);
 }

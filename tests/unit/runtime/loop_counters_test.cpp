@@ -20,7 +20,7 @@ task<loop_counters> counted() { co_return loop::current()->counted(); }
 
 TEST_P(LoopCounters, AnIdleLoopMakesNoTurns) {
   const loop_counters before = run(counted());
-  std::this_thread::sleep_for(100ms);
+  std::this_thread::sleep_for(100ms);  // sleeps on purpose: what is counted is what happens meanwhile
   const loop_counters spent = run(counted()) - before;
   EXPECT_GE(spent.turns, 1u);
   EXPECT_LE(spent.turns, 8u) << "those of the end of one task, of the wake and of the next task";

@@ -4,6 +4,7 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "support/uring_faults.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,9 +47,10 @@ class recording_logger final : public logger {
 class runtime_test : public testing::TestWithParam<std::tuple<backend_choice, std::size_t>> {
  protected:
   void SetUp() override {
+    const auto [asked, loops] = GetParam();
+    const auto choice = asked == backend_choice::epoll ? asked : testing_support::io_uring_or_what_is_left();
     try {
-      rt_.emplace(
-          runtime_options().backend(std::get<0>(GetParam())).loops(std::get<1>(GetParam())).log_to(log_));
+      rt_.emplace(runtime_options().backend(choice).loops(loops).log_to(log_));
     } catch (const status_error& e) {
       GTEST_SKIP() << e.what();
     }
@@ -288,11 +290,27 @@ TEST_P(runtime_test, SyncWaitFromManyThreads) {
 }
 
 TEST_P(runtime_test, SaysItsBackend) {
+  if (testing_support::io_uring_is_to_refuse())
+    GTEST_SKIP() << "tests of ChooseBackend say what is told then";
   const bool epoll = std::get<0>(GetParam()) == backend_choice::epoll;
   EXPECT_EQ(rt().backend_name(), epoll ? "epoll" : "io_uring");
   EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"),
             std::string::npos)
       << log_.text();
+}
+
+TEST(RuntimeLog, EachRuntimeHasASinkAndALeastLevelOfItsOwn) {
+  recording_logger info;
+  recording_logger errors;
+  errors.set_least(log_level::error);
+  runtime one(runtime_options().log_to(info));
+  runtime another(runtime_options().log_to(errors));
+  EXPECT_NE(info.text(), "");
+  EXPECT_EQ(errors.text(), "") << "what it runs on is told at info";
+  another.spawn(fail("on purpose"));
+  EXPECT_THROW(another.run(), std::runtime_error);
+  EXPECT_NE(errors.text().find("on purpose"), std::string::npos);
+  EXPECT_EQ(info.text().find("on purpose"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernel, runtime_test,

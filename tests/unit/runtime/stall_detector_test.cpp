@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 class recording_logger final : public logger {
  public:
-  void write(log_level level, std::string_view message) noexcept override {
+  void record(log_level level, std::string_view message) noexcept override {
     const std::lock_guard lock(mutex_);
     if (level == log_level::warning) text_.append(message).append("\n");
   }
