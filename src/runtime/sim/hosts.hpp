@@ -19,18 +19,13 @@ namespace coracle::sim {
 // What a host writes goes on until it crashes.
 class host_log final : public logger {
  public:
-  explicit host_log(logger& to) noexcept : to_(to) {
-    log_level least = log_level::debug;
-    while (least != log_level::error && !to.wants(least))
-      least = static_cast<log_level>(static_cast<int>(least) + 1);
-    set_least(least);
-  }
-  void write(log_level level, std::string_view message) noexcept override {
-    if (!cut_off_) to_.write(level, message);
-  }
+  explicit host_log(logger& to) noexcept : to_(to) { set_least(to.least()); }
   void cut_off(bool off = true) noexcept { cut_off_ = off; }
 
  private:
+  void record(log_level level, std::string_view message) noexcept override {
+    if (!cut_off_) to_.write(level, message);
+  }
   logger& to_;
   bool cut_off_ = false;
 };

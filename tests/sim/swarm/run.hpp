@@ -20,7 +20,7 @@ namespace coracle::swarm {
 class silent_log final : public logger {
  public:
   silent_log() { set_least(log_level::error); }
-  void write(log_level, std::string_view) noexcept override {}
+  void record(log_level, std::string_view) noexcept override {}
 };
 
 using tallies = std::map<std::string, std::uint64_t, std::less<>>;
