@@ -36,10 +36,10 @@ class any_world {
       runtime_ = &sim_->host("host", loops);
       return;
     }
-    const auto backend = kind == world_kind::epoll ? backend_choice::epoll : io_uring_or_what_is_left();
+    const auto asked = kind == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
     try {
       runtime_options options;
-      options.backend(backend).loops(loops).dump_tasks_on(process_signal::user1);
+      options.backend(or_what_is_left(asked)).loops(loops).dump_tasks_on(process_signal::user1);
       if (memory) options.memory(*memory);
       real_ = std::make_unique<runtime>(options);
       runtime_ = real_.get();

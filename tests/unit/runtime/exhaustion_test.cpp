@@ -1,4 +1,5 @@
 // Running out of descriptors, locked memory and rings: less speed or a clear refusal, and no work is lost.
+#include "support/kept_log.hpp"
 #include "support/limited_process.hpp"
 #include "support/uring_faults.hpp"
 
@@ -14,7 +15,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing_support::kept_log;
 using testing_support::limit_descriptors;
 using testing_support::limit_locked_memory;
 using testing_support::lowest_free_descriptor;
@@ -32,22 +33,6 @@ using testing_support::lowest_free_descriptor;
 class ExhaustionDeath : public testing::Test {
  protected:
   ExhaustionDeath() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
-};
-
-class lines_logger final : public logger {
- public:
-  [[nodiscard]] std::string text() const {
-    const std::lock_guard lock(mutex_);
-    return text_;
-  }
-
- private:
-  void record(log_level, std::string_view message) noexcept override {
-    const std::lock_guard lock(mutex_);
-    text_.append(message).append("\n");
-  }
-  mutable std::mutex mutex_;
-  std::string text_;
 };
 
 [[noreturn]] void end_with(const std::string& text) {
@@ -94,7 +79,7 @@ bool try_four_loops(backend_choice choice, logger& log, std::string& refusal) {
 }
 
 [[noreturn]] void run_with_few_descriptors(backend_choice choice) {
-  lines_logger log;
+  kept_log log;
   std::string refusal;
   const int before = lowest_free_descriptor();
   for (int more = 0;; ++more) {
@@ -118,7 +103,7 @@ TEST_F(ExhaustionDeath, WithoutDescriptorsALoopIsRefusedInWords) {
   limit_locked_memory(0);
   for (std::size_t bytes : {0u, 16u << 10, 64u << 10, 256u << 10}) {
     testing_support::limit(RLIMIT_MEMLOCK, bytes);
-    lines_logger log;
+    kept_log log;
     runtime rt(runtime_options().loops(12).log_to(log));
     expect_it_works(rt);
     if (log.text().find("epoll") != std::string::npos)
@@ -134,7 +119,7 @@ TEST_F(ExhaustionDeath, WithoutLockedMemoryLoopsUseEpoll) {
 // The memory of the ring that it had is what the next one needs.
 [[noreturn]] void change_threads_with_little_locked_memory() {
   limit_locked_memory(96u << 10);
-  lines_logger log;
+  kept_log log;
   runtime rt(runtime_options().log_to(log));
   for (int i = 0; i < 20; ++i) {
     std::thread([&rt] { expect_it_works(rt); }).join();
@@ -149,7 +134,7 @@ TEST_F(ExhaustionDeath, ALoopThatChangesThreadsWaitsForItsRing) {
 
 TEST(Exhaustion, LoopsThatGetNoRingUseEpollBesideThoseThatDo) {
   if (testing_support::io_uring_is_to_refuse()) GTEST_SKIP() << "no loop gets a ring in this run";
-  lines_logger log;
+  kept_log log;
   const io::uring_faults before = io::injected_faults();
   io::injected_faults().loops_with_rings = 2;
   runtime rt(runtime_options().loops(4).log_to(log));

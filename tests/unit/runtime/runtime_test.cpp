@@ -4,6 +4,7 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "support/kept_log.hpp"
 #include "support/uring_faults.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -27,36 +27,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class recording_logger final : public logger {
- public:
-  void record(log_level, std::string_view message) noexcept override {
-    const std::lock_guard lock(mutex_);
-    text_.append(message).append("\n");
-  }
-  std::string text() {
-    const std::lock_guard lock(mutex_);
-    return text_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-};
-
 // Both kernel backends, with one loop and with three.
 class runtime_test : public testing::TestWithParam<std::tuple<backend_choice, std::size_t>> {
  protected:
   void SetUp() override {
     const auto [asked, loops] = GetParam();
-    const auto choice = asked == backend_choice::epoll ? asked : testing_support::io_uring_or_what_is_left();
     try {
-      rt_.emplace(runtime_options().backend(choice).loops(loops).log_to(log_));
+      rt_.emplace(
+          runtime_options().backend(testing_support::or_what_is_left(asked)).loops(loops).log_to(log_));
     } catch (const status_error& e) {
       GTEST_SKIP() << e.what();
     }
   }
   runtime& rt() { return *rt_; }
-  recording_logger log_;
+  testing_support::kept_log log_;
   std::optional<runtime> rt_;
 };
 
@@ -300,8 +284,8 @@ TEST_P(runtime_test, SaysItsBackend) {
 }
 
 TEST(RuntimeLog, EachRuntimeHasASinkAndALeastLevelOfItsOwn) {
-  recording_logger info;
-  recording_logger errors;
+  testing_support::kept_log info;
+  testing_support::kept_log errors;
   errors.set_least(log_level::error);
   runtime one(runtime_options().log_to(info));
   runtime another(runtime_options().log_to(errors));

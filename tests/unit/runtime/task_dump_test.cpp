@@ -4,13 +4,13 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "support/every_backend.hpp"
+#include "support/kept_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -19,22 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing_support::every_backend;
-
-class kept_log final : public logger {
- public:
-  void record(log_level, std::string_view message) noexcept override {
-    const std::lock_guard held(mutex_);
-    text_.append(message).append("\n");
-  }
-  std::string text() {
-    const std::lock_guard held(mutex_);
-    return text_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-};
+using testing_support::kept_log;
 
 task<> wait_for(event<>& e) { co_await e; }
 
@@ -49,7 +34,10 @@ TEST_P(task_dump_on, ASignalPutsTheTasksIntoTheLog) {
   kept_log log;
   std::optional<runtime> rt;
   try {
-    rt.emplace(runtime_options().backend(GetParam()).log_to(log).dump_tasks_on(process_signal::user2));
+    rt.emplace(runtime_options()
+                   .backend(testing_support::or_what_is_left(GetParam()))
+                   .log_to(log)
+                   .dump_tasks_on(process_signal::user2));
   } catch (const status_error& e) {
     GTEST_SKIP() << e.what();
   }
