@@ -14,7 +14,10 @@ foreach(room IN LISTS rooms)
 endforeach()
 
 if(sources)
-  add_executable(unit_tests ${sources} support/uring_faults.cpp)
+  if(runtime IN_LIST rooms)
+    list(APPEND sources support/uring_faults.cpp)
+  endif()
+  add_executable(unit_tests ${sources})
   target_precompile_headers(unit_tests PRIVATE support/precompiled.hpp)
   target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   # Of this file alone: a path among all flags would keep ccache from knowing a test of another checkout again.

@@ -43,10 +43,7 @@ task<> serve(std::uint16_t port) {
   const coracle::result<coracle::process_signal> asked = co_await signals.next();
   connections
       .request_stop();  // every read, write and accept ends now, and each frame is gone before join() is
-  try {
-    co_await connections.join();
-  } catch (const coracle::coro::cancelled&) {  // the acceptor was resting
-  }
+  co_await connections.join();
   co_await listener.close();
   std::printf("ended by %s\n", asked.ok() ? "a signal" : "the runtime");
 }

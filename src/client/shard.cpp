@@ -51,7 +51,7 @@ task<> shard::make_connection() {
   using made = result<std::unique_ptr<net::duplex>>;
   task<made> attempt = channel_->connector->connect(home_);
   timeout<made> limited(connect_timeout, std::move(attempt));
-  result<made> outcome = status::unavailable("not connected");
+  made outcome = status::unavailable("not connected");
   try {
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
@@ -62,9 +62,8 @@ task<> shard::make_connection() {
   attempting_ = false;
   if (state_ == state::shutdown) co_return leave_if_done();
   if (!outcome) co_return attempt_failed(outcome.status());
-  if (!*outcome) co_return attempt_failed(outcome->status());
   connections_.push_back(std::make_unique<transport::connection>(
-      home_, *std::move(*outcome), transport::role::client, transport::limits{},
+      home_, *std::move(outcome), transport::role::client, transport::limits{},
       static_cast<transport::connection_owner&>(*this), nullptr));
   current_ = connections_.back().get();
   current_->start();

@@ -26,6 +26,10 @@ frame_pool::counters frame_pool::count() noexcept { return current_ ? current_->
 
 bool frame_pool::from_heap() noexcept { return CORACLE_FRAMES_FROM_HEAP; }
 
+frame_pool::frame_pool() noexcept {
+  if (from_heap()) keep_nothing();
+}
+
 frame_pool::~frame_pool() {
   for (block*& list : free_) {
     while (block* b = list) {
@@ -37,25 +41,11 @@ frame_pool::~frame_pool() {
 
 void frame_pool::use(std::pmr::memory_resource& resource) noexcept {
   resource_ = &resource;
-  std::fill(std::begin(kept_), std::end(kept_), kept_per_class);  // full lists: nothing enters them
+  keep_nothing();
 }
 
-void* frame_pool::allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
-void* frame_pool::allocate(std::size_t n) { return take(n + sizeof(block), 0); }
-
-inline void* frame_pool::take(std::size_t n, std::uint64_t frames) {
-  frame_pool* const pool = current_;
-  const std::size_t place = (n - 1) / step_bytes;
-  if (!CORACLE_FRAMES_FROM_HEAP && pool && place < classes) {
-    if (block* b = pool->free_[place]) {
-      pool->counted_.frames += frames;
-      pool->free_[place] = b->next;
-      --pool->kept_[place];
-      return b + 1;
-    }
-  }
-  return make(n, frames);
-}
+// Full lists that are empty: nothing enters them, nothing is found in them.
+void frame_pool::keep_nothing() noexcept { std::fill(std::begin(kept_), std::end(kept_), kept_per_class); }
 
 // Of a size that any pool's list may take later.
 void* frame_pool::make(std::size_t n, std::uint64_t frames) {
@@ -64,24 +54,8 @@ void* frame_pool::make(std::size_t n, std::uint64_t frames) {
   ++count.heap_blocks;
   std::pmr::memory_resource* const from = current_ ? current_->resource_ : nullptr;
   if (from) return ::new (from->allocate(n, alignof(block))) block{from, nullptr} + 1;
-  if (!CORACLE_FRAMES_FROM_HEAP && n <= largest_bytes) n = (n + step_bytes - 1) / step_bytes * step_bytes;
+  if (!from_heap() && n <= largest_bytes) n = (n + step_bytes - 1) / step_bytes * step_bytes;
   return ::new (::operator new(n)) block{nullptr, nullptr} + 1;
-}
-
-void frame_pool::deallocate(void* p, std::size_t n) noexcept {
-  block* const b = static_cast<block*>(p) - 1;
-  n += sizeof(block);
-  const std::size_t place = (n - 1) / step_bytes;
-  if (!CORACLE_FRAMES_FROM_HEAP && place < classes && !b->from) {
-    frame_pool* const pool = current_;
-    if (pool && pool->kept_[place] < kept_per_class) {
-      b->next = pool->free_[place];
-      pool->free_[place] = b;
-      ++pool->kept_[place];
-      return;
-    }
-  }
-  free(b, n);
 }
 
 void frame_pool::free(block* b, std::size_t n) noexcept {

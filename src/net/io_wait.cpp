@@ -29,16 +29,21 @@ io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle hand
 
 bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
   CORACLE_ASSERT(home_.is_current(), "a stream or listener was used on another loop than its own");
+  if (!early_.ok()) early_ = status();
   deadline_ = e.deadline;
   const bool late = deadline_ != never && deadline_ <= home_.now();
-  if (late || !e.stop.subscribe(*this)) {
+  if (late || e.stop.stop_requested()) {
     early_ = why_stopped(home_, deadline_);
     result_ = -ECANCELED;
     return false;
   }
+  if (const auto done = home_.io().perform_or_submit(*this)) {
+    result_ = *done;
+    return false;
+  }
   waiter_ = h;
+  e.stop.subscribe(*this);
   if (deadline_ != never) home_.arm(*this, deadline_);
-  home_.io().submit(*this);
   return true;
 }
 

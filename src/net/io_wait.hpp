@@ -16,10 +16,11 @@ namespace coracle::net {
 // timeout() stops its task at the deadline that it also sets.
 status why_stopped(const loop& on, time_point deadline);
 
-// Fill in the operation's public part, then co_await it once: the result is the operation's. A stop or a
+// Fill in the operation's public part, then co_await it: the result is the operation's. A stop or a
 // passed deadline of the awaiter's environment cancels it, and it is still awaited to its end, so that
 // whatever it points to is the kernel's no longer when the await ends. What happened all the same counts: a
-// result >= 0 is given even after a stop. Lives in the awaiting frame.
+// result >= 0 is given even after a stop. Lives in the awaiting frame, or beside its handle, to be awaited
+// again and again.
 class io_wait : public io::operation, coro::stop_callback, coro::timer {
  public:
   io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept;
@@ -29,6 +30,11 @@ class io_wait : public io::operation, coro::stop_callback, coro::timer {
   // Ends it early from elsewhere on the loop; ended_early() is `why` then. Nothing when it has ended or not
   // begun.
   void interrupt(status why) noexcept;
+
+  // Between its start and its end.
+  [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(waiter_); }
+  // What await_suspend() does, for other awaiters. False when it ended at once.
+  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -41,7 +47,6 @@ class io_wait : public io::operation, coro::stop_callback, coro::timer {
   [[nodiscard]] const status& ended_early() const noexcept { return early_; }
 
  private:
-  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
   void ended(std::int64_t result) noexcept;
 
   loop& home_;

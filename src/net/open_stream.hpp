@@ -4,26 +4,37 @@
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "net/connection_ends.hpp"
+#include "net/io_wait.hpp"
 #include "runtime/backend.hpp"
 
 namespace coracle::net {
 
-// Owns the handle. The flags catch two reads or two writes at a time, and a close under either.
+// Owns the handle and the one operation that each direction may have, so that a read makes no frame.
 class open_stream {
  public:
-  open_stream(loop& home, io::handle handle) noexcept : on(home), socket(handle), ends(home, handle) {}
+  open_stream(loop& home, io::handle handle) noexcept
+      : on(home),
+        socket(handle),
+        reading(home, io::operation::kind::receive, handle),
+        writing(home, io::operation::kind::send, handle),
+        ends(home, handle) {
+    writing.pieces = &to_write;
+    writing.piece_count = 1;
+  }
   open_stream(const open_stream&) = delete;
   open_stream& operator=(const open_stream&) = delete;
   ~open_stream() {
-    CORACLE_ASSERT(!reading && !writing, "a stream was closed or destroyed while a task waits for it");
+    CORACLE_ASSERT(!reading.waits() && !writing.waits(),
+                   "a stream was closed or destroyed while a task waits for it");
     on.io().close(socket, abort_on_close);
   }
 
   loop& on;
   const io::handle socket;
+  io_wait reading;
+  io_wait writing;
+  io::operation::piece to_write{};
   connection_ends ends;
-  bool reading = false;
-  bool writing = false;
   bool abort_on_close = false;
 };
 

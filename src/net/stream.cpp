@@ -1,7 +1,6 @@
 #include "coracle/net/stream.hpp"
 
 #include "net/connect.hpp"
-#include "net/in_use.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
 #include "net/open_stream.hpp"
@@ -13,6 +12,11 @@ namespace {
 open_stream& checked(const std::unique_ptr<open_stream>& s) noexcept {
   CORACLE_ASSERT(s, "this stream is closed, or was moved from");
   return *s;
+}
+
+status why_it_ended(const io_wait& failed, std::string_view doing) {
+  if (!failed.ended_early().ok()) return failed.ended_early();
+  return stream_error(failed.await_resume(), doing);
 }
 
 }  // namespace
@@ -30,30 +34,32 @@ task<result<stream>> stream::connect(address to) {
   co_return stream(std::make_unique<open_stream>(on, *connected));
 }
 
-task<result<std::size_t>> stream::read(mutable_bytes into) {
-  open_stream& s = checked(open_);
-  if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
-  const in_use held(s.reading, "two reads wait on one stream at a time");
-  io_wait reading(s.on, io::operation::kind::receive, s.socket);
-  reading.into = into;
-  const std::int64_t got = co_await reading;
-  if (got >= 0) co_return static_cast<std::size_t>(got);
-  if (!reading.ended_early().ok()) co_return reading.ended_early();
-  co_return stream_error(got, "reading");
+stream_read stream::read(mutable_bytes into) noexcept { return {checked(open_), into}; }
+stream_write stream::write(bytes_view bytes) noexcept { return {checked(open_), bytes}; }
+
+bool stream_read::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
+  io_wait& reading = stream_->reading;
+  CORACLE_ASSERT(!reading.waits(), "two reads wait on one stream at a time");
+  reading.into = into_;
+  return reading.start(h, e);
 }
 
-task<status> stream::write(bytes_view bytes) {
-  open_stream& s = checked(open_);
-  if (bytes.empty()) co_return status();
-  const in_use held(s.writing, "two writes wait on one stream at a time");
-  const io::operation::piece whole{bytes.data(), bytes.size()};
-  io_wait writing(s.on, io::operation::kind::send, s.socket);
-  writing.pieces = &whole;
-  writing.piece_count = 1;
-  const std::int64_t put = co_await writing;
-  if (put >= 0) co_return status();
-  if (!writing.ended_early().ok()) co_return writing.ended_early();
-  co_return stream_error(put, "writing");
+result<std::size_t> stream_read::await_resume() {
+  if (into_.empty()) return status::invalid_argument("a read needs room for at least one byte");
+  const std::int64_t got = stream_->reading.await_resume();
+  if (got >= 0) return static_cast<std::size_t>(got);
+  return why_it_ended(stream_->reading, "reading");
+}
+
+bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
+  CORACLE_ASSERT(!stream_->writing.waits(), "two writes wait on one stream at a time");
+  stream_->to_write = {bytes_.data(), bytes_.size()};
+  return stream_->writing.start(h, e);
+}
+
+status stream_write::await_resume() {
+  if (bytes_.empty() || stream_->writing.await_resume() >= 0) return status();
+  return why_it_ended(stream_->writing, "writing");
 }
 
 void stream::shutdown_send() noexcept {

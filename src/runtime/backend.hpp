@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace coracle::io {
@@ -42,16 +43,14 @@ struct operation {
     const void* data;
     std::size_t size;
   };
-  kind what{};
-  handle on = no_handle;
-  const raw_address* address = nullptr;
-  raw_address* sender = nullptr;  // receive_from: filled in
+  // What a send or a receive of one connection among many touches comes first, to lie in few cache lines.
+  mutable_bytes into;
   const piece* pieces = nullptr;
   std::size_t piece_count = 0;
-  mutable_bytes into;
-  const file_request* file = nullptr;
-  bool no_socket =
-      false;  // send, receive: a pipe, a terminal or the like; -ENOTSOCK tells where it is not said
+  handle on = no_handle;
+  kind what{};
+  // send, receive: a pipe, a terminal or the like; -ENOTSOCK tells where it is not said
+  bool no_socket = false;
   // >= 0: bytes, or the accepted handle; < 0: -errno, -ECANCELED after cancel().
   void (*complete)(operation&, std::int64_t result) noexcept = nullptr;
 
@@ -59,6 +58,10 @@ struct operation {
   operation* next = nullptr;
   operation* prev = nullptr;
   std::uint64_t scratch[16];  // not initialised: submit() does what it needs
+
+  const raw_address* address = nullptr;
+  raw_address* sender = nullptr;  // receive_from: filled in
+  const file_request* file = nullptr;
 };
 
 // A listener's stream of new connections. Lives until ended() was called.
@@ -119,6 +122,12 @@ class backend {
 
   // Single operations.
   virtual void submit(operation& op) noexcept = 0;
+  // The same, but what can be done at once may be: then its result is given, and `complete` is not called. A
+  // coroutine gets that a few times in a row only, so that it cannot keep the loop to itself.
+  virtual std::optional<std::int64_t> perform_or_submit(operation& op) noexcept {
+    submit(op);
+    return std::nullopt;
+  }
   // Asks for an early end; `complete` still comes, with -ECANCELED or with what had happened already.
   virtual void cancel(operation& op) noexcept = 0;
 

@@ -29,6 +29,18 @@ class cancelled : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "coracle: the task was asked to stop"; }
 };
 
+// Whether `error` (null: no) is a coro::cancelled.
+[[nodiscard]] inline bool is_cancelled(const std::exception_ptr& error) noexcept {
+  if (!error) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const cancelled&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 template <class Promise>
 concept has_environment = requires(const Promise& p) { p.inherited(); };
 

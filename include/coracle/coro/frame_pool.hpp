@@ -16,7 +16,7 @@ namespace coracle::coro {
 // which lie in the cache line that the frame's own first words make hot.
 class frame_pool {
  public:
-  frame_pool() noexcept = default;
+  frame_pool() noexcept;
   frame_pool(const frame_pool&) = delete;
   frame_pool& operator=(const frame_pool&) = delete;
   ~frame_pool();
@@ -27,9 +27,11 @@ class frame_pool {
 
   // n bytes, aligned to 16, from the current thread's pool when it has one: for a coroutine's frame, or
   // for another object with a call's lifetime (see pooled.hpp).
-  static void* allocate_frame(std::size_t n);
-  static void* allocate(std::size_t n);
-  static void deallocate(void* p, std::size_t n) noexcept;
+  static void* allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
+  static void* allocate(std::size_t n) { return take(n + sizeof(block), 0); }
+  static void deallocate(void* p, std::size_t n) noexcept {
+    give_back(static_cast<block*>(p) - 1, n + sizeof(block));
+  }
 
   // What tests of "no allocation in steady state" and "one frame a call" look at.
   struct counters {
@@ -59,9 +61,37 @@ class frame_pool {
     std::pmr::memory_resource* from;  // null for the heap
     block* next;  // in a list
   };
-  static void* take(std::size_t n, std::uint64_t frames);
+  // Inline, since a frame's size is a constant where its coroutine is compiled: what is left then is a
+  // list's head. The library's own build decides about sanitizers, not the includer's: see the constructor.
+  static void* take(std::size_t n, std::uint64_t frames) {
+    frame_pool* const pool = current_;
+    const std::size_t place = (n - 1) / step_bytes;
+    if (pool && place < classes) {
+      if (block* b = pool->free_[place]) {
+        pool->counted_.frames += frames;
+        pool->free_[place] = b->next;
+        --pool->kept_[place];
+        return b + 1;
+      }
+    }
+    return make(n, frames);
+  }
+  static void give_back(block* b, std::size_t n) noexcept {
+    const std::size_t place = (n - 1) / step_bytes;
+    if (place < classes && !b->from) {
+      frame_pool* const pool = current_;
+      if (pool && pool->kept_[place] < kept_per_class) {
+        b->next = pool->free_[place];
+        pool->free_[place] = b;
+        ++pool->kept_[place];
+        return;
+      }
+    }
+    free(b, n);
+  }
   static void* make(std::size_t n, std::uint64_t frames);
   static void free(block* b, std::size_t n) noexcept;
+  void keep_nothing() noexcept;
 
   block* free_[classes] = {};
   std::uint32_t kept_[classes] = {};

@@ -38,16 +38,7 @@ class [[nodiscard]] outcome {
   // Null when it ended well.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
   // True when it ended by coro::cancelled.
-  [[nodiscard]] bool cancelled() const noexcept {
-    if (!error_) return false;
-    try {
-      std::rethrow_exception(error_);
-    } catch (const coro::cancelled&) {
-      return true;
-    } catch (...) {
-      return false;
-    }
-  }
+  [[nodiscard]] bool cancelled() const noexcept { return coro::is_cancelled(error_); }
 
   // The value, or the exception thrown.
   std::add_lvalue_reference_t<T> value() & {

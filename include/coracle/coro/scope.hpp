@@ -18,7 +18,8 @@ namespace coracle {
 //   co_await work.join();
 //
 // Destroying a scope with running tasks is a defect of the caller: join it on every path. The
-// first exception of a task stops the others and comes out of join().
+// first exception of a task stops the others and comes out of join(); coro::cancelled is none after the
+// scope's own request_stop(), being what was asked for.
 class scope final : coro::completion {
  public:
   scope() noexcept : scope(coro::no_environment) {}
@@ -35,7 +36,10 @@ class scope final : coro::completion {
   // Starts `t` at once, on the caller's stack, until it suspends for the first time.
   void spawn(task<> t);
   // Asks every task to stop; they end at their next await that can be cancelled.
-  void request_stop() noexcept { stop_.request_stop(); }
+  void request_stop() noexcept {
+    stop_asked_ = true;
+    stop_.request_stop();
+  }
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
@@ -66,6 +70,7 @@ class scope final : coro::completion {
   std::size_t running_ = 0;
   std::coroutine_handle<> joiner_;
   std::exception_ptr error_;
+  bool stop_asked_ = false;
 };
 
 }  // namespace coracle

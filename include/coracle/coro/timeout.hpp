@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/coro/as_task.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 
@@ -30,15 +31,35 @@ class time_limit : timer {
   bool expired_ = false;
 };
 
+// What a wait with a limit gives: the wait's own kind of result, where it has one.
+template <class T>
+struct in_time {
+  using type = result<T>;
+};
+template <class T>
+struct in_time<result<T>> {
+  using type = result<T>;
+};
+template <>
+struct in_time<status> {
+  using type = status;
+};
+template <>
+struct in_time<void> {
+  using type = status;
+};
+
 }  // namespace coro
 
-// co_await timeout(1s, std::move(t)) gives result<T> (status for void): the task's value, or
+// co_await timeout(1s, wait) of a task<T>, or of another awaiter of T that can be moved, gives result<T>
+// (status for void; result<T> and status stay what they are): what the wait gave, or
 // DEADLINE_EXCEEDED when the limit passed and the task ended by coro::cancelled. A task that ends well in
 // spite of the stop keeps its value; its other exceptions pass through. Calls made inside see the deadline.
 template <class T>
 class [[nodiscard]] timeout {
  public:
-  timeout(duration limit, task<T> inner) noexcept : limit_(limit), task_(std::move(inner)) {}
+  template <coro::awaitable Wait>
+  timeout(duration limit, Wait inner) : limit_(limit), task_(coro::as_task(std::move(inner))) {}
   timeout(const timeout&) = delete;
   timeout& operator=(const timeout&) = delete;
   ~timeout() {
@@ -54,7 +75,7 @@ class [[nodiscard]] timeout {
     child_.promise().set_continuation(parent);
     return coro::promise_base::start(child_, child_.promise());
   }
-  auto await_resume() {
+  typename coro::in_time<T>::type await_resume() {
     const bool expired = clock_->expired();
     clock_.reset();
     try {
@@ -62,12 +83,11 @@ class [[nodiscard]] timeout {
         child_.promise().take();
         return status();
       } else {
-        return result<T>(child_.promise().take());
+        return child_.promise().take();
       }
     } catch (const coro::cancelled&) {
       if (!expired) throw;
-      using outcome = std::conditional_t<std::is_void_v<T>, status, result<T>>;
-      return outcome(status::deadline_exceeded("the time limit passed"));
+      return status::deadline_exceeded("the time limit passed");
     }
   }
 
@@ -77,5 +97,7 @@ class [[nodiscard]] timeout {
   typename task<T>::handle child_;
   std::optional<coro::time_limit> clock_;
 };
+template <class Wait>
+timeout(duration, Wait) -> timeout<coro::awaited_t<Wait>>;
 
 }  // namespace coracle

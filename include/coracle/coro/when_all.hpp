@@ -1,6 +1,7 @@
 // when_all: several tasks beside each other, on one executor; goes on when all have ended.
 #pragma once
 
+#include "coracle/coro/as_task.hpp"
 #include "coracle/coro/concurrent.hpp"
 #include "coracle/coro/task.hpp"
 
@@ -20,8 +21,8 @@ using value_or_nothing = std::conditional_t<std::is_void_v<T>, nothing, T>;
 
 }  // namespace coro
 
-// co_await when_all(std::move(a), std::move(b)) gives std::tuple of the values (coro::nothing for
-// void). Every task is run to its end; if some threw, the first in argument order is rethrown then:
+// co_await when_all(a(), b()), of tasks or of other awaiters that can be moved, gives std::tuple of the
+// values (coro::nothing for void). Every task is run to its end; if some threw, the first in argument order is rethrown then:
 // when_all_settled keeps them all.
 template <class... Ts>
 class [[nodiscard]] when_all_awaiter : public coro::concurrent<Ts...> {
@@ -44,9 +45,9 @@ class [[nodiscard]] when_all_awaiter : public coro::concurrent<Ts...> {
   }
 };
 
-template <class... Ts>
-when_all_awaiter<Ts...> when_all(task<Ts>... tasks) noexcept {
-  return when_all_awaiter<Ts...>(std::move(tasks)...);
+template <coro::awaitable... Waits>
+when_all_awaiter<coro::awaited_t<Waits>...> when_all(Waits... waits) {
+  return when_all_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
 // The same over a range, giving std::vector of the values in order (nothing for void).

@@ -1,6 +1,7 @@
 // when_all_settled: as when_all, but every task's value and every task's exception is kept.
 #pragma once
 
+#include "coracle/coro/as_task.hpp"
 #include "coracle/coro/concurrent.hpp"
 #include "coracle/coro/outcome.hpp"
 #include "coracle/coro/task.hpp"
@@ -28,9 +29,9 @@ class [[nodiscard]] when_all_settled_awaiter : public coro::concurrent<Ts...> {
   }
 };
 
-template <class... Ts>
-when_all_settled_awaiter<Ts...> when_all_settled(task<Ts>... tasks) noexcept {
-  return when_all_settled_awaiter<Ts...>(std::move(tasks)...);
+template <coro::awaitable... Waits>
+when_all_settled_awaiter<coro::awaited_t<Waits>...> when_all_settled(Waits... waits) {
+  return when_all_settled_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
 // The same over a range, giving std::vector<outcome<T>> in the order of the tasks.

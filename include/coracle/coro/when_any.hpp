@@ -1,6 +1,7 @@
 // when_any: several tasks beside each other; the first that ends wins, the others are stopped.
 #pragma once
 
+#include "coracle/coro/as_task.hpp"
 #include "coracle/coro/outcome.hpp"
 #include "coracle/coro/race.hpp"
 #include "coracle/coro/task.hpp"
@@ -14,8 +15,8 @@
 
 namespace coracle {
 
-// What co_await when_any(std::move(a), std::move(b)) gives: index() says which task ended first,
-// get<0>() is the value of the first argument. A loser that ended well in spite of the stop keeps its
+// What co_await when_any(a(), b()) gives, of tasks or of other awaiters that can be moved: index() says which
+// ended first, get<0>() is the value of the first argument. A loser that ended well in spite of the stop keeps its
 // value, so that nothing that it had received is lost: ok<I>() says so, get<I>() has it. get() of a
 // loser that failed throws its exception (coro::cancelled, as a rule).
 template <class... Ts>
@@ -107,15 +108,15 @@ class [[nodiscard]] when_any_awaiter {
   coro::race race_;
 };
 
-template <class... Ts>
-  requires(sizeof...(Ts) != 0)
-when_any_awaiter<true, Ts...> when_any(task<Ts>... tasks) noexcept {
-  return when_any_awaiter<true, Ts...>(std::move(tasks)...);
+template <coro::awaitable... Waits>
+  requires(sizeof...(Waits) != 0)
+when_any_awaiter<true, coro::awaited_t<Waits>...> when_any(Waits... waits) {
+  return when_any_awaiter<true, coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
-template <class... Ts>
-  requires(sizeof...(Ts) != 0)
-when_any_awaiter<false, Ts...> when_any_settled(task<Ts>... tasks) noexcept {
-  return when_any_awaiter<false, Ts...>(std::move(tasks)...);
+template <coro::awaitable... Waits>
+  requires(sizeof...(Waits) != 0)
+when_any_awaiter<false, coro::awaited_t<Waits>...> when_any_settled(Waits... waits) {
+  return when_any_awaiter<false, coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
 // The same over a range, which must not be empty.

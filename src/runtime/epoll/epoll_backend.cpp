@@ -2,6 +2,7 @@
 
 #include "runtime/epoll/epoll_loop.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
+#include "runtime/stall_detector.hpp"
 
 #include "coracle/base/assert.hpp"
 
@@ -130,21 +131,23 @@ void epoll_loop::wait(time_point until) noexcept {
   for (int i = 0; i < n; ++i) take_event(events[i].data.u64, events[i].events);
 }
 
+// Acts on it at once: a descriptor's state is fetched into the cache once, however many others are ready.
 void epoll_loop::take_event(std::uint64_t of, std::uint32_t what) noexcept {
   if (of == own_event) return;
   watch& w = watch_of(static_cast<handle>(static_cast<std::uint32_t>(of)));
-  if (w.generation != static_cast<std::uint32_t>(of >> 32)) return;
+  const auto generation = static_cast<std::uint32_t>(of >> 32);
+  if (w.generation != generation) return;
   if (what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) w.peer_is_done = true;
   if (what & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) {
     w.drained = false;
-    while (operation* op = w.readers.first()) move(*op, pending_);
+    attempt_all(w, w.readers);
+    if (w.generation != generation) return;  // closed by one of these
     if (source_state* s = w.source; s && !s->linked() && !s->resting) {
-      if (s->paused && !s->stopping) s->ready = true;
-      else work_.push_back(*s);
+      const stall_detector::watch held(stalls_);
+      serve(*s);
     }
   }
-  if (what & (EPOLLOUT | EPOLLHUP | EPOLLERR))
-    while (operation* op = w.writers.first()) move(*op, pending_);
+  if (w.generation == generation && what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) attempt_all(w, w.writers);
 }
 
 int epoll_loop::pollable(time_point next_deadline) noexcept {

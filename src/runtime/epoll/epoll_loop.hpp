@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace coracle::io {
@@ -25,6 +26,7 @@ class epoll_loop final : public kernel_backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "epoll"; }
 
   void submit(operation& op) noexcept override;
+  std::optional<std::int64_t> perform_or_submit(operation& op) noexcept override;
   void cancel(operation& op) noexcept override;
   void start_accept(handle listener, accept_source& source) noexcept override;
   void stop_accept(accept_source& source) noexcept override;
@@ -51,11 +53,14 @@ class epoll_loop final : public kernel_backend {
 
   // Attempts.
   void run_pending() noexcept;
+  void attempt_all(watch& w, operation_list& waiting) noexcept;
   void attempt(operation& op) noexcept;
-  void park(operation& op) noexcept;
+  [[nodiscard]] bool is_drained(const operation& op) noexcept;
+  std::int64_t park(operation& op) noexcept;
   void move(operation& op, operation_list& to) noexcept;
   void finish(operation& op, std::int64_t result) noexcept;
   std::int64_t accept_one(handle listener) noexcept;
+  std::int64_t send_at_once(operation& op) noexcept;
   std::int64_t try_send(operation& op) noexcept;
   std::int64_t try_receive(operation& op) noexcept;
   std::int64_t try_datagram(operation& op) noexcept;
@@ -76,6 +81,7 @@ class epoll_loop final : public kernel_backend {
   handle timer_ = no_handle;
   bool precise_ = true;  // epoll_pwait2 works
   bool delivered_ = false;  // this turn has called back
+  int at_once_left_ = 0;  // operations that may be performed without waiting for their turn
   int turns_without_poll_ = 0;
   std::vector<std::unique_ptr<watch>> watches_;  // by descriptor
   operation_list pending_;

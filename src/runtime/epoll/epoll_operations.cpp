@@ -19,6 +19,9 @@ namespace {
 
 bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
 
+// What a coroutine may do in a row before others have their turn, counted from when the loop resumed it.
+constexpr int at_once_max = 8;
+
 bool is_writer(const operation& op) noexcept {
   return op.what == operation::kind::connect || op.what == operation::kind::send ||
          op.what == operation::kind::poll_out || op.what == operation::kind::send_to;
@@ -33,16 +36,38 @@ void epoll_loop::move(operation& op, operation_list& to) noexcept {
   op.scratch[scratch::list] = reinterpret_cast<std::uint64_t>(&to);
 }
 
+bool epoll_loop::is_drained(const operation& op) noexcept {
+  if (op.what != operation::kind::receive) return false;
+  const watch& w = watch_of(op.on);
+  return w.drained && !w.peer_is_done;
+}
+
 void epoll_loop::submit(operation& op) noexcept {
   ++counted_.submissions;
   began();
   op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
   if (op.what == operation::kind::send) send_progress::begin(op);
-  if (op.what == operation::kind::receive) {
-    watch& w = watch_of(op.on);
-    if (w.drained && !w.peer_is_done) return move(op, w.readers);  // spares an attempt in vain
+  if (is_drained(op)) move(op, watch_of(op.on).readers);  // spares an attempt in vain
+  else move(op, pending_);
+}
+
+std::optional<std::int64_t> epoll_loop::perform_or_submit(operation& op) noexcept {
+  const bool sends = op.what == operation::kind::send;
+  if (at_once_left_ == 0 || (!sends && op.what != operation::kind::receive) || is_drained(op)) {
+    submit(op);
+    return std::nullopt;
   }
-  move(op, pending_);
+  --at_once_left_;
+  ++counted_.submissions;
+  op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
+  std::int64_t result = sends ? send_at_once(op) : try_receive(op);
+  if (result == -EAGAIN) result = park(op);
+  if (result == -EAGAIN) {
+    began();
+    return std::nullopt;
+  }
+  ++counted_.completions;
+  return result;
 }
 
 void epoll_loop::cancel(operation& op) noexcept {
@@ -52,15 +77,30 @@ void epoll_loop::cancel(operation& op) noexcept {
 
 void epoll_loop::finish(operation& op, std::int64_t result) noexcept {
   delivered_ = true;
+  at_once_left_ = at_once_max;
   complete(op, result);
 }
 
-void epoll_loop::park(operation& op) noexcept {
+// -EAGAIN when it waits now; else why it cannot.
+std::int64_t epoll_loop::park(operation& op) noexcept {
   watch& w = watch_of(op.on);
   const int error = watch_for_edges(op.on, w);
-  if (error < 0) return finish(op, error);
+  if (error < 0) return error;
   op.scratch[scratch::list] = 0;
   move(op, is_writer(op) ? w.writers : w.readers);
+  return -EAGAIN;
+}
+
+// Those that wait for `w` now, as far as it is not closed meanwhile.
+void epoll_loop::attempt_all(watch& w, operation_list& waiting) noexcept {
+  const std::uint32_t generation = w.generation;
+  for (std::size_t left = waiting.size(); left > 0 && w.generation == generation; --left) {
+    operation* op = waiting.pop();
+    if (!op) return;
+    op->scratch[scratch::list] = 0;
+    const stall_detector::watch held(stalls_);
+    attempt(*op);
+  }
 }
 
 void epoll_loop::run_pending() noexcept {
@@ -94,8 +134,8 @@ void epoll_loop::attempt(operation& op) noexcept {
     case operation::kind::receive_from: result = try_datagram(op); break;
     case operation::kind::file: result = -EOPNOTSUPP; break;  // takes_files() says so
   }
-  if (result == -EAGAIN) park(op);
-  else finish(op, result);
+  if (result == -EAGAIN) result = park(op);
+  if (result != -EAGAIN) finish(op, result);
 }
 
 std::int64_t epoll_loop::accept_one(handle listener) noexcept {
@@ -105,6 +145,20 @@ std::int64_t epoll_loop::accept_one(handle listener) noexcept {
     if (h >= 0) return h;
     if (errno != EINTR) return would_block(errno) ? -EAGAIN : -errno;
   }
+}
+
+// Mostly there is one piece, and it is taken whole: nothing has to be remembered then.
+std::int64_t epoll_loop::send_at_once(operation& op) noexcept {
+  ssize_t n = 0;
+  if (op.piece_count == 1 && !op.no_socket) {
+    ++counted_.system_calls;
+    n = ::send(op.on, op.pieces->data, op.pieces->size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n == static_cast<ssize_t>(op.pieces->size)) return n;
+    if (n < 0 && !would_block(errno) && errno != EINTR && errno != ENOTSOCK) return -errno;
+  }
+  send_progress& progress = send_progress::begin(op);
+  if (n > 0) progress.advance(op, n);
+  return try_send(op);
 }
 
 std::int64_t epoll_loop::try_send(operation& op) noexcept {

@@ -25,7 +25,7 @@ struct source_state : base::list_hook, coro::pooled {
 };
 
 // Registered with epoll (edge-triggered, both directions) when something first has to wait, until close.
-struct watch {
+struct alignas(64) watch {
   operation_list readers;
   operation_list writers;
   source_state* source = nullptr;

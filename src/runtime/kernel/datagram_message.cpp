@@ -6,7 +6,7 @@
 namespace coracle::io {
 
 datagram_message& datagram_message::begin(operation& op) noexcept {
-  auto& m = *::new (static_cast<void*>(op.scratch)) datagram_message{};
+  auto& m = *::new (static_cast<void*>(op.scratch + scratch::rest)) datagram_message{};
   if (op.what == operation::kind::receive_from) {
     m.into_ = {op.into.data(), op.into.size()};
     m.header_.msg_iov = &m.into_;
@@ -27,7 +27,7 @@ datagram_message& datagram_message::begin(operation& op) noexcept {
 }
 
 datagram_message& datagram_message::of(operation& op) noexcept {
-  return *std::launder(reinterpret_cast<datagram_message*>(op.scratch));
+  return *std::launder(reinterpret_cast<datagram_message*>(op.scratch + scratch::rest));
 }
 
 void datagram_message::finish_receive(operation& op) const noexcept {

@@ -26,6 +26,6 @@ class datagram_message {
   msghdr header_;
   iovec into_;
 };
-static_assert(sizeof(datagram_message) <= scratch::flags * sizeof(std::uint64_t));
+static_assert(sizeof(datagram_message) <= scratch::rest_bytes);
 
 }  // namespace coracle::io

@@ -180,11 +180,11 @@ void kernel_backend::exhausted(int error) noexcept {
 }
 
 send_progress& send_progress::begin(operation& op) noexcept {
-  return *::new (static_cast<void*>(op.scratch)) send_progress{};
+  return *::new (static_cast<void*>(op.scratch + scratch::rest)) send_progress{};
 }
 
 send_progress& send_progress::of(operation& op) noexcept {
-  return *std::launder(reinterpret_cast<send_progress*>(op.scratch));
+  return *std::launder(reinterpret_cast<send_progress*>(op.scratch + scratch::rest));
 }
 
 msghdr& send_progress::rest(operation& op) noexcept {

@@ -62,10 +62,12 @@ class kernel_backend : public backend {
 // "EPERM (Operation not permitted)" and so on.
 std::string describe_error(int error);
 
-// Words of operation::scratch: send_progress lies in those before.
+// Words of operation::scratch; the last are the start of what send_progress and datagram_message take.
 namespace scratch {
-inline constexpr std::size_t flags = 12;
-inline constexpr std::size_t list = 13;
+inline constexpr std::size_t flags = 0;
+inline constexpr std::size_t list = 1;
+inline constexpr std::size_t rest = 2;
+inline constexpr std::size_t rest_bytes = (16 - rest) * sizeof(std::uint64_t);
 inline constexpr std::uint64_t cancelled = 1;  // flags
 inline constexpr std::uint64_t waiting = 2;  // the operation itself cannot be waited for now: its poll is
 }  // namespace scratch
@@ -88,6 +90,6 @@ class send_progress {
   std::size_t piece_;
   std::size_t of_piece_;  // bytes of it that are sent, 0 for none
 };
-static_assert(sizeof(send_progress) <= scratch::flags * sizeof(std::uint64_t));
+static_assert(sizeof(send_progress) <= scratch::rest_bytes);
 
 }  // namespace coracle::io

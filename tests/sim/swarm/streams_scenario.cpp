@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 // One connection, as its client sees it. It remembers over crashes that it has been.
 struct exchange {
   std::string sent;
+  duration pause{};  // before each of its writes, so that there is something going on when a host goes down
   std::string back;
   status how;
   bool begun = false;
@@ -74,8 +75,14 @@ task<> serve_echo() {
 }
 
 // A write that fails gives the connection up: its reader would wait for ever.
-task<> write_whole(net::stream& to, const std::string& bytes, status& how, scope& both) {
-  how = co_await to.write(view_of(bytes));
+task<> write_whole(net::stream& to, const exchange& e, status& how, scope& both) {
+  constexpr std::size_t writes = 4;
+  const bytes_view bytes = view_of(e.sent);
+  for (std::size_t i = 0; i < writes && how.ok(); ++i) {
+    co_await sleep_for(e.pause);  // sleeps on purpose: virtual time
+    const std::size_t from = bytes.size() * i / writes;
+    how = co_await to.write(bytes.subspan(from, bytes.size() * (i + 1) / writes - from));
+  }
   if (how.ok()) to.shutdown_send();
   else both.request_stop();
 }
@@ -98,7 +105,7 @@ task<> converse(std::string to, exchange& e) {
     status written;
     scope work{co_await coro::this_environment()};
     work.spawn(read_whole(*s, e));
-    work.spawn(write_whole(*s, e.sent, written, work));
+    work.spawn(write_whole(*s, e, written, work));
     co_await work.join();
     if (!written.ok()) e.how = written;
   }
@@ -129,6 +136,7 @@ void play_streams(run& r) {
     for (std::uint64_t n = draws.between(1, 4); n > 0; --n) {
       all.push_back(std::make_unique<exchange>());
       all.back()->sent = bytes_for(draws);
+      all.back()->pause = draws.one_in(2) ? draws.up_to(5s) : duration(0);
       mine.push_back(all.back().get());
     }
     world.start("client" + std::to_string(i), [&world, mine](runtime& rt) {

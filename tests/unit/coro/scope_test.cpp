@@ -126,6 +126,34 @@ TEST(Scope, ItsOwnStopDoesNotReachOutside) {
   EXPECT_FALSE(stop.stop_requested());
 }
 
+TEST(Scope, WhatItStoppedItselfIsNoErrorOfJoin) {
+  manual_executor on;
+  auto body = [](bool breaks, int& stopped) -> task<> {
+    scope work;
+    work.spawn(sleep_until_stopped(stopped));
+    auto breaks_when_stopped = [](int& n) -> task<> {
+      try {
+        co_await sleep_until_stopped(n);
+      } catch (const coro::cancelled&) {
+        throw std::runtime_error("broke on its way out");
+      }
+    };
+    if (breaks) work.spawn(breaks_when_stopped(stopped));
+    work.request_stop();
+    co_await work.join();
+    ++stopped;
+  };
+  int stopped_well = 0;
+  int stopped_badly = 0;
+  const started well(body(false, stopped_well));
+  const started badly(body(true, stopped_badly));
+  on.run();
+  EXPECT_TRUE(well.ended() && !well.error());
+  EXPECT_EQ(stopped_well, 2);
+  EXPECT_EQ(stopped_badly, 2);
+  EXPECT_TRUE(badly.threw<std::runtime_error>());
+}
+
 TEST(Scope, ATaskMaySpawnIntoItsOwnScope) {
   manual_executor on;
   std::vector<int> ended;

@@ -52,7 +52,7 @@ inline task<stream_pair> connected_pair(address at = address::loopback_v4(0)) {
   co_return stream_pair(std::move(client), std::move(server));
 }
 
-inline task<status> write_text(stream& to, std::string_view text) { return to.write(as_bytes(text)); }
+inline stream_write write_text(stream& to, std::string_view text) { return to.write(as_bytes(text)); }
 
 // Exactly n bytes, or fewer when the stream ends before.
 inline task<std::string> read_text(stream& from, std::size_t n) {

@@ -136,11 +136,11 @@ TEST_P(Dns, OnlySoManyAreInFlight) {
   name_zone::entries zone;
   const int total = static_cast<int>(dns_channel::at_once_max) + 50;
   for (int i = 0; i < total; ++i) zone["h" + std::to_string(i) + ".example"].a("127.0.0.1").held();
-  name_server* server = nullptr;
+  std::atomic<name_server*> server{nullptr};
   std::atomic<int> most{0};
   name_server held(std::move(zone), [&server, &most](int datagrams) {
     most = datagrams;
-    if (datagrams == 2 * static_cast<int>(dns_channel::at_once_max)) server->release();
+    if (datagrams == 2 * static_cast<int>(dns_channel::at_once_max)) server.load()->release();
   });
   server = &held;
   const std::vector<answer> all = run(programs::many(asking(held), "h", total));

@@ -135,8 +135,8 @@ TEST_F(Eyeballs, NoAddressIsTold) {
 
 task<status> within_limit(duration limit, std::vector<address> to) {
   task<result<stream>> connecting = connect(std::move(to));
-  const result<result<stream>> s = co_await timeout(limit, std::move(connecting));
-  co_return s.ok() ? s->status() : s.status();
+  const result<stream> s = co_await timeout(limit, std::move(connecting));
+  co_return s.status();
 }
 
 TEST_F(Eyeballs, TheDeadlineEndsAllAttempts) {

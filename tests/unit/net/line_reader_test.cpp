@@ -59,7 +59,7 @@ task<> in_pieces() {
   const std::string first = co_await line_of(lines);
   EXPECT_EQ(first, "one");
   const auto stopped = co_await timeout(2ms, lines.next());
-  EXPECT_EQ(stopped->status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(stopped.status().code(), status_code::deadline_exceeded);
   co_await put(ends.write_end, "f\n");
   const std::string second = co_await line_of(lines);
   EXPECT_EQ(second, "half") << "what was read before the stop is kept";

@@ -112,9 +112,10 @@ class name_server {
         ::recvfrom(udp_, q.text.data(), q.text.size(), 0, reinterpret_cast<sockaddr*>(&q.from), &size);
     if (n <= 0) return;
     q.text.resize(static_cast<std::size_t>(n));
+    const int so_far = ++datagrams_;  // before the reply, since whoever has it may look
     if (zone_.holds_back(q.text) && !released_.load()) held_.push_back(q);
     else reply(q);
-    on_datagram_(++datagrams_);
+    on_datagram_(so_far);
   }
   void reply(const held_question& q) const {
     const std::string answer = zone_.answer(q.text, false);

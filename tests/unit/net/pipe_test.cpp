@@ -93,7 +93,7 @@ task<> stop_a_read() {
 
   std::vector<std::uint8_t> room(100);
   const auto late = co_await timeout(2ms, ends.read_end.read(room));
-  EXPECT_EQ(late->status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
 
   co_await write_all(ends.write_end, "still here");
   const std::string next = co_await read_some(ends.read_end);

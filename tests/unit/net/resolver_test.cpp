@@ -141,8 +141,8 @@ task<> stopped_after(duration d, std::optional<status>& outcome) {
 }
 task<status> limited(duration limit) {
   task<answer> asking = ask("slow.example");
-  const result<answer> a = co_await timeout(limit, std::move(asking));
-  co_return a.ok() ? a->status() : a.status();
+  const answer a = co_await timeout(limit, std::move(asking));
+  co_return a.status();
 }
 
 TEST(SimNames, WaitsEndByStopsAndDeadlines) {

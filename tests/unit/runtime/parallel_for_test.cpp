@@ -100,21 +100,26 @@ TEST_P(parallel_for_test, ResumesOnItsLoop) {
   run(body());
 }
 
+task<> note_cancelled(task<> t, bool& cancelled) {
+  try {
+    co_await std::move(t);
+  } catch (const coro::cancelled&) {
+    cancelled = true;
+  }
+}
+
 TEST_P(parallel_for_test, UnderAStopNoChunkBegins) {
   auto inside = [](std::atomic<int>& calls) -> task<> {
     auto count = [&](std::size_t) { ++calls; };
     co_await parallel_for(1000, count);
   };
   auto body = [](auto in, std::atomic<int>& calls) -> task<bool> {
+    bool cancelled = false;
     scope work{co_await coro::this_environment()};
     work.request_stop();
-    work.spawn(in(calls));
-    try {
-      co_await work.join();
-    } catch (const coro::cancelled&) {
-      co_return true;
-    }
-    co_return false;
+    work.spawn(note_cancelled(in(calls), cancelled));
+    co_await work.join();
+    co_return cancelled;
   };
   std::atomic<int> calls{0};
   EXPECT_TRUE(run(body(inside, calls)));
@@ -140,18 +145,15 @@ TEST_P(parallel_for_threads_test, AStopActsBetweenChunks) {
     co_await parallel_for(256, call);
   };
   auto body = [](auto in, shared& state) -> task<bool> {
+    bool cancelled = false;
     scope work{co_await coro::this_environment()};
-    work.spawn(in(state));
+    work.spawn(note_cancelled(in(state), cancelled));
     while (state.calls == 0) co_await sleep_for(1ms);
     work.request_stop();
     state.stopped = true;
     state.stopped.notify_all();
-    try {
-      co_await work.join();
-    } catch (const coro::cancelled&) {
-      co_return true;
-    }
-    co_return false;
+    co_await work.join();
+    co_return cancelled;
   };
   EXPECT_TRUE(run(body(inside, s)));
   EXPECT_LT(s.calls, 256);
