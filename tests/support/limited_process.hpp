@@ -1,4 +1,4 @@
-// A process with less than it needs: what death tests call in their child.
+// A process with less than it needs, for a while or, in the child of a death test, for good.
 #pragma once
 
 #include <sys/resource.h>
@@ -25,10 +25,37 @@ inline int lowest_free_descriptor() {
   return free;
 }
 
+// UBSan opens a pipe to look at an object's type, and finds fault where it cannot.
+constexpr bool sanitizer_takes_descriptors() {
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+  return true;
+#endif
+#endif
+  return false;
+}
+
 // So many descriptors more than it has.
 inline void limit_descriptors(int more) {
   limit(RLIMIT_NOFILE, static_cast<std::size_t>(lowest_free_descriptor() + more));
 }
+
+// The same as long as one lives. None at all is a limit below those that are taken anyway: a sanitizer's own
+// thread opens and closes one now and then.
+class descriptor_limit {
+ public:
+  explicit descriptor_limit(int more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    if (more > 0) limit_descriptors(more);
+    else limit(RLIMIT_NOFILE, 3);
+  }
+  descriptor_limit(const descriptor_limit&) = delete;
+  descriptor_limit& operator=(const descriptor_limit&) = delete;
+  ~descriptor_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 // Root's rings count against nobody's limit: the process becomes nobody, for good.
 inline void limit_locked_memory(std::size_t bytes) {

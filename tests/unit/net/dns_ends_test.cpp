@@ -4,12 +4,12 @@
 #include "coracle/coro/timeout.hpp"
 #include "net/dns/dns_channel.hpp"
 #include "runtime/backend.hpp"
+#include "support/limited_process.hpp"
 #include "unit/net/dns_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sys/resource.h>
 #include <chrono>
 #include <optional>
 
@@ -165,38 +165,17 @@ TEST_P(DnsEnds, AResolverThatIsAskedMayNotBeDestroyed) {
       "a resolver was destroyed while a task waits for it");
 }
 
-// As many descriptors as are open, and so many more.
-class descriptor_limit {
- public:
-  explicit descriptor_limit(rlim_t more) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const int lowest_free = ::dup(0);
-    ::close(lowest_free);
-    const rlimit scarce{static_cast<rlim_t>(lowest_free) + more, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &scarce);
-  }
-  ~descriptor_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  descriptor_limit(const descriptor_limit&) = delete;
-  descriptor_limit& operator=(const descriptor_limit&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST_P(DnsEnds, WithoutDescriptorsTheQuestionFailsAndNothingElse) {
-#if defined(__has_feature)
-#if __has_feature(undefined_behavior_sanitizer)
-  GTEST_SKIP() << "the sanitizer opens a pipe to look at an object's type, and finds fault where it cannot";
-#endif
-#endif
+  if (testing_support::sanitizer_takes_descriptors())
+    GTEST_SKIP() << "the sanitizer itself cannot do without";
   const name_server server({{"good.example", zone_entry().a("127.0.0.1")}});
   dns_settings how = asking(server);
   how.timeout_ms = 20;
   how.tries = 2;
-  for (const rlim_t more : {0u, 1u}) {  // none for c-ares' socket, then none for the loop's duplicate of it
+  for (const int more : {0, 1}) {  // none for c-ares' socket, then none for the loop's duplicate of it
     std::optional<answer> got;
     {
-      const descriptor_limit scarce(more);
+      const testing_support::descriptor_limit scarce(more);
       got.emplace(ask(how, "good.example"));
     }
     EXPECT_EQ(got->status().code(), status_code::unavailable) << got->status();
