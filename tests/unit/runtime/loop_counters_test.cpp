@@ -18,7 +18,11 @@ INSTANTIATE_TEST_SUITE_P(On, LoopCounters, testing_support::all_kinds, LoopCount
 
 task<loop_counters> counted() { co_return loop::current()->counted(); }
 
-TEST_P(LoopCounters, AnIdleLoopMakesNoTurns) {
+// Of real time: in a simulation none passes while a thread sleeps.
+class IdleLoop : public testing_support::every_backend {};
+INSTANTIATE_TEST_SUITE_P(On, IdleLoop, testing_support::kernel_kinds, IdleLoop::case_name);
+
+TEST_P(IdleLoop, MakesNoTurns) {
   const loop_counters before = run(counted());
   std::this_thread::sleep_for(100ms);  // sleeps on purpose: what is counted is what happens meanwhile
   const loop_counters spent = run(counted()) - before;
@@ -44,6 +48,20 @@ TEST_P(LoopCounters, CountTimersFramesAndTheTurnsBetween) {
   EXPECT_EQ(spent.frames, 1u);
   EXPECT_GE(spent.turns, 5u);
   EXPECT_LE(spent.turns, 20u);
+}
+
+task<loop_counters> spent_on_rest(duration d) {
+  const loop_counters before = loop::current()->counted();
+  co_await sleep_for(d);
+  co_return loop::current()->counted() - before;
+}
+
+TEST(IdleLoopInASimulation, MakesAFewTurnsADay) {
+  sim::world world(1);
+  const loop_counters spent = sync_wait(world.host("host"), spent_on_rest(24h));
+  EXPECT_EQ(spent.timers, 1u);
+  EXPECT_GE(spent.turns, 1u);
+  EXPECT_LE(spent.turns, 16u) << "those of a timer that is far away";
 }
 
 struct counting_work : coro::work {

@@ -139,13 +139,30 @@ TEST_P(runtime_test, SpawnsFromManyThreadsDuringRunAllRun) {
 
 TEST_P(runtime_test, AWorkGuardKeepsItRunningUntilItIsReleased) {
   auto guard = rt().keep_running();
+  const time_point when = rt().now() + 5ms;
+  EXPECT_TRUE(rt().run_until(when)) << "the guard is what is left";
+  EXPECT_GE(rt().now(), when) << "it did not stay inside";
+  guard.release();
+  EXPECT_FALSE(rt().run_for(24h));
+}
+
+TEST_P(runtime_test, AWorkGuardReleasedElsewhereEndsRun) {
+  auto guard = rt().keep_running();
+  std::atomic<bool> inside{false};
   std::atomic<bool> released{false};
   std::thread releaser([&] {
+    inside.wait(false);
     released = true;
     guard.release();
   });
-  rt().run();
+  const auto goes_on = [&inside] {
+    inside = true;  // by the loop itself, before it waits for the first time
+    inside.notify_one();
+    return true;
+  };
+  EXPECT_FALSE(rt().run_while(goes_on));
   EXPECT_TRUE(released);
+  goes_on();  // whatever kept run_while() from it: the thread ends
   releaser.join();
 }
 
