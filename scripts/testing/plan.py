@@ -132,6 +132,7 @@ def cases(suite, script, *arguments):
 def quick():
     yield "structure", structure
     yield "build (release)", lambda: build("release")
+    yield "runner", lambda: scripts_in("runner")
     yield "unit (release)", lambda: unit("release")
     yield "e2e (release, auto)", lambda: e2e("release", "auto")
     yield "sim (release)", lambda: sim("release")
@@ -143,6 +144,7 @@ def whole():
     yield "structure", structure
     yield "format", cases("format", "scripts/format.py", "--check")
     yield "build (release)", lambda: build("release")
+    yield "runner", lambda: scripts_in("runner")
     yield "unit (release)", lambda: unit("release")
     for backend in ("io_uring", "epoll"):
         yield f"e2e (release, {backend})", lambda backend=backend: e2e("release", backend)

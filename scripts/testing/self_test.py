@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Proves that the test runner sees what goes wrong: failures, crashes, hangs, silence, missing peers, stale samples."""
 
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -13,6 +15,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from cases import run_cases  # noqa: E402
 from gtest import run_gtest  # noqa: E402
+from process import log_of, run  # noqa: E402
+import sim  # noqa: E402
 
 
 def counts(outcome):
@@ -59,6 +63,23 @@ def misuse(folder, expect, code):
     return subprocess.run([sys.executable, HERE.parent / "compile_fail.py", path.parent], capture_output=True).returncode
 
 
+def tasks_in_log_of_hang(folder):
+    """What hangs is asked what its tasks wait for, and gets to say it; tests/runner has the real thing."""
+    hang = script(folder, "trap 'echo a task waits here' USR1; while :; do sleep 0.1; done\n")
+    return "a task waits here" in run([hang], log_of("self-test"), 0.5).text
+
+
+def sim_of(folder, text, seeds=1000):
+    """Two processes of a stand-in for sim_swarm, which finds its first seed in $2 and their count in $4."""
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        good = sim.play(script(folder, text), 1, seeds, 2, [])
+    return good, "not one of" in told.getvalue()
+
+
+SWARM = 'echo "TALLY calls $4 seeds"; echo "TALLY calls 0 drained"; '
+
+
 def planted(folder):
     yield "CasesAreCounted", cases_of(folder, "echo PASS a; echo PASS b; echo SKIP c: no Go; exit 0"), (2, 0, 1)
     yield "AFailedCaseIsCountedOnce", cases_of(folder, "echo PASS a; echo 'FAIL b: why'; exit 1"), (1, 1, 0)
@@ -72,7 +93,17 @@ def planted(folder):
     yield "ACrashNamesTheTestThatItWasIn", gtest_of(
         folder, "echo '[ RUN      ] A.Good'; echo '[       OK ] A.Good (0 ms)'; echo '[ RUN      ] A.Bad'; kill -SEGV $$"), (1, 1, 0)
     yield "AHangingTestIsAFailure", gtest_of(folder, "echo '[ RUN      ] A.Slow'; sleep 60", timeout_s=0.3), (0, 1, 0)
+    yield "AHangingTestIsAskedForItsTasks", tasks_in_log_of_hang(folder), True
     yield "AMissingProgramIsAFailure", counts(run_gtest("self-test", pathlib.Path(folder, "none"), 1, {})), (0, 1, 0)
+    yield "AnEndSeenByOneProcessOfASwarmIsSeen", sim_of(
+        folder, SWARM + '[ $2 = 1 ] || echo "TALLY calls 2 drained"; echo "PASS calls from here"'), (True, False)
+    yield "AnEndThatNoProcessOfASwarmSawIsAFailure", sim_of(folder, SWARM + 'echo "PASS calls from here"'), (False, True)
+    yield "AShortSwarmNeedNotSeeAllEnds", sim_of(folder, SWARM + 'echo "PASS calls from here"', seeds=10), (True, False)
+    yield "AProcessOfASwarmThatDoesNotPassIsAFailure", sim_of(
+        folder, SWARM + 'echo "TALLY calls 2 drained"; [ $2 = 1 ] || echo "PASS calls from here"'), (False, False)
+    yield "AProcessOfASwarmThatDiesIsAFailure", sim_of(
+        folder, SWARM + 'echo "TALLY calls 2 drained"; echo "PASS calls from here"; [ $2 = 1 ]'), (False, False)
+    yield "ASilentSwarmIsAFailure", sim_of(folder, "exit 0"), (False, False)
     yield "ASampleThatIsTheSourcePasses", sample(folder, "int answer = 42;"), 0
     yield "AStaleSampleFails", sample(folder, "int answer = 41;"), 1
     yield "AMisuseThatIsRefusedPasses", misuse(folder, "must not", 'static_assert(false, "this must not be");'), 0

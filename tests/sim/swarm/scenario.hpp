@@ -11,7 +11,7 @@ namespace coracle::swarm {
 struct scenario {
   const char* name;
   void (*play)(run&);
-  // What some seed of a long row must have come to.
+  // What some seed of a long row must have come to; scripts/sim.py sees to it, over all its processes.
   std::array<std::string_view, 6> expected;
 };
 
