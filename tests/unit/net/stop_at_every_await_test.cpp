@@ -1,27 +1,20 @@
-// Replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits for then, it ends, and
-// nothing of it is left: no frame, no object, no operation that the kernel may still write for.
+// One long program through channels, generators, combinators and sockets, stopped at each of its awaits.
 #include "coracle/coro/as_completed.hpp"
 #include "coracle/coro/async_generator.hpp"
-#include "coracle/coro/barrier.hpp"
 #include "coracle/coro/channel.hpp"
-#include "coracle/coro/condition_variable.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/mutex.hpp"
-#include "coracle/coro/oneshot.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/task_tree.hpp"
 #include "coracle/coro/timeout.hpp"
-#include "coracle/coro/wait_group.hpp"
 #include "coracle/coro/when_all_settled.hpp"
 #include "coracle/coro/when_any.hpp"
 #include "coracle/net/listener.hpp"
 #include "coracle/net/stream.hpp"
 #include "coracle/runtime/offload.hpp"
-#include "runtime/backend.hpp"
-#include "support/every_backend.hpp"
+#include "unit/net/stop_replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,28 +31,16 @@ namespace coracle {
 namespace {
 
 using namespace std::chrono_literals;
+using testing_support::counted;
+using testing_support::ledger;
 
-// What is alive of the program's objects: one in each of its coroutines.
-class counted {
- public:
-  explicit counted(int& alive) noexcept : alive_(alive) { ++alive_; }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
-  ~counted() { --alive_; }
-
- private:
-  int& alive_;
-};
-
-// ---- The program. Every part may end by coro::cancelled or by an error at each of its awaits.
-
-task<> produce(coro::channel<int>& into, int& alive) {
+task<> produce(coro::channel<int>& into, ledger& alive) {
   const counted here(alive);
   for (int i = 0; i < 3; ++i)
     if (!co_await into.send(i)) co_return;
   into.close();
 }
-task<int> consume(coro::channel<int>& from, mutex& m, int& alive) {
+task<int> consume(coro::channel<int>& from, mutex& m, ledger& alive) {
   const counted here(alive);
   int sum = 0;
   while (const std::optional<int> next = co_await from.receive()) {
@@ -69,7 +50,7 @@ task<int> consume(coro::channel<int>& from, mutex& m, int& alive) {
   }
   co_return sum;
 }
-task<> through_a_channel(int& alive) {
+task<> through_a_channel(ledger& alive) {
   const counted here(alive);
   coro::channel<int> numbers(1);
   mutex m;
@@ -85,14 +66,14 @@ task<> through_a_channel(int& alive) {
   EXPECT_EQ(sum.value_or(3), 3);
 }
 
-async_generator<int> counting(int& alive) {
+async_generator<int> counting(ledger& alive) {
   const counted here(alive);
   for (int i = 0; i < 3; ++i) {
     co_await sleep_for(20us);
     co_yield i;
   }
 }
-task<> through_a_generator(int& alive) {
+task<> through_a_generator(ledger& alive) {
   const counted here(alive);
   async_generator<int> numbers = counting(alive);
   while (const std::optional<int> n = co_await numbers.next()) EXPECT_LT(*n, 3);
@@ -108,7 +89,7 @@ class permit {
  private:
   semaphore& of_;
 };
-task<> holder(semaphore& s, shared_mutex& m, latch& l, int& alive) {
+task<> holder(semaphore& s, shared_mutex& m, latch& l, ledger& alive) {
   const counted here(alive);
   const latch::arrival arrives(l);
   co_await s.acquire();
@@ -116,7 +97,7 @@ task<> holder(semaphore& s, shared_mutex& m, latch& l, int& alive) {
   const shared_mutex::guard held = co_await m.lock();
   co_await sleep_for(20us);
 }
-task<> through_primitives(int& alive) {
+task<> through_primitives(ledger& alive) {
   const counted here(alive);
   semaphore s(1);
   shared_mutex m;
@@ -139,16 +120,16 @@ task<> through_primitives(int& alive) {
 }
 
 int add(int a, int b) { return a + b; }
-task<int> away(int& alive) {
+task<int> away(ledger& alive) {
   const counted here(alive);
   co_return co_await offload(&add, 1, 2);
 }
-task<int> in_a_while(duration d, int& alive) {
+task<int> in_a_while(duration d, ledger& alive) {
   const counted here(alive);
   co_await sleep_for(d);
   co_return 3;
 }
-task<> through_combinators(int& alive) {
+task<> through_combinators(ledger& alive) {
   const counted here(alive);
   auto both = co_await when_all_settled(away(alive), in_a_while(100us, alive));
   auto first = co_await when_any_settled(away(alive), in_a_while(1h, alive));
@@ -170,7 +151,7 @@ task<> through_combinators(int& alive) {
   if (stopped) throw coro::cancelled();
 }
 
-task<> echo(net::listener& at, int& alive) {
+task<> echo(net::listener& at, ledger& alive) {
   const counted here(alive);
   auto accepted = co_await at.accept();
   if (!accepted) co_return;
@@ -183,7 +164,7 @@ task<> echo(net::listener& at, int& alive) {
     if (!put.ok()) co_return;
   }
 }
-task<> talk(const net::address& to, int& alive) {
+task<> talk(const net::address& to, ledger& alive) {
   const counted here(alive);
   auto connected = co_await net::stream::connect(to);
   if (!connected) co_return;
@@ -204,7 +185,7 @@ task<> talk(const net::address& to, int& alive) {
   const coro::environment& under = co_await coro::this_environment();
   EXPECT_TRUE(all == sent.size() || under.stop.stop_requested()) << all;
 }
-task<> through_a_socket(int& alive) {
+task<> through_a_socket(ledger& alive) {
   const counted here(alive);
   net::listener at = net::listener::open(net::address::parse("127.0.0.1:0").value()).value();
   const net::address to = at.local_address();
@@ -215,95 +196,20 @@ task<> through_a_socket(int& alive) {
   co_await at.close();
 }
 
-task<> program(int& alive, bool& whole) {
+// One after the other: what one has left the next one meets.
+task<> whole(ledger& alive) {
   co_await through_a_channel(alive);
   co_await through_a_generator(alive);
   co_await through_primitives(alive);
   co_await through_combinators(alive);
   co_await through_a_socket(alive);
-  whole = true;
 }
 
-// ---- Who stops it.
-
-// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop requested, or
-// right after the work that it belongs to, when it is waiting.
-class stop_at final : coro::await_observer, coro::work {
- public:
-  stop_at(scope& program, std::size_t n, bool waiting) : program_(program), left_(n), waiting_(waiting) {
-    run = [](coro::work& w) noexcept {
-      auto& self = static_cast<stop_at&>(w);
-      self.posted_ = false;
-      self.program_.request_stop();
-    };
-    before_ = coro::await_observer::exchange(this);
-  }
-  ~stop_at() { coro::await_observer::exchange(before_); }
-  [[nodiscard]] bool reached() const noexcept { return left_ == 0; }
-  [[nodiscard]] bool pending() const noexcept { return posted_; }
-
- private:
-  void awaiting(const std::source_location&) noexcept override {
-    if (left_ == 0 || --left_ > 0) return;
-    if (!waiting_) return program_.request_stop();
-    posted_ = true;
-    loop::current()->post(*this);
-  }
-  scope& program_;
-  std::size_t left_;
-  const bool waiting_;
-  bool posted_ = false;
-  coro::await_observer* before_;
-};
-
-struct outcome_of_run {
-  bool reached = false;  // there was an n-th await
-  bool whole = false;  // the program came to its end
-};
-
-task<outcome_of_run> run_stopped(std::size_t n, bool waiting) {
-  outcome_of_run out;
-  int alive = 0;
-  const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
-  {
-    scope outer{co_await coro::this_environment()};
-    std::optional<stop_at> observer;
-    observer.emplace(outer, n, waiting);
-    outer.spawn(program(alive, out.whole));
-    try {
-      co_await outer.join();
-    } catch (const coro::cancelled&) {
-      EXPECT_TRUE(observer->reached());
-    }
-    while (observer->pending()) co_await sleep_for(0us);
-    out.reached = observer->reached();
-  }
-  EXPECT_EQ(alive, 0) << "coroutines of the program are left after a stop at await " << n;
-  // A timer's or a job's end is behind it; what is in flight would write into freed memory.
-  EXPECT_EQ(loop::current()->io().counted().in_flight, in_flight)
-      << "operations are left after a stop at await " << n;
-  co_return out;
-}
-
-class StopAtEveryAwait : public testing_support::every_backend {
- protected:
-  void replay(bool waiting) {
-    std::size_t n = 1;
-    for (;; ++n) {
-      const outcome_of_run out = run(run_stopped(n, waiting));
-      if (HasFailure()) return;
-      if (out.reached) continue;
-      EXPECT_TRUE(out.whole) << "nothing stopped it";
-      break;
-    }
-    EXPECT_GT(n, 60u) << "the program has shrunk";
-    RecordProperty("awaits", static_cast<int>(n - 1));
-  }
-};
+class StopAtEveryAwait : public testing_support::stop_replay {};
 INSTANTIATE_TEST_SUITE_P(On, StopAtEveryAwait, testing_support::all_kinds, StopAtEveryAwait::case_name);
 
-TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedBeforeAnAwait) { replay(false); }
-TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedDuringAnAwait) { replay(true); }
+TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedBeforeAnAwait) { replay(&whole, false, 60); }
+TEST_P(StopAtEveryAwait, NothingIsLeftOfAProgramStoppedDuringAnAwait) { replay(&whole, true, 60); }
 
 }  // namespace
 }  // namespace coracle

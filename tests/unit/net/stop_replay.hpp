@@ -1,0 +1,144 @@
+// stop_replay: replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits for then, it
+// ends, and nothing of it is left: no frame, no object, no operation that the kernel may still write for.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/coro/task_tree.hpp"
+#include "coracle/runtime/on.hpp"
+#include "runtime/backend.hpp"
+#include "support/every_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <utility>
+
+namespace coracle::testing_support {
+
+// What is alive of the program's objects: one in each of its coroutines.
+using ledger = std::atomic<int>;
+class counted {
+ public:
+  explicit counted(ledger& alive) noexcept : alive_(alive) { ++alive_; }
+  counted(const counted&) = delete;
+  counted& operator=(const counted&) = delete;
+  ~counted() { --alive_; }
+
+ private:
+  ledger& alive_;
+};
+
+// A part of a program may end by coro::cancelled at each of its awaits; whatever else ends it is a failure.
+using program = task<> (*)(ledger&);
+inline void expect_good(const status& ended) {
+  if (ended.code() == status_code::cancelled) throw coro::cancelled();
+  EXPECT_TRUE(ended.ok()) << ended;
+}
+template <class T>
+T good_value(result<T> ended) {
+  expect_good(ended.status());
+  return std::move(ended).value();
+}
+
+// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop requested, or
+// right after the work that it belongs to, when it is waiting.
+class stop_at final : coro::await_observer, coro::work {
+ public:
+  stop_at(scope& stopped, std::size_t n, bool waiting) : stopped_(stopped), left_(n), waiting_(waiting) {
+    run = [](coro::work& w) noexcept {
+      auto& self = static_cast<stop_at&>(w);
+      self.posted_ = false;
+      self.stopped_.request_stop();
+    };
+    before_ = coro::await_observer::exchange(this);
+  }
+  ~stop_at() { coro::await_observer::exchange(before_); }
+  [[nodiscard]] bool reached() const noexcept { return left_ == 0; }
+  [[nodiscard]] bool pending() const noexcept { return posted_; }
+
+ private:
+  void awaiting(const std::source_location&) noexcept override {
+    if (left_ == 0 || --left_ > 0) return;
+    if (!waiting_) return stopped_.request_stop();
+    posted_ = true;
+    loop::current()->post(*this);
+  }
+  scope& stopped_;
+  std::size_t left_;
+  const bool waiting_;
+  bool posted_ = false;
+  coro::await_observer* before_;
+};
+
+// Awaits are counted on the first loop, where the program begins.
+class stop_replay : public every_backend {
+ protected:
+  explicit stop_replay(std::size_t loops = 1) : every_backend(loops) {}
+
+  // `awaits_min`: a program that has fewer has shrunk.
+  void replay(program p, bool waiting, std::size_t awaits_min) {
+    std::size_t n = 1;
+    for (;; ++n) {
+      const outcome_of_run out = run(run_stopped(p, n, waiting));
+      if (HasFailure()) return;
+      if (out.reached) continue;
+      EXPECT_TRUE(out.whole) << "nothing stopped it";
+      break;
+    }
+    EXPECT_GT(n, awaits_min) << "the program has shrunk";
+    RecordProperty("awaits", static_cast<int>(n - 1));
+  }
+  void replay_both(program p, std::size_t awaits_min) {
+    replay(p, false, awaits_min);
+    replay(p, true, awaits_min);
+  }
+
+ private:
+  struct outcome_of_run {
+    bool reached = false;  // there was an n-th await
+    bool whole = false;  // the program came to its end
+  };
+  static task<> whole_program(program p, ledger& alive, bool& whole) {
+    co_await p(alive);
+    whole = true;
+  }
+  static task<std::uint64_t> in_flight_here() { co_return loop::current()->io().counted().in_flight; }
+  static task<std::uint64_t> in_flight_on_all_loops() {
+    runtime& rt = loop::current()->owner();
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i != rt.size(); ++i) sum += co_await on(rt.at(i), in_flight_here());
+    co_return sum;
+  }
+  static task<> stop_and_join(program p, ledger& alive, std::size_t n, bool waiting, outcome_of_run& out) {
+    scope outer{co_await coro::this_environment()};
+    stop_at observer(outer, n, waiting);
+    outer.spawn(whole_program(p, alive, out.whole));
+    try {
+      co_await outer.join();
+    } catch (const coro::cancelled&) {
+      EXPECT_TRUE(observer.reached());
+    }
+    while (observer.pending()) co_await sleep_for(std::chrono::nanoseconds(0));
+    out.reached = observer.reached();
+  }
+  static task<outcome_of_run> run_stopped(program p, std::size_t n, bool waiting) {
+    outcome_of_run out;
+    ledger alive = 0;
+    const std::uint64_t before = co_await in_flight_on_all_loops();
+    co_await stop_and_join(p, alive, n, waiting, out);
+    EXPECT_EQ(alive, 0) << "coroutines of the program are left after a stop at await " << n;
+    // A timer's or a job's end is behind it; what is in flight would write into freed memory.
+    const std::uint64_t after = co_await in_flight_on_all_loops();
+    EXPECT_EQ(after, before) << "operations are left after a stop at await " << n;
+    co_return out;
+  }
+};
+
+}  // namespace coracle::testing_support
