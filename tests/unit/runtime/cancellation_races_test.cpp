@@ -1,5 +1,5 @@
-// Waits raced against timers, ten thousand times each: whoever loses has lost no message and no turn.
-#include "support/every_backend.hpp"
+// Waits for what is handed over once: channels, generators, oneshots, locks, permits, broadcasts.
+#include "unit/runtime/cancellation_races.hpp"
 
 #include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/broadcast.hpp"
@@ -7,77 +7,19 @@
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/oneshot.hpp"
 #include "coracle/coro/semaphore.hpp"
-#include "coracle/coro/sleep.hpp"
 #include "coracle/coro/when_any.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <optional>
-#include <random>
-#include <string>
-#include <tuple>
 #include <utility>
 
 namespace coracle::testing_support {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr int races = 10'000;
-
-task<> nap(duration d) { co_await sleep_for(d); }
-
-// Lengths of naps, so that now the one and now the other wins.
-class lengths {
- public:
-  explicit lengths(unsigned seed) : random_(seed) {}
-  duration draw() { return std::chrono::nanoseconds(below(8'000)); }
-  bool one_in(unsigned n) { return below(n) == 0; }
-  unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
-
- private:
-  std::minstd_rand random_;
-};
-
-// Of the races of one side.
-struct score {
-  int won = 0;
-  int lost = 0;
-  std::atomic<bool> done{false};
-  [[nodiscard]] int total() const noexcept { return won + lost; }
-};
-
-// The world, and whether the two sides run on one loop or on two.
-class cancellation_races : public testing::TestWithParam<std::tuple<world_kind, bool>> {
- public:
-  static std::string case_name(const testing::TestParamInfo<ParamType>& info) {
-    return name_of(std::get<0>(info.param)) + (std::get<1>(info.param) ? "_two_loops" : "_one_loop");
-  }
-
- protected:
-  void SetUp() override {
-    if (!world_.get()) GTEST_SKIP() << world_.missing();
-  }
-  runtime& rt() { return *world_.get(); }
-  loop& here() { return rt().at(0); }
-  loop& there() { return rt().at(std::get<1>(GetParam()) ? 1 : 0); }
-  // In the simulated world the draws are the same each time.
-  void expect_both_happened(const score& s) {
-    EXPECT_GE(s.total(), races);
-    if (std::get<0>(GetParam()) != world_kind::sim) return;
-    EXPECT_GT(s.won, races / 100);
-    EXPECT_GT(s.lost, races / 100);
-  }
-
- private:
-  any_world world_{std::get<0>(GetParam()), 2};
-};
-
-INSTANTIATE_TEST_SUITE_P(On, cancellation_races, testing::Combine(all_kinds, testing::Bool()),
-                         cancellation_races::case_name);
+INSTANTIATE_TEST_SUITE_P(On, cancellation_races, all_cancellation_races, cancellation_races::case_name);
 
 // Numbers through a channel; both sides give up again and again until both have raced enough.
 struct numbers {
