@@ -109,12 +109,13 @@ void driven_loop::run_works() noexcept {
 
 void driven_loop::turn_once(time_point until) noexcept {
   const entry here(*this);
-  nudged_.exchange(false, std::memory_order_acq_rel);
+  // Whoever turns this has looked at what the nudge is about before it came, maybe: it looks again before a sleep.
+  const bool nudged = nudged_.exchange(false, std::memory_order_acq_rel);
   ready_.take(later_);
   mail_.take_all(ready_);
   heed_stop();
   run_works();
-  until = idle() && later_.empty() ? std::min(until, timers_.next_deadline()) : time_point::min();
+  until = idle() && later_.empty() && !nudged ? std::min(until, timers_.next_deadline()) : time_point::min();
   if (until > now_) {
     sleeping_.exchange(true, std::memory_order_acq_rel);
     if (has_ready()) until = time_point::min();

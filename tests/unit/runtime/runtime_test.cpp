@@ -166,6 +166,16 @@ TEST_P(runtime_test, AWorkGuardReleasedElsewhereEndsRun) {
   releaser.join();
 }
 
+TEST_P(runtime_test, AWorkGuardReleasedRightBeforeATurnEndsRun) {
+  auto guard = rt().keep_running();
+  // Between the look at what is left and the turn, which would sleep for ever: as another thread may.
+  const auto goes_on = [&guard] {
+    guard.release();
+    return true;
+  };
+  EXPECT_FALSE(rt().run_while(goes_on));
+}
+
 TEST_P(runtime_test, StopEndsTheRootsAndThenRun) {
   std::atomic<int> stopped{0};
   for (int i = 0; i < 6; ++i) rt().spawn(until_stopped(stopped));
