@@ -22,11 +22,9 @@ namespace coracle {
 // scope's own request_stop(), being what was asked for.
 class scope final : coro::completion {
  public:
-  scope() noexcept : scope(coro::no_environment) {}
-  explicit scope(const coro::environment& inherited) noexcept
-      : stop_(inherited.stop),
-        environment_{stop_.token(), inherited.deadline, inherited.call},
-        parent_(coro::tree_node::asker()) {}
+  // Inherits nothing, and dumps hang its tasks below nobody: whose it is cannot be told.
+  scope() noexcept : scope(coro::no_environment, nullptr) {}
+  explicit scope(const coro::environment& inherited) noexcept : scope(inherited, coro::tree_node::asker()) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope() {
@@ -62,6 +60,10 @@ class scope final : coro::completion {
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:
+  scope(const coro::environment& inherited, const coro::tree_node* parent) noexcept
+      : stop_(inherited.stop),
+        environment_{stop_.token(), inherited.deadline, inherited.call},
+        parent_(parent) {}
   std::coroutine_handle<> finished(coro::promise_base& promise,
                                    std::coroutine_handle<> frame) noexcept override;
   coro::stop_source stop_;

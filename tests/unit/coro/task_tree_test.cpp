@@ -94,6 +94,25 @@ TEST(task_tree, EqualTasksOfAScopeAreCountedBelowTheirOwner) {
   EXPECT_TRUE(t.ended());
 }
 
+task<> asks(event<>& e) {
+  co_await coro::this_environment();
+  co_await e;
+}
+
+TEST(task_tree, AScopeThatInheritsNothingHangsItsTasksBelowNobody) {
+  manual_executor loop;
+  event<> e;
+  started other(asks(e));  // the last who asked, and not the scope's owner
+  scope work;
+  work.spawn(leaf(e));
+  EXPECT_THAT(loop.tasks().describe(), MatchesRegex("[^\n]*asks\\(.*\\) at task_tree_test.cpp:[0-9]+\n"
+                                                    "[^\n]*leaf\\(.*\\) at task_tree_test.cpp:[0-9]+\n"));
+  e.set();
+  loop.run();
+  EXPECT_TRUE(other.ended());
+  EXPECT_EQ(work.running(), 0u);
+}
+
 task<> all_of(event<>& e) { co_await when_all(leaf(e), middle(e)); }
 task<> any_of(event<>& e) { co_await when_any(leaf(e), middle(e)); }
 task<> limited(event<>& e) { co_await timeout(1h, leaf(e)); }
