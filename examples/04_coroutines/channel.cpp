@@ -27,7 +27,7 @@ coracle::task<> work(jobs& from, std::atomic<int>& sum) {
 }
 
 void run(std::size_t capacity) {
-  coracle::runtime rt(coracle::runtime_options().loops(2));
+  coracle::runtime rt(2);
   jobs channel(capacity, rt.at(0));
   coracle::wait_group senders(rt.at(0));
   std::atomic<int> sum = 0;

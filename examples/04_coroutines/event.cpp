@@ -21,7 +21,7 @@ coracle::task<> watch(coracle::event<>& done, bool& seen) {
 }
 
 int main() {
-  coracle::runtime rt(coracle::runtime_options().loops(2));
+  coracle::runtime rt(2);
   coracle::event<int> temperature(rt.at(0));  // lives on loop 0; waited for and set from anywhere
   coracle::event<> done(rt.at(0));
   int sum = 0;

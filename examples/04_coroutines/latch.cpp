@@ -21,7 +21,7 @@ coracle::task<> begin_when_ready(coracle::latch& ready, std::atomic<int>& prepar
 
 int main() {
   constexpr int parts = 5;
-  coracle::runtime rt(coracle::runtime_options().loops(2));
+  coracle::runtime rt(2);
   coracle::latch ready(parts, rt.at(0));
   std::atomic<int> prepared = 0;
   int at_start = 0;

@@ -28,7 +28,7 @@ coracle::task<> glance(coracle::mutex& m, int& refused) {
 }
 
 int main() {
-  coracle::runtime rt(coracle::runtime_options().loops(2));
+  coracle::runtime rt(2);
   coracle::mutex m(rt.at(0));
   account a;
   int refused = 0;

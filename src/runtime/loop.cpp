@@ -27,6 +27,12 @@ loop_counters loop::counted() const noexcept {
   return static_cast<const coracle::io::driven_loop&>(*this).counters();
 }
 
+std::chrono::system_clock::time_point loop::wall_now() const noexcept {
+  using std::chrono::system_clock;
+  return system_clock::time_point(
+      std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(backend_.wall_ns())));
+}
+
 std::string_view loop::backend_name() const noexcept { return backend_.name(); }
 
 loop_counters loop_counters::operator-(const loop_counters& before) const noexcept {

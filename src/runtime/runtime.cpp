@@ -11,6 +11,7 @@
 namespace coracle {
 
 runtime::runtime() : runtime(runtime_options()) {}
+runtime::runtime(std::size_t loops) : runtime(runtime_options().loops(loops)) {}
 
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),

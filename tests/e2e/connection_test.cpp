@@ -92,7 +92,7 @@ TEST(ChannelOfItsOwnRuntime, ServesAPlainThread) {
 
 TEST(ChannelOfItsOwnRuntime, ServesSeveralPlainThreads) {
   echo_service service;
-  runtime two(runtime_options().loops(2));
+  runtime two(2);
   server s(two);
   s.add(service);
   ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());

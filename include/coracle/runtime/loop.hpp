@@ -6,6 +6,7 @@
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop_counters.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -43,6 +44,9 @@ class loop : public coro::executor {
   // Its place in the runtime: 0 <= index() < owner().size().
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
   [[nodiscard]] logger& log() const noexcept { return log_; }
+  // The date and time of day, read anew: for logs and certificates. It jumps, forward and back, whenever somebody
+  // sets the clock; timers and deadlines go by now(), and notice nothing. Of the simulated host in sim.
+  [[nodiscard]] std::chrono::system_clock::time_point wall_now() const noexcept;
   // "io_uring", "epoll" or "sim".
   [[nodiscard]] std::string_view backend_name() const noexcept;
 

@@ -38,6 +38,7 @@ class runtime {
   // work here, or CORACLE_BACKEND has a value that is none of the three; RESOURCE_EXHAUSTED when the
   // process has no descriptors or memory left for a loop; the text says which.
   explicit runtime(const runtime_options& options);
+  explicit runtime(std::size_t loops);  // the same with runtime_options().loops(loops)
   // For the room's own use: over backends that somebody else made and drives.
   explicit runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept;
   runtime(const runtime&) = delete;

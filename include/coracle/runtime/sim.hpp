@@ -103,7 +103,7 @@ class world {
   // Same name and address, a new runtime (host() gives it), its program started again. Nothing when it is up.
   void restart(std::string_view host);
   [[nodiscard]] bool is_up(std::string_view host) const;
-  // Moves the host's wall clock (logs, certificates); timers and deadlines do not notice.
+  // Moves the host's wall clock (loop::wall_now()); timers and deadlines do not notice.
   void jump_wall_clock(std::string_view host, duration by);
 
   // --- Going on.

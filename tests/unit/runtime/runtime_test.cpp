@@ -77,6 +77,23 @@ task<> stop_from_inside(runtime& rt) {
 }
 task<std::size_t> index_here() { co_return loop::current()->index(); }
 
+task<std::chrono::system_clock::time_point> wall_here() { co_return loop::current()->wall_now(); }
+
+// An hour of room, since somebody may set the clock meanwhile.
+TEST_P(runtime_test, LoopsTellTheTimeOfDay) {
+  const auto before = std::chrono::system_clock::now();
+  for (std::size_t i = 0; i < rt().size(); ++i) {
+    const auto told = sync_wait(rt(), rt().at(i), wall_here());
+    EXPECT_GT(told, before - 1h);
+    EXPECT_LT(told, before + 1h);
+  }
+}
+
+TEST(runtime_of_loops, HasSoManyOrOneACore) {
+  EXPECT_EQ(runtime(3).size(), 3u);
+  EXPECT_EQ(runtime(std::size_t{0}).size(), runtime(runtime_options().loops(0)).size());
+}
+
 TEST_P(runtime_test, RunReturnsAtOnceWithoutRoots) { rt().run(); }
 
 TEST_P(runtime_test, RunReturnsWhenTheLastRootIsDone) {

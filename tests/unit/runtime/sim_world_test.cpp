@@ -2,6 +2,7 @@
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/sync_wait.hpp"
@@ -22,6 +23,8 @@ task<> naps(int n, duration each, int& done) {
   for (int i = 0; i < n; ++i) co_await sleep_for(each);
   ++done;
 }
+
+task<> sleep_long() { co_await sleep_for(24h); }  // sleeps on purpose: virtual time
 
 TEST(SimWorld, AYearPassesAtOnce) {
   world w(1);
@@ -88,6 +91,39 @@ TEST(SimWorld, HostsHaveAddresses) {
   EXPECT_EQ(w.address_of("a"), "10.0.0.1");
   EXPECT_EQ(w.address_of("b"), "10.0.0.2");
   EXPECT_EQ(a.backend_name(), "sim");
+}
+
+// What a task sees of a jump of its host's wall clock, and of another's.
+struct seen_of_a_jump {
+  duration wall{};
+  duration present{};
+  duration slept{};
+};
+task<> look_at_a_jump(world& w, std::string host, duration by, seen_of_a_jump& seen) {
+  loop& here = *loop::current();
+  const auto wall = here.wall_now();
+  const time_point began = here.now();
+  w.jump_wall_clock(host, by);
+  seen.wall = here.wall_now() - wall;
+  seen.present = here.now() - began;
+  co_await timeout(2h, sleep_long());
+  seen.slept = here.now() - began;
+}
+
+TEST(SimWorld, AJumpOfTheWallClockMovesNoTimer) {
+  for (const duration by : {duration(72h), duration(-72h)}) {
+    world w(1);
+    w.host("other");
+    seen_of_a_jump own;
+    sync_wait(w.host("a"), look_at_a_jump(w, "a", by, own));
+    EXPECT_EQ(own.wall, by);
+    EXPECT_EQ(own.present, 0s);
+    EXPECT_EQ(own.slept, 2h);
+    seen_of_a_jump others;
+    sync_wait(w.host("a"), look_at_a_jump(w, "other", by, others));
+    EXPECT_EQ(others.wall, 0s);
+    EXPECT_EQ(others.slept, 2h);
+  }
 }
 
 TEST(SimWorld, NobodyWatchesForASignal) {
