@@ -23,7 +23,8 @@ SCRIPT_TIMEOUT_S = 300
 SIM_SEEDS = {"release": 2000, "asan": 1000}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
 # After a refusal nothing of it is left, and the library has to choose epoll by itself.
-URING_REFUSALS = ["setup_eperm", "setup_enosys", "setup_enomem", "enter_eperm", "no_wait_timeout"]
+URING_REFUSALS = ["setup_eperm", "setup_enosys", "setup_enomem", "enter_eperm", "no_wait_timeout",
+                  "no_cancel_any"]
 URING_LACKS = ["smallest_ring", "tiny_queue", "no_deferred_work", "no_registered_ring", "no_multishot_poll",
                "no_poll_first", "no_buffer_ring", "no_multishot_receive", "no_multishot_accept", "short_sends"]
 # Tests that a fault cannot reach, and those that make io_uring's shapes themselves.

@@ -27,6 +27,7 @@ constexpr named_fault all_faults[] = {
     {"setup_enomem", true, [](uring_faults& f) { f.setup_error = ENOMEM; }},
     {"enter_eperm", true, [](uring_faults& f) { f.enter_error = EPERM; }},
     {"no_wait_timeout", true, [](uring_faults& f) { f.no_wait_timeout = true; }},
+    {"no_cancel_any", true, [](uring_faults& f) { f.no_cancel_any = true; }},
     {"smallest_ring", false, [](uring_faults& f) { f.setup_error = ENOMEM, f.setups_failing = 2; }},
     {"tiny_queue", false, [](uring_faults& f) { f.submission_entries = 2; }},
     {"no_deferred_work", false, [](uring_faults& f) { f.no_deferred_work = true; }},

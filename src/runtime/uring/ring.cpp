@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bitset>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 namespace coracle::io {
@@ -82,7 +83,7 @@ bool ring_refusal::may_pass() const noexcept {
 }
 
 std::string ring_refusal::text() const {
-  if (!error) return "the kernel's io_uring is older than Linux 5.11";
+  if (!error) return std::string("the kernel's io_uring is older than ") + call;
   std::string text = std::string(call) + ": " + describe_error(error);
   if (error == EPERM) text += ", kept off by seccomp or by the sysctl kernel.io_uring_disabled";
   if (error == ENOMEM) text += ", RLIMIT_MEMLOCK may be too small";
@@ -111,12 +112,7 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) 
       if (!error)
         error = io_uring_queue_init_params(
             faults.submission_entries ? faults.submission_entries : s.submissions, &made->raw_, &p);
-      // A wait with a timeout of its own, 5.11.
-      if (error == 0 && (faults.no_wait_timeout || !(p.features & IORING_FEAT_EXT_ARG))) {
-        why = {};
-        return nullptr;
-      }
-      if (error == 0) return made;
+      if (error == 0) return made->is_fit(p.features, faults, why) ? std::move(made) : nullptr;
       made->raw_ = {};
       if (error != -ENOMEM) break;
     }
@@ -124,6 +120,20 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) 
   }
   why = {"io_uring_setup", -error};
   return nullptr;
+}
+
+bool ring::is_fit(unsigned features, const uring_faults& faults, ring_refusal& why) noexcept {
+  why = {};
+  // A wait with a timeout of its own.
+  if (faults.no_wait_timeout || !(features & IORING_FEAT_EXT_ARG)) why.call = "Linux 5.11";
+  // IORING_ASYNC_CANCEL_ANY, without which a loop cannot leave its thread. It came with Linux 5.19, as the
+  // operation did that is asked for: a ring that is not enabled yet takes no request that would tell.
+  io_uring_probe operations;  // without {}: its last member is an array of no size
+  std::memset(&operations, 0, sizeof operations);
+  const int error = io_uring_register_probe(&raw_, &operations, 0);
+  if (error < 0) why = {"io_uring_register", -error};
+  else if (faults.no_cancel_any || operations.last_op < IORING_OP_SOCKET) why.call = "Linux 5.19";
+  return *why.call == 0;
 }
 
 ring::~ring() {

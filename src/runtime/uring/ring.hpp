@@ -45,7 +45,7 @@ class receive_buffers {
 // Why there is no ring.
 struct ring_refusal {
   const char* call = "";
-  int error = 0;
+  int error = 0;  // 0: the kernel is older than what `call` names
   // Something may be given back: descriptors, memory, the locked memory of a ring that was closed just now.
   [[nodiscard]] bool may_pass() const noexcept;
   [[nodiscard]] std::string text() const;
@@ -87,6 +87,7 @@ class ring {
 
  private:
   ring() noexcept = default;
+  bool is_fit(unsigned features, const uring_faults& faults, ring_refusal& why) noexcept;
   io_uring raw_{};
 };
 

@@ -18,6 +18,7 @@ struct uring_faults {
   std::size_t loops_with_rings = ~std::size_t{0};  // of a runtime: the later ones get ENOMEM
   int enter_error = 0;                // what io_uring_enter() fails with when probed
   bool no_wait_timeout = false;       // IORING_FEAT_EXT_ARG is missing
+  bool no_cancel_any = false;         // IORING_ASYNC_CANCEL_ANY is unknown
   bool no_deferred_work = false;      // SINGLE_ISSUER and its kin are unknown
   bool no_registered_ring = false;    // IORING_REGISTER_RING_FDS is unknown
   bool no_multishot_poll = false;

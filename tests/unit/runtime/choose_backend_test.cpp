@@ -102,6 +102,18 @@ TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
   EXPECT_TRUE(why_not(faults).starts_with("io_uring_enter: EPERM"));
 }
 
+TEST(ChooseBackend, UringSaysWhichKernelItWants) {
+  test::quiet_logger log;
+  std::string why;
+  if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
+  uring_faults faults;
+  faults.no_wait_timeout = true;
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.11");
+  faults = {};
+  faults.no_cancel_any = true;
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.19");
+}
+
 TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {
   test::quiet_logger log;
   std::string why;
