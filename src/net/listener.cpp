@@ -18,6 +18,25 @@ bool is_fault_of_the_newcomer(std::int64_t result) noexcept {
          result == -EHOSTUNREACH || result == -ETIMEDOUT || result == -EPERM;
 }
 
+bool is_exhaustion(std::int64_t result) noexcept {
+  return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+}
+
+bool may_be_tried_again(std::int64_t result) noexcept {
+  return is_fault_of_the_newcomer(result) || is_exhaustion(result);
+}
+
+status was_closed() { return status::cancelled("the listener was closed"); }
+
+// When it begins, not each time that it is tried again.
+void say_exhausted(listening_socket& s, std::int64_t error) {
+  if (std::exchange(s.said_exhausted, true)) return;
+  s.on.log().write(log_level::warning,
+                   stream_error(error, "cannot accept connections on " + s.local.to_string() +
+                                           ", trying again every 50 ms")
+                       .message());
+}
+
 // Waits until no accept() uses the socket. Not ended by a stop: what it waits for has been interrupted
 // already.
 class accept_done : coro::work {
@@ -55,28 +74,37 @@ task<result<stream>> listener::accept() {
   if (!socket_) co_return status::cancelled("the listener is closed");
   listening_socket& s = *socket_;  // stays where it is when the listener moves
   CORACLE_ASSERT(!s.accepting, "one accept() waits on a listener at a time");
+  s.accepting = true;
   loop& on = s.on;
   std::int64_t got = 0;
+  status early;
   do {
-    io_wait accepting(on, io::operation::kind::accept, s.socket);
-    s.accepting = &accepting;
-    got = co_await accepting;
-    s.accepting = nullptr;
-    if (!accepting.ended_early().ok()) {
-      // The closer destroys `s` in a later work: not before this coroutine is done with it.
-      if (s.closer) on.post(*std::exchange(s.closer, nullptr));
-      co_return accepting.ended_early();
+    io_wait next(on, io::operation::kind::accept, s.socket);
+    s.waiting = &next;
+    got = co_await next;
+    s.waiting = nullptr;
+    early = next.ended_early();
+    if (is_exhaustion(got)) {
+      say_exhausted(s, got);
+      co_await s.pause;
     }
-  } while (is_fault_of_the_newcomer(got) && !s.closer);
-  if (s.closer) on.post(*std::exchange(s.closer, nullptr));
+  } while (early.ok() && may_be_tried_again(got) && !s.closer);
+  if (got >= 0) s.said_exhausted = false;
+  s.accepting = false;
+  // The closer destroys `s` in a later work: not before this coroutine is done with it.
+  coro::work* const closer = std::exchange(s.closer, nullptr);
+  if (closer) on.post(*closer);
   if (got >= 0) co_return stream(std::make_unique<open_stream>(on, static_cast<io::handle>(got)));
+  if (!early.ok()) co_return early;
+  if (closer) co_return was_closed();
   co_return stream_error(got, "accepting");
 }
 
 task<void> listener::close() {
   const std::unique_ptr<listening_socket> s = std::move(socket_);
   if (!s) co_return;
-  if (s->accepting) s->accepting->interrupt(status::cancelled("the listener was closed"));
+  if (s->waiting) s->waiting->interrupt(was_closed());
+  s->pause.end();
   accept_done done(*s);
   co_await done;
 }

@@ -48,8 +48,9 @@ class listener {
   static result<listener> open(const address& at, const listen_options& options = {});
 
   // The next connection; one accept() waits at a time. Connections that broke before they got here are
-  // passed over. CANCELLED on a stop or after close(), DEADLINE_EXCEEDED by the environment's deadline,
-  // RESOURCE_EXHAUSTED when the process is out of descriptors: rest a little, then accept again.
+  // passed over. While the process has no descriptors or memory left, it rests for 50 ms at a time and tries
+  // again, and says so in the runtime's log when that begins; connections wait in the kernel. CANCELLED on a
+  // stop or after close(), DEADLINE_EXCEEDED by the environment's deadline, also in a rest.
   [[nodiscard]] task<result<stream>> accept();
 
   // Ends a waiting accept(), waits for it, and frees the address (and the socket's file). Connections that

@@ -59,17 +59,8 @@ task<> serve_echo() {
   scope work{co_await coro::this_environment()};
   while (door) {
     result<net::stream> s = co_await door->accept();
-    if (s) {
-      work.spawn(echo_back(*std::move(s)));
-    } else if (s.status().code() != status_code::resource_exhausted) {
-      break;
-    } else {
-      try {
-        co_await sleep_for(20ms);  // sleeps on purpose: virtual time
-      } catch (const coro::cancelled&) {
-        break;
-      }
-    }
+    if (!s) break;
+    work.spawn(echo_back(*std::move(s)));
   }
   co_await work.join();
 }
