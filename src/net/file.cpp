@@ -26,7 +26,8 @@ open_file& checked(const std::unique_ptr<open_file>& f) noexcept {
 }
 
 int flags_of(const file_options& how) noexcept {
-  int flags = O_CLOEXEC | (how.writes() ? how.reads() ? O_RDWR : O_WRONLY : O_RDONLY);
+  // Without O_NONBLOCK a FIFO whose other end nobody has opened would keep a thread for ever.
+  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (how.writes() ? how.reads() ? O_RDWR : O_WRONLY : O_RDONLY);
   if (how.creates()) flags |= O_CREAT;
   if (how.creates_new()) flags |= O_EXCL;
   if (how.truncates()) flags |= O_TRUNC;

@@ -79,6 +79,7 @@ status file_error(std::int64_t error, std::string_view doing, std::string_view p
     case EPERM:
     case EROFS: return status::permission_denied(text + system_text(error));
     case EISDIR: return status::invalid_argument(text + "it is a folder");
+    case ENXIO:
     case ESPIPE:
       return status::invalid_argument(text +
                                       "it has no positions, as pipes and terminals: use net::input for it");

@@ -19,6 +19,8 @@ constexpr std::size_t queue_high_bytes = 64u << 10;
 // ... and goes on below this, so that the connection does not run dry meanwhile.
 constexpr std::size_t queue_low_bytes = 32u << 10;
 
+status stopped_wait() { return status::cancelled("the task was asked to stop"); }
+
 }  // namespace
 
 status broken_message(deframer::state s, std::uint32_t limit) {
@@ -106,7 +108,7 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
   if (direct || reader_ || single_message_) credit(uncredited_);
   if (direct) {
     direct->call_ = nullptr;
-    direct->waiter_.resume();
+    direct->resume();
     return;
   }
   serve_reader(true);
@@ -134,7 +136,16 @@ void call::serve_reader(bool inside) noexcept {
     return;
   }
   op->call_ = nullptr;
-  if (inside) return op->waiter_.resume();
+  if (inside) return op->resume();
+  coro::this_executor().post(*op);
+}
+
+// The reader's environment asked for it. What ended the call at the same moment says more.
+void call::stop_reading() noexcept {
+  read_operation* op = std::exchange(reader_, nullptr);
+  op->outcome_ = read_operation::outcome::failed;
+  op->why_ = incoming_ == incoming::failed ? failure_ : stopped_wait();
+  op->call_ = nullptr;
   coro::this_executor().post(*op);
 }
 
@@ -173,6 +184,11 @@ void call::on_writable() noexcept {
   if (writer_ && writer_serialized_) write_settled({}, true);
 }
 
+void call::stop_writing() noexcept {
+  if (writer_serialized_) write_settled({}, false);
+  else write_settled(failure_.ok() ? stopped_wait() : failure_, false);
+}
+
 void call::outgoing_failed(const status& why) noexcept {
   if (writer_) write_settled(why, false);
 }
@@ -181,7 +197,7 @@ void call::write_settled(const status& how, bool inside) noexcept {
   write_operation* op = std::exchange(writer_, nullptr);
   op->how_ = how;
   if (!std::exchange(op->call_, nullptr)) return;  // it is still inside its start(): it does not wait
-  if (inside) return op->waiter_.resume();
+  if (inside) return op->resume();
   coro::this_executor().post(*op);
 }
 
@@ -212,9 +228,16 @@ read_operation::~read_operation() {
   if (call_) call_->abandon_read();
 }
 
-bool read_operation::start(call* c, std::coroutine_handle<> waiter) noexcept {
+void read_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<read_operation&>(self);
+  if (op.call_) op.call_->stop_reading();
+}
+
+bool read_operation::start(call* c, void* into, std::coroutine_handle<> waiter,
+                           const coro::stop_token& stop) noexcept {
+  into_ = into;
   waiter_ = waiter;
-  run = [](coro::work& w) noexcept { static_cast<read_operation&>(w).waiter_.resume(); };
+  run = [](coro::work& w) noexcept { static_cast<read_operation&>(w).resume(); };
   if (!c) {
     outcome_ = outcome::failed;
     why_ = status::cancelled("the call is over");
@@ -222,6 +245,7 @@ bool read_operation::start(call* c, std::coroutine_handle<> waiter) noexcept {
   }
   if (!c->begin_read(*this)) return false;
   call_ = c;
+  if (!stop.subscribe(*this)) c->stop_reading();
   return true;
 }
 
@@ -229,15 +253,21 @@ write_operation::~write_operation() {
   if (call_) call_->abandon_write();
 }
 
-bool write_operation::start(call* c, std::coroutine_handle<> waiter) noexcept {
+void write_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<write_operation&>(self);
+  if (op.call_) op.call_->stop_writing();
+}
+
+bool write_operation::start(call* c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept {
   waiter_ = waiter;
-  run = [](coro::work& w) noexcept { static_cast<write_operation&>(w).waiter_.resume(); };
+  run = [](coro::work& w) noexcept { static_cast<write_operation&>(w).resume(); };
   if (!c) {
     how_ = status::cancelled("the call is over");
     return false;
   }
   if (!c->begin_write(*this)) return false;
   call_ = c;
+  if (!stop.subscribe(*this)) c->stop_writing();
   return true;
 }
 

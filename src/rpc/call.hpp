@@ -22,8 +22,10 @@ class call : public transport::exchange_handler {
   // From the operations: true when they have to wait.
   bool begin_read(read_operation& op) noexcept;
   void abandon_read() noexcept { reader_ = nullptr; }
+  void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
   void abandon_write() noexcept { writer_ = nullptr; }
+  void stop_writing() noexcept;
 
  protected:
   enum class incoming : std::uint8_t { open, clean, failed };

@@ -70,7 +70,8 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   if (options_.bad_metadata())
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
-  if (!inherited.stop.subscribe(on_stop_)) return cancel();
+  // The wait of a unary call is the call; those of a stream are stopped one by one.
+  if (unary_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested()) return cancel();
   if (deadline_ <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (deadline_ != never) home_->arm(*this, deadline_);
@@ -334,6 +335,7 @@ void client_call::tell_owner(bool inside) noexcept {
   } else if (ender_) {
     end_operation* op = std::exchange(ender_, nullptr);
     op->call_ = nullptr;
+    op->unlink();
     waiter = op->waiter_;
   }
   if (!waiter) return;
@@ -367,10 +369,18 @@ end_operation::~end_operation() {
   if (call_) call_->forget(*this);
 }
 
-bool end_operation::start(client_call& c, std::coroutine_handle<> waiter) noexcept {
+void end_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<end_operation&>(self);
+  if (op.call_) op.call_->cancel();
+}
+
+bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                          const coro::stop_token& stop) noexcept {
   waiter_ = waiter;
+  if (stop.stop_requested()) c.cancel();
   if (!c.wait_for_end(*this)) return false;
   call_ = &c;
+  stop.subscribe(*this);
   return true;
 }
 

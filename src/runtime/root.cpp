@@ -21,7 +21,6 @@ root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal*
 }
 
 std::coroutine_handle<> root::finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept {
-  if (promise.where().line() != 0) base::last_noted = promise.where();  // for the stall detector
   if (std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error())
     core_.root_failed(std::move(error));
   frame.destroy();

@@ -104,6 +104,7 @@ class runtime_core {
   std::condition_variable changed_;
   std::vector<bool> driven_;
   std::thread::id holder_;  // the program's thread that drives loop 0, if one does
+  int waiters_ = 0;  // threads that wait for a task, and drive nothing
   bool kept_ = false;  // the holder keeps it between calls: see runtime::poll()
   std::vector<std::thread> threads_;
   std::exception_ptr error_;

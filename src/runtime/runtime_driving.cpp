@@ -69,6 +69,8 @@ void runtime_core::leave() noexcept {
   driven_[0] = false;
   holder_ = {};
   kept_ = false;
+  if (waiters_ > 0 && !leaving_.load(std::memory_order_acquire)) start_from(0);  // they count on the loop
+  changed_.notify_all();
 }
 
 driven_loop& runtime_core::keep_first() {
@@ -117,18 +119,20 @@ bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
   }
   std::unique_lock lock(mutex_);
   start_from(1);
-  if (take_first()) {
-    lock.unlock();
-    driven_loop& first = *loops_[0];
-    while (!finished() && first.now() < until && (!goes_on || (*goes_on)())) first.turn_once(until);
-    let_go_of_first();
-  } else {
+  while (!take_first()) {
     CORACLE_ASSERT(!goes_on, "run_while() drives loop 0 itself, and another thread does already");
-    const auto done = [this] { return finished(); };
-    if (until == never) changed_.wait(lock, done);
-    else changed_.wait_until(lock, steady(until), done);
+    bool in_time = true;
+    const auto changed = [this] { return finished() || !driven_[0]; };
+    if (until == never) changed_.wait(lock, changed);
+    else in_time = changed_.wait_until(lock, steady(until), changed);
+    if (in_time && !finished()) continue;  // whoever drove the loop has left early
     lock.unlock();
+    return something_is_left();
   }
+  lock.unlock();
+  driven_loop& first = *loops_[0];
+  while (!finished() && first.now() < until && (!goes_on || (*goes_on)())) first.turn_once(until);
+  let_go_of_first();
   return something_is_left();
 }
 
@@ -166,10 +170,13 @@ void runtime_core::wait(coro::blocking_signal& ended) {
     return;
   }
   start_from(0);
+  ++waiters_;  // or a run_until() that ends meanwhile would leave its loop undriven,
   lock.unlock();
-  hold();  // or a run() that ends meanwhile would leave its loop undriven
+  hold();  // and a run() would end
   ended.wait();
   release();
+  lock.lock();
+  --waiters_;
 }
 
 void runtime_core::wait_until_empty() noexcept {

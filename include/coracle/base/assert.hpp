@@ -6,9 +6,10 @@
 
 namespace coracle::base {
 
-// Where the work of this thread came by last: coroutines note each co_await here. The place of a user's
-// mistake is seldom that of the check that finds it.
-inline constinit thread_local std::source_location last_noted{};
+// The co_await that the running coroutine of this thread came by last: the place of a user's mistake is seldom
+// that of the check that finds it. One variable with a shared library too, whatever the user's visibility: so
+// are all thread-local ones.
+[[gnu::visibility("default")]] inline constinit thread_local std::source_location last_noted{};
 
 // Prints "file:line: reason (condition)" and last_noted to stderr and aborts.
 [[noreturn]] void fail(const char* condition, const char* reason, const char* file, int line) noexcept;

@@ -20,7 +20,7 @@ concept awaitable = awaited_by_member<T> || awaited_by_function<T> || awaiter<T>
 
 // What co_await of it gives.
 template <awaitable A>
-using awaited_t = std::remove_cvref_t<decltype(noted_await(std::declval<A>()).await_resume())>;
+using awaited_t = std::remove_cvref_t<decltype(awaiter_of(std::declval<A>()).await_resume())>;
 
 template <class T>
 task<T> as_task(task<T> t) noexcept {

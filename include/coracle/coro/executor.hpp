@@ -82,7 +82,7 @@ class executor {
   };
 
  private:
-  static inline constinit thread_local executor* current_ = nullptr;
+  [[gnu::visibility("default")]] static inline constinit thread_local executor* current_ = nullptr;
   const void* kind_;
   frame_pool frames_;
   task_tree tasks_;

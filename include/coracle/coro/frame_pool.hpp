@@ -97,7 +97,7 @@ class frame_pool {
   std::uint32_t kept_[classes] = {};
   counters counted_;
   std::pmr::memory_resource* resource_ = nullptr;
-  static inline constinit thread_local frame_pool* current_ = nullptr;
+  [[gnu::visibility("default")]] static inline constinit thread_local frame_pool* current_ = nullptr;
 };
 
 }  // namespace coracle::coro

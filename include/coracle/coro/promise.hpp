@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <source_location>
+#include <utility>
 
 // GCC's sanitizers (and GCC below -O2) do not turn symmetric transfer into a tail call. With
 // CORACLE_TRAMPOLINE a parent starts its child by a plain resume() and does not suspend when the
@@ -45,7 +46,7 @@ class promise_base : public tree_node {
   auto await_transform(Awaitable&& awaitable,
                        std::source_location where = std::source_location::current()) noexcept {
     note(where);
-    return noted_await(static_cast<Awaitable&&>(awaitable));
+    return noted_await(*this, static_cast<Awaitable&&>(awaitable));
   }
 
   class final_awaiter {
@@ -85,7 +86,9 @@ class promise_base : public tree_node {
   static void begin(std::coroutine_handle<> frame, promise_base& promise,
                     const tree_node* parent = nullptr) noexcept {
     if (executor* on = executor::current()) on->tasks().add(promise, parent);
+    const std::source_location of_caller = std::exchange(base::last_noted, {});
     frame.resume();
+    if (of_caller.line() != 0) base::last_noted = of_caller;
   }
 
   // Starts `child` on behalf of `parent`, from the parent's await_suspend: its return value is
@@ -108,7 +111,6 @@ class promise_base : public tree_node {
 
  private:
   std::coroutine_handle<> next(std::coroutine_handle<> self) noexcept {
-    await_none();
     if (!completion_) return continuation_;
     unlink();
     return completion_->finished(*this, self);
@@ -116,9 +118,7 @@ class promise_base : public tree_node {
   const environment* environment_ = &no_environment;
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   completion* completion_ = nullptr;
-#if CORACLE_TRAMPOLINE
-  bool starting_ = false;
-#endif
+  bool starting_ = false;  // with the trampoline; always there, so that no macro changes the layout
 };
 
 }  // namespace coracle::coro

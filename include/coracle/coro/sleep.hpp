@@ -17,8 +17,9 @@ class sleep_until : coro::timer, coro::stop_callback {
   ~sleep_until() {
     if (holder) coro::this_executor().disarm(*this);
   }
-  sleep_until(const sleep_until&) = delete;
-  sleep_until& operator=(const sleep_until&) = delete;
+  // Before it is awaited.
+  sleep_until(sleep_until&& other) noexcept : sleep_until(other.until_) {}
+  sleep_until& operator=(sleep_until&&) = delete;
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {

@@ -28,7 +28,7 @@ class await_observer {
   ~await_observer() = default;
 
  private:
-  static inline constinit thread_local await_observer* current_ = nullptr;
+  [[gnu::visibility("default")]] static inline constinit thread_local await_observer* current_ = nullptr;
 };
 
 // Part of each promise. Two kinds hang together in a tree: a coroutine that another one awaits hangs
@@ -39,12 +39,15 @@ class tree_node : public base::list_hook {
   // Called at each co_await and co_yield, before anything of it happens.
   void note(const std::source_location& where) noexcept {
     where_ = where;
-    awaits_ = nullptr;
     base::last_noted = where;
     await_observer::tell(where);
   }
+  // Called when what it awaited has ended.
+  void resumed() noexcept {
+    awaits_ = nullptr;
+    base::last_noted = where_;
+  }
   void await(const tree_node& child) noexcept { awaits_ = &child; }
-  void await_none() noexcept { awaits_ = nullptr; }
 
   // Line 0 until the first co_await.
   [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
@@ -61,7 +64,7 @@ class tree_node : public base::list_hook {
   std::source_location where_;
   const tree_node* awaits_ = nullptr;
   const tree_node* parent_;  // read of branches only
-  static inline constinit thread_local const tree_node* asker_ = nullptr;
+  [[gnu::visibility("default")]] static inline constinit thread_local const tree_node* asker_ = nullptr;
 };
 
 // An executor's branches, for its thread only.

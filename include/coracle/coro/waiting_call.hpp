@@ -1,6 +1,7 @@
 // waiting_call: what the awaiters of the primitives share: at home a short way, from elsewhere a longer one.
 #pragma once
 
+#include "coracle/base/assert.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/waiter.hpp"
 
@@ -19,8 +20,11 @@ template <class Call, class Primitive>
 class waiting_call {
  public:
   explicit waiting_call(Primitive& p) noexcept : at_(p) {}
-  waiting_call(const waiting_call&) = delete;
-  waiting_call& operator=(const waiting_call&) = delete;
+  // Before it is awaited.
+  waiting_call(waiting_call&& other) noexcept : at_(other.at_) {
+    CORACLE_ASSERT(!other.turn_, "a wait is moved before it is awaited");
+  }
+  waiting_call& operator=(waiting_call&&) = delete;
 
   [[nodiscard]] bool await_ready() noexcept { return at_.home_.is_here() && call().attempt(); }
   template <class Promise>

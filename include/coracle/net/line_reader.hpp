@@ -39,7 +39,13 @@ class line_reader {
       constexpr std::size_t step_bytes = 4096;
       held_.resize(searched_ + step_bytes);
       const mutable_bytes room(reinterpret_cast<std::uint8_t*>(held_.data()) + searched_, step_bytes);
-      const result<std::size_t> n = co_await from_.read(room);
+      result<std::size_t> n = std::size_t{0};
+      try {
+        n = co_await from_.read(room);
+      } catch (...) {
+        held_.resize(searched_);
+        throw;
+      }
       held_.resize(searched_ + (n.ok() ? *n : 0));
       if (!n) co_return n.status();
       ended_ = *n == 0;

@@ -17,25 +17,31 @@ namespace coracle {
 
 namespace calls {
 
-// Waits for a call's end; one at a time.
-class end_operation {
+// Waits for a call's end; one at a time. A stop of the waiter's environment cancels the call, since nobody is
+// left who would wait for it.
+class end_operation : private coro::stop_callback {
  public:
-  end_operation() noexcept = default;
-  end_operation(const end_operation&) = delete;
-  end_operation& operator=(const end_operation&) = delete;
+  end_operation() noexcept : stop_callback(&end_operation::stopped) {}
+  // Before its start.
+  end_operation(end_operation&&) noexcept : end_operation() {}
+  end_operation& operator=(end_operation&&) = delete;
   ~end_operation();
 
  protected:
-  bool start(client_call& c, std::coroutine_handle<> waiter) noexcept;
+  bool start(client_call& c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
 
  private:
+  static void stopped(coro::stop_callback& self) noexcept;
   friend class client_call;
   client_call* call_ = nullptr;  // while pending
   std::coroutine_handle<> waiter_;
 };
 
 // A call as its stub hands it out. Nothing is sent before the first await, whose loop is the call's
-// from then on and whose environment (deadline, stop token) it inherits. Destroying it cancels.
+// from then on and whose deadline it inherits. Destroying it cancels.
+//
+// A stop of the awaiter's environment ends a next(), read() or write() with CANCELLED and leaves the call as it
+// was: a read that lost a race has taken no message. A stopped finish() cancels the call.
 class client_stream {
  public:
   client_stream(client_stream&&) noexcept = default;
@@ -96,7 +102,7 @@ class finish_awaiter : end_operation {
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     ensure_begun(call_, coro::environment_of(h));
     half_close(call_);
-    return start(call_, h);
+    return start(call_, h, coro::environment_of(h).stop);
   }
   status await_resume() const { return status_of(call_); }
   [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
@@ -133,7 +139,7 @@ class reply_awaiter : end_operation {
     ensure_begun(call_, coro::environment_of(h));
     half_close(call_);
     expect_reply(call_, codec_of<Reply>::get(), codec_of<Reply>::address(message_));
-    return start(call_, h);
+    return start(call_, h, coro::environment_of(h).stop);
   }
   result<Reply> await_resume() {
     const status& s = status_of(call_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/rpc/codec.hpp"
 
@@ -13,13 +14,15 @@ namespace coracle::calls {
 
 class call;  // private: src/rpc/call.hpp
 
-// Lives in the waiting coroutine's frame. One read at a time per call, beside one write.
-class read_operation : private coro::work {
+// Lives in the waiting coroutine's frame. One read at a time per call, beside one write. A stop of the
+// waiter's environment ends the wait alone, with CANCELLED: the call goes on, and the next read has the message.
+class read_operation : private coro::work, private coro::stop_callback {
  public:
   enum class outcome : std::uint8_t { pending, message, end, failed };
-  read_operation(const codec& c, void* into) noexcept : codec_(&c), into_(into) {}
-  read_operation(const read_operation&) = delete;
-  read_operation& operator=(const read_operation&) = delete;
+  explicit read_operation(const codec& c) noexcept : stop_callback(&read_operation::stopped), codec_(&c) {}
+  // Before its start.
+  read_operation(read_operation&& other) noexcept : read_operation(*other.codec_) {}
+  read_operation& operator=(read_operation&&) = delete;
   // Gives a pending read up; no message is lost.
   ~read_operation();
 
@@ -28,34 +31,48 @@ class read_operation : private coro::work {
 
  protected:
   // True when the coroutine has to wait. c may be null: a call that has ended.
-  bool start(call* c, std::coroutine_handle<> waiter) noexcept;
+  bool start(call* c, void* into, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
 
  private:
   friend class call;
+  static void stopped(coro::stop_callback& self) noexcept;
+  // The waiter's turn has come.
+  void resume() noexcept {
+    stop_callback::unlink();
+    waiter_.resume();
+  }
   const codec* codec_;
-  void* into_;
+  void* into_ = nullptr;
   call* call_ = nullptr;  // while pending
   std::coroutine_handle<> waiter_;
   outcome outcome_ = outcome::pending;
   status why_;
 };
 
-// One write at a time per call. The message is serialized at once; waiting is for room.
-class write_operation : private coro::work {
+// One write at a time per call. The message is serialized at once; waiting is for room. A stop of the waiter's
+// environment ends the wait alone: with ok when the message is on its way, with CANCELLED when it will never be.
+class write_operation : private coro::work, private coro::stop_callback {
  public:
-  write_operation(const codec& c, const void* message) noexcept : codec_(&c), message_(message) {}
-  write_operation(const write_operation&) = delete;
-  write_operation& operator=(const write_operation&) = delete;
+  write_operation(const codec& c, const void* message) noexcept
+      : stop_callback(&write_operation::stopped), codec_(&c), message_(message) {}
+  // Before its start.
+  write_operation(write_operation&& other) noexcept : write_operation(*other.codec_, other.message_) {}
+  write_operation& operator=(write_operation&&) = delete;
   ~write_operation();
 
   // Ok: the message is on its way (in the output or a queue), which is no promise of arrival.
   [[nodiscard]] const status& how() const noexcept { return how_; }
 
  protected:
-  bool start(call* c, std::coroutine_handle<> waiter) noexcept;
+  bool start(call* c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
 
  private:
   friend class call;
+  static void stopped(coro::stop_callback& self) noexcept;
+  void resume() noexcept {
+    stop_callback::unlink();
+    waiter_.resume();
+  }
   const codec* codec_;
   const void* message_;
   call* call_ = nullptr;  // while waiting for room

@@ -17,10 +17,12 @@ namespace calls {
 template <class T>
 class message_awaiter : protected read_operation {
  public:
-  explicit message_awaiter(call* c) noexcept
-      : read_operation(codec_of<T>::get(), codec_of<T>::address(message_)), from_(c) {}
+  explicit message_awaiter(call* c) noexcept : read_operation(codec_of<T>::get()), from_(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> h) noexcept { return start(from_, h); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(from_, codec_of<T>::address(message_), h, coro::environment_of(h).stop);
+  }
 
  protected:
   call* from_;
@@ -53,10 +55,12 @@ class next_result_awaiter : public message_awaiter<T> {
 template <class T>
 class read_awaiter : protected read_operation {
  public:
-  read_awaiter(call* c, T& into) noexcept
-      : read_operation(codec_of<T>::get(), codec_of<T>::address(into)), from_(c) {}
+  read_awaiter(call* c, T& into) noexcept : read_operation(codec_of<T>::get()), from_(c), into_(&into) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> h) noexcept { return start(from_, h); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(from_, codec_of<T>::address(*into_), h, coro::environment_of(h).stop);
+  }
   bool await_resume() {
     if (how() == outcome::failed) throw call_ended(why());
     return how() == outcome::message;
@@ -64,6 +68,7 @@ class read_awaiter : protected read_operation {
 
  protected:
   call* from_;
+  T* into_;
 };
 
 }  // namespace calls

@@ -25,7 +25,10 @@ class write_result_awaiter : protected write_operation {
   write_result_awaiter(call* c, const T& message) noexcept
       : write_operation(codec_of<T>::get(), codec_of<T>::address(message)), to_(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> h) noexcept { return start(to_, h); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(to_, h, coro::environment_of(h).stop);
+  }
   status await_resume() const { return how(); }
 
  protected:

@@ -84,7 +84,7 @@ int network::name(host_state& h, const by_name& names, endpoint& where, bool reu
   if (!owns(h, where)) return -EADDRNOTAVAIL;
   const bool any_port = where.kind != endpoint::family::local && where.port == 0;
   do {
-    if (any_port) where.port = h.next_port++;
+    if (any_port) where.port = h.take_port();
   } while (any_port && in_use(names, where, false));
   return in_use(names, where, reuse_port) ? -EADDRINUSE : 0;
 }
@@ -129,7 +129,7 @@ void network::connect(socket& s, const endpoint& to) {
   s.latency = latency_to(s, host);
   if (to.kind != endpoint::family::local) {
     s.local = host == s.owner ? to : s.owner->ip;
-    s.local.port = s.owner->next_port++;
+    s.local.port = s.owner->take_port();
   }
   trace_.add(now_, event_kind::connect, s.id, to.port);
   const duration jitter = host == s.owner ? duration::zero() : random_.up_to(going_wrong.jitter());

@@ -124,8 +124,11 @@ void uring_loop::attach() noexcept {
 // What was queued since leave(), by works that ran before this thread's first look at the ring: as if leave()
 // had cancelled it, so that it starts anew.
 void uring_loop::keep_unsubmitted() noexcept {
-  for (unsigned i = 0; i < ring_->queued(); ++i, --requests_)
-    kept_.push_back({ring_->queued_entry(i).user_data, -ECANCELED, completion_was_counted});
+  for (unsigned i = 0; i < ring_->queued(); ++i, --requests_) {
+    const std::uint64_t of = ring_->queued_entry(i).user_data;
+    if (tag_in(of) == tag::operation) note_never_began(*pointer_in<operation>(of));
+    kept_.push_back({of, -ECANCELED, completion_was_counted});
+  }
 }
 
 // Nothing is in the old ring but that: leave() saw to it.

@@ -47,6 +47,7 @@ class uring_loop final : public kernel_backend {
   void attach() noexcept;
   void move_to_this_thread() noexcept;
   void keep_unsubmitted() noexcept;
+  void note_never_began(operation& op) noexcept;
   void wait_for_ring() noexcept;
   void listen_for_wakes() noexcept;
   void woken(const completion& c) noexcept;

@@ -18,6 +18,7 @@ namespace {
 // Of scratch::flags.
 constexpr std::uint64_t no_socket = 4;     // polled, then read or written by hand
 constexpr std::uint64_t polled_first = 8;  // with IORING_RECVSEND_POLL_FIRST
+constexpr std::uint64_t never_began = 16;  // was queued in a ring that is gone
 
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
@@ -61,6 +62,8 @@ void uring_loop::submit(operation& op) noexcept {
   operations_.push(op);
   prepare(op);
 }
+
+void uring_loop::note_never_began(operation& op) noexcept { op.scratch[scratch::flags] |= never_began; }
 
 void uring_loop::cancel(operation& op) noexcept {
   op.scratch[scratch::flags] |= scratch::cancelled;
@@ -129,7 +132,9 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
   const bool cancelled = flags & scratch::cancelled;
   // Cancelled by leave(), or interrupted: nobody else asked for it, so it goes on.
   if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
-    if (op.what == operation::kind::connect)
+    const bool began = !(flags & never_began);
+    flags &= ~never_began;
+    if (op.what == operation::kind::connect && began)
       flags |= scratch::waiting;  // a second connect() would be refused
     return prepare(op);
   }

@@ -1,5 +1,8 @@
 #include "coracle/coro/as_task.hpp"
 
+#include "coracle/coro/channel.hpp"
+#include "coracle/coro/mutex.hpp"
+#include "coracle/coro/sleep.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
@@ -81,6 +84,26 @@ TEST(AsTask, CombinatorsTakeAwaiters) {
   on.run();
   EXPECT_TRUE(s.ended());
   EXPECT_EQ(sum, 32);
+}
+
+TEST(AsTask, WaitsForPrimitivesAndSleepsStandBesideEachOther) {
+  manual_executor on;
+  int got = 0;
+  auto body = [](int& into) -> task<> {
+    mutex m;
+    coro::channel<int> numbers(1);
+    const mutex::guard held = co_await m.lock();
+    auto first = co_await when_any_settled(m.lock(), numbers.receive(), sleep_for(1ms));
+    EXPECT_EQ(first.index(), 2u);
+    EXPECT_FALSE(first.ok<0>() || first.ok<1>());
+    EXPECT_TRUE(numbers.try_send(5));
+    const auto number = co_await timeout(1s, numbers.receive());
+    into = **number;
+  };
+  const started s(body(got));
+  on.advance(2ms);
+  EXPECT_TRUE(s.ended());
+  EXPECT_EQ(got, 5);
 }
 
 }  // namespace

@@ -44,6 +44,20 @@ TEST(task_tree, AWaitingTaskStandsBelowItsAwaiter) {
   EXPECT_EQ(loop.tasks().describe(), "");
 }
 
+// A child's frame is gone when its await is: nothing may look at it then.
+TEST(task_tree, ATaskMayLookAtTheTreeBetweenItsAwaits) {
+  manual_executor loop;
+  std::string seen;
+  auto body = [](std::string& into) -> task<> {
+    event<> set;
+    set.set();
+    co_await middle(set);
+    into = coro::this_executor().tasks().describe();
+  };
+  const started t(body(seen));
+  EXPECT_THAT(seen, MatchesRegex("[^\n]*operator\\(\\)[^\n]* at task_tree_test.cpp:[0-9]+\n"));
+}
+
 TEST(task_tree, TheLineIsThatOfTheLatestAwait) {
   manual_executor loop;
   event<> e;

@@ -187,6 +187,14 @@ TEST_P(File, AFifoHasNoPositions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("net::input"));
 }
 
+// Nobody has the other end open: an open that waits for one would keep a thread, and no stop would end it.
+TEST_P(File, AFifoWithoutAPeerIsRefusedToo) {
+  ASSERT_EQ(::mkfifo((folder_ / "lonely").c_str(), 0600), 0);
+  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options())).code(), status_code::invalid_argument);
+  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options().read(false).write())).code(),
+            status_code::invalid_argument);
+}
+
 task<status> read_whole(std::string path, std::size_t most) {
   const result<std::string> text = co_await read_file(path, most);
   co_return text.status();

@@ -146,6 +146,45 @@ TEST_P(driving, AfterLeaveAnotherThreadMayPoll) {
   EXPECT_EQ(n, 4);
 }
 
+// Whoever waits is not left alone with a loop that nobody drives any more.
+TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
+  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+  std::atomic<bool> driven{false};
+  std::atomic<int> n{0};
+  auto mark = [](std::atomic<bool>& b) -> task<> {
+    b = true;
+    b.notify_all();
+    co_return;
+  };
+  rt().spawn_on(rt().at(0), mark(driven));
+  rt().spawn_on(rt().at(0), sleep_then_count(n, 300ms));
+  std::thread driver([&] { rt().run_for(20ms); });
+  driven.wait(false);
+  sync_wait(rt(), rt().at(0), sleep_then_count(n, 100ms));
+  driver.join();
+  EXPECT_GE(n, 1);
+  rt().run();
+  EXPECT_EQ(n, 2);
+}
+
+TEST_P(driving, RunOutlivesARunForOfAnotherThread) {
+  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+  std::atomic<bool> driven{false};
+  std::atomic<int> n{0};
+  auto mark = [](std::atomic<bool>& b) -> task<> {
+    b = true;
+    b.notify_all();
+    co_return;
+  };
+  rt().spawn_on(rt().at(0), mark(driven));
+  rt().spawn_on(rt().at(0), sleep_then_count(n, 100ms));
+  std::thread driver([&] { rt().run_for(20ms); });
+  driven.wait(false);
+  rt().run();
+  driver.join();
+  EXPECT_EQ(n, 1);
+}
+
 TEST_P(driving, WithoutAStopRestartDoesNothing) {
   std::atomic<int> n{0};
   rt().spawn(sleep_then_count(n, 1ms));
@@ -219,6 +258,27 @@ TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
         delete rt;
       },
       "let it call leave\\(\\) first");
+}
+
+// Of two tasks that have awaited by turns, the one that does wrong is named.
+TEST(DrivingDeathTest, TheTaskThatRunsIsNamedAndNotTheOneThatAwaitedLast) {
+  const int guilty = __LINE__ + 2;
+  auto wrongs = [](runtime& rt) -> task<> {
+    co_await sleep_for(2ms);
+    rt.poll();
+  };
+  auto does_well = []() -> task<> {
+    co_await sleep_for(1ms);
+    co_await sleep_for(1h);
+  };
+  EXPECT_DEATH(
+      {
+        runtime rt;
+        rt.spawn(wrongs(rt));
+        rt.spawn(does_well());
+        rt.run();
+      },
+      "must not block on a task.*driving_test.cpp:" + std::to_string(guilty));
 }
 
 TEST(DrivingDeathTest, PollOnALoopAbortsAndNamesTheTask) {

@@ -49,6 +49,18 @@ class across_loops : public every_backend {
   }
 };
 
+TEST_P(across_loops, CountingNothingFromElsewhereDoesNothing) {
+  latch done(2, first());
+  const auto count = [](latch& l) -> task<> {
+    for (const std::size_t n : {0, 0, 1, 0, 1, 0}) l.count_down(n);
+    co_return;
+  };
+  const auto wait = [](latch& l) -> task<> { co_await l; };
+  rt().spawn_on(first(), wait(done));
+  rt().spawn_on(second(), count(done));
+  rt().run();
+}
+
 TEST_P(across_loops, AMutexKeepsTasksOfAllLoopsApartAndResumesThemAtTheirOwn) {
   mutex m;
   int count = 0;
