@@ -146,20 +146,26 @@ TEST_P(driving, AfterLeaveAnotherThreadMayPoll) {
   EXPECT_EQ(n, 4);
 }
 
-// Whoever waits is not left alone with a loop that nobody drives any more.
-TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
-  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
-  std::atomic<bool> driven{false};
-  std::atomic<int> n{0};
+// Drives the runtime for a moment; returns once it does.
+std::thread drive_for_a_moment(runtime& rt, std::atomic<bool>& begun) {
   auto mark = [](std::atomic<bool>& b) -> task<> {
     b = true;
     b.notify_all();
     co_return;
   };
-  rt().spawn_on(rt().at(0), mark(driven));
+  rt.spawn_on(rt.at(0), mark(begun));
+  std::thread driver([&rt] { rt.run_for(20ms); });
+  begun.wait(false);
+  return driver;
+}
+
+// Whoever waits is not left alone with a loop that nobody drives any more.
+TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
+  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+  std::atomic<bool> begun{false};
+  std::atomic<int> n{0};
   rt().spawn_on(rt().at(0), sleep_then_count(n, 300ms));
-  std::thread driver([&] { rt().run_for(20ms); });
-  driven.wait(false);
+  std::thread driver = drive_for_a_moment(rt(), begun);
   sync_wait(rt(), rt().at(0), sleep_then_count(n, 100ms));
   driver.join();
   EXPECT_GE(n, 1);
@@ -169,17 +175,10 @@ TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
 
 TEST_P(driving, RunOutlivesARunForOfAnotherThread) {
   if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
-  std::atomic<bool> driven{false};
+  std::atomic<bool> begun{false};
   std::atomic<int> n{0};
-  auto mark = [](std::atomic<bool>& b) -> task<> {
-    b = true;
-    b.notify_all();
-    co_return;
-  };
-  rt().spawn_on(rt().at(0), mark(driven));
   rt().spawn_on(rt().at(0), sleep_then_count(n, 100ms));
-  std::thread driver([&] { rt().run_for(20ms); });
-  driven.wait(false);
+  std::thread driver = drive_for_a_moment(rt(), begun);
   rt().run();
   driver.join();
   EXPECT_EQ(n, 1);
