@@ -9,6 +9,7 @@
 #include <climits>
 #include <csignal>
 #include <ctime>
+#include <string>
 
 namespace coracle::io::kernel {
 
@@ -55,8 +56,22 @@ class without_sigpipe {
   bool theirs_;
 };
 
+// A terminal that is writable may have room for a single byte, and a blocking write waits for the rest. Through
+// a description of our own, opened for this write, it does not; the shell's stays as it is.
+ssize_t write_to_terminal(handle h, const iovec& first) noexcept {
+  const std::string path = "/proc/self/fd/" + std::to_string(h);
+  const int own = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (own < 0) return -1;
+  const ssize_t n = ::write(own, first.iov_base, first.iov_len);
+  const int error = errno;
+  ::close(own);
+  errno = error;
+  return n;
+}
+
 // A writable pipe takes so much at once (pipe(7)): a blocking write of no more does not wait.
 ssize_t write_what_fits(handle h, const iovec& first) noexcept {
+  if (::isatty(h)) return write_to_terminal(h, first);
   if (!is_ready(h, POLLOUT)) {
     errno = EAGAIN;
     return -1;

@@ -2,6 +2,7 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/net/output.hpp"
 #include "support/every_backend.hpp"
@@ -61,6 +62,47 @@ TEST_P(Input, ATerminalIsReadByLinesAndStaysBlocking) {
   EXPECT_FALSE(is_non_blocking(slave)) << "the shell shares it";
   ::close(master);
   ::close(slave);
+}
+
+// As a pager does that stands still, after it has made a little room.
+task<> write_to_a_stalled_terminal(int master, int slave) {
+  output screen = output::borrow(slave).value();
+  const std::vector<std::uint8_t> page(64 * 1024, 'x');
+  const status filled = co_await timeout(20ms, screen.write(page));
+  EXPECT_EQ(filled.code(), status_code::deadline_exceeded);
+  std::array<char, 1000> seen{};
+  EXPECT_GT(::read(master, seen.data(), seen.size()), 0);
+  const status again = co_await timeout(20ms, screen.write(page));
+  EXPECT_EQ(again.code(), status_code::deadline_exceeded) << "the loop was not held, or there were no timers";
+}
+TEST_P(Input, ATerminalThatStandsStillHoldsNoLoop) {
+  int master = -1;
+  int slave = -1;
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
+  run(write_to_a_stalled_terminal(master, slave));
+  EXPECT_FALSE(is_non_blocking(slave));
+  ::close(master);
+  ::close(slave);
+}
+
+task<> watch_and_lend(int both, int peer) {
+  input in = input::borrow(both).value();
+  std::string got;
+  scope reading;
+  auto read_into = [](input& from, std::string& to) -> task<> { to = co_await read_some(from); };
+  reading.spawn(read_into(in, got));
+  co_await sleep_for(1ms);  // sleeps on purpose: the read waits by then
+  output::borrow(both).value().close();
+  EXPECT_EQ(::write(peer, "hi", 2), 2);
+  co_await reading.join();
+  EXPECT_EQ(got, "hi");
+}
+// A second object over the same descriptor comes and goes while the first one waits.
+TEST_P(Input, ADescriptorInTwoObjectsStaysWatched) {
+  std::array<int, 2> pair{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()), 0);
+  run(watch_and_lend(pair[0], pair[1]));
+  for (const int s : pair) ::close(s);
 }
 
 task<> note(input& from, std::string& outcome) { outcome = co_await read_some(from); }
