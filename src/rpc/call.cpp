@@ -140,8 +140,10 @@ void call::serve_reader(bool inside) noexcept {
   coro::this_executor().post(*op);
 }
 
-// The reader's environment asked for it. What ended the call at the same moment says more.
+// The reader's environment asked for it. What ended the call at the same moment says more. Nobody reads when the
+// stop comes from within the settling of the read: a message that breaks the call ends its handler, too.
 void call::stop_reading() noexcept {
+  if (!reader_) return;
   read_operation* op = std::exchange(reader_, nullptr);
   op->outcome_ = read_operation::outcome::failed;
   op->why_ = incoming_ == incoming::failed ? failure_ : stopped_wait();
@@ -185,6 +187,7 @@ void call::on_writable() noexcept {
 }
 
 void call::stop_writing() noexcept {
+  if (!writer_) return;
   if (writer_serialized_) write_settled({}, false);
   else write_settled(failure_.ok() ? stopped_wait() : failure_, false);
 }

@@ -118,7 +118,8 @@ class promise_base : public tree_node {
   const environment* environment_ = &no_environment;
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   completion* completion_ = nullptr;
-  bool starting_ = false;  // with the trampoline; always there, so that no macro changes the layout
+  // With the trampoline; always there, so that no macro changes the layout.
+  [[maybe_unused]] bool starting_ = false;
 };
 
 }  // namespace coracle::coro
