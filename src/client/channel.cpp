@@ -8,15 +8,20 @@
 
 namespace coracle {
 
-channel::channel(std::string_view target, plaintext)
+channel::channel(std::string_view target, transport::channel_credentials credentials)
     : own_(std::make_unique<runtime>()),
-      state_(std::make_shared<client::channel_state>(*own_, client::make_address_connector(target))) {}
+      state_(std::make_shared<client::channel_state>(*own_, client::make_address_connector(target),
+                                                     std::move(credentials))) {}
 
-channel::channel(runtime& on, std::string_view target, plaintext)
-    : channel(on, client::make_address_connector(target)) {}
+channel::channel(runtime& on, std::string_view target, transport::channel_credentials credentials)
+    : channel(on, client::make_address_connector(target), std::move(credentials)) {}
 
 channel::channel(runtime& on, std::shared_ptr<transport::connector> to)
-    : state_(std::make_shared<client::channel_state>(on, std::move(to))) {}
+    : channel(on, std::move(to), insecure()) {}
+
+channel::channel(runtime& on, std::shared_ptr<transport::connector> to,
+                 transport::channel_credentials credentials)
+    : state_(std::make_shared<client::channel_state>(on, std::move(to), std::move(credentials))) {}
 
 channel::~channel() { state_->close(); }
 

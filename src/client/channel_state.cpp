@@ -7,11 +7,13 @@
 
 namespace coracle::client {
 
-channel_state::channel_state(runtime& on, std::shared_ptr<transport::connector> to)
+channel_state::channel_state(runtime& on, std::shared_ptr<transport::connector> to,
+                             transport::channel_credentials c)
     : owner(on),
       connector(std::move(to)),
-      authority(connector->authority()),
-      target{"http", authority},
+      credentials(std::move(c)),
+      authority(transport::authority_of(credentials, connector->authority())),
+      target{transport::scheme_of(credentials), authority},
       shards_(on.size(), nullptr) {}
 
 shard* channel_state::here(loop& current) {

@@ -4,6 +4,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/transport/connector.hpp"
+#include "coracle/transport/credentials.hpp"
 #include "rpc/client_call.hpp"
 #include "runtime/resident.hpp"
 
@@ -19,7 +20,7 @@ class shard;
 // Kept alive by the channel and by each shard.
 class channel_state : public std::enable_shared_from_this<channel_state> {
  public:
-  channel_state(runtime& on, std::shared_ptr<transport::connector> to);
+  channel_state(runtime& on, std::shared_ptr<transport::connector> to, transport::channel_credentials c);
 
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
@@ -28,6 +29,7 @@ class channel_state : public std::enable_shared_from_this<channel_state> {
 
   runtime& owner;
   const std::shared_ptr<transport::connector> connector;
+  const transport::channel_credentials credentials;
   const std::string authority;
   calls::call_target target;
 

@@ -53,7 +53,8 @@ task<> shard::make_connection() {
   timeout<made> limited(connect_timeout, std::move(attempt));
   made outcome = status::unavailable("not connected");
   try {
-    outcome = co_await limited;
+    if (channel_->credentials.failure().ok()) outcome = co_await limited;
+    else outcome = channel_->credentials.failure();
   } catch (const coro::cancelled&) {
     outcome = status::unavailable("the channel is being destroyed");
   } catch (...) {
@@ -62,8 +63,9 @@ task<> shard::make_connection() {
   attempting_ = false;
   if (state_ == state::shutdown) co_return leave_if_done();
   if (!outcome) co_return attempt_failed(outcome.status());
+  auto stream = transport::secured(channel_->credentials, home_, *std::move(outcome), channel_->authority);
   connections_.push_back(std::make_unique<transport::connection>(
-      home_, *std::move(outcome), transport::role::client, transport::limits{},
+      home_, std::move(stream), transport::role::client, transport::limits{},
       static_cast<transport::connection_owner&>(*this), nullptr));
   current_ = connections_.back().get();
   current_->start();

@@ -3,12 +3,14 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/net/auth_context.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace coracle::net {
 
@@ -73,6 +75,13 @@ class duplex {
   // None ("address()") in memory. Ask before close(): an open socket is asked on the first call.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
+
+  // Who is at the other end, and how that is known: null in plaintext, and before a handshake has ended. It is
+  // there when the first received() comes. As long-lived as the duplex.
+  [[nodiscard]] virtual const auth_context* auth() const noexcept { return nullptr; }
+  // Why receiving (or sending) ended with an error, where an error number does not say it; else empty. From
+  // then on until the duplex is destroyed.
+  [[nodiscard]] virtual std::string_view end_reason() const noexcept { return {}; }
 
  protected:
   duplex() noexcept = default;

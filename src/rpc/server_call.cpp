@@ -83,6 +83,7 @@ server_call::server_call(transport::exchange x, const request_head& head, coracl
   max_receive_bytes_ = head.max_receive_bytes;
   method_ = head.what->path;
   peer_ = &x.peer_address();
+  auth_ = x.auth();
   received_ = std::move(received);
   environment_.stop = stop_.token();
   environment_.deadline = head.deadline;
@@ -227,6 +228,7 @@ void server_call::end_early(const status& why) noexcept {
   if (handler_running_ && peer_ != &kept_peer_) {  // the handler may outlive its connection
     kept_peer_ = *peer_;
     peer_ = &kept_peer_;
+    if (auth_) kept_auth_ = auth_->shared_from_this();
     ++set_.abandoned;
   }
   send_status(why);

@@ -56,7 +56,9 @@ void server::add(service& s) {
   state_->routes.add(s);
 }
 
-status server::listen(std::string_view address, plaintext) { return state_->listen(address); }
+status server::listen(std::string_view address, transport::server_credentials credentials) {
+  return state_->listen(address, credentials);
+}
 
 std::uint16_t server::port() const noexcept { return state_->port; }
 

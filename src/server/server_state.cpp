@@ -21,10 +21,11 @@ void server_state::settle() {
   }
 }
 
-status server_state::listen(std::string_view text) {
+status server_state::listen(std::string_view text, const transport::server_credentials& credentials) {
   const result<std::vector<net::address>> addresses = net::parse_addresses(text);
   status why = addresses.status();
-  if (addresses) {
+  if (why.ok()) why = credentials.failure();
+  if (why.ok()) {
     for (net::address a : *addresses) {
       // "localhost:0": the second loopback gets the port that the first was given.
       if (a.is_ip() && a.port() == 0 && port.load() != 0 && a != addresses->front())
@@ -38,8 +39,9 @@ status server_state::listen(std::string_view text) {
       }
       if (!std::exchange(listening, true)) port = (*opened)->local_address().port();
       // std::function and posted works want copyable callables.
-      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened))](shard* s) {
-        if (s) s->listen(std::move(*held));
+      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened)),
+                     security = credentials.security()](shard* s) {
+        if (s) s->listen(std::move(*held), security);
       });
     }
   }
@@ -47,12 +49,22 @@ status server_state::listen(std::string_view text) {
   return why;
 }
 
-void server_state::accepted(io::handle connection) noexcept {
+namespace {
+
+std::unique_ptr<net::duplex> open(loop& on, io::handle connection, net::server_security* security) {
+  auto raw = net::make_socket_duplex(on, connection);
+  return security ? security->secure(on, std::move(raw)) : std::move(raw);
+}
+
+}  // namespace
+
+void server_state::accepted(io::handle connection,
+                            const std::shared_ptr<net::server_security>& security) noexcept {
   const std::size_t i = next_++ % size();
   loop& to = owner.at(i);
-  if (to.is_current()) return shards_[i]->adopt(net::make_socket_duplex(to, connection));
-  const bool taken = with_shard(i, [&to, connection](shard* s) {
-    auto stream = net::make_socket_duplex(to, connection);
+  if (to.is_current()) return shards_[i]->adopt(open(to, connection, security.get()));
+  const bool taken = with_shard(i, [&to, connection, security](shard* s) {
+    auto stream = open(to, connection, security.get());
     if (s) s->adopt(std::move(stream));
   });
   if (!taken) owner.at(0).io().close(connection);

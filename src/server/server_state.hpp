@@ -8,6 +8,7 @@
 #include "coracle/net/signal_watch.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
+#include "coracle/transport/credentials.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/resident.hpp"
 #include "server/router.hpp"
@@ -29,7 +30,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   // --- any thread
   void settle();  // makes the shards; once
-  status listen(std::string_view text);
+  status listen(std::string_view text, const transport::server_credentials& credentials);
   void request_stop() noexcept;
   // Stops calls that a drain still waits for.
   void hurry() noexcept;
@@ -52,7 +53,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // by the shard
 
   // --- loop 0
-  void accepted(io::handle connection) noexcept;
+  // security: null for plaintext.
+  void accepted(io::handle connection, const std::shared_ptr<net::server_security>& security) noexcept;
 
   runtime& owner;
   const server_options options;

@@ -38,10 +38,11 @@ shard::~shard() {
   server_->forget(home_);
 }
 
-void shard::listen(std::unique_ptr<net::acceptor> a) {
+void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security) {
   if (draining_ || leaving_) return;
   entrances_.push_back(std::make_unique<entrance>(
-      std::move(a), home_.log(), [this](io::handle h) { server_->accepted(h); },
+      std::move(a), home_.log(),
+      [this, security = std::move(security)](io::handle h) { server_->accepted(h, security); },
       [this](entrance& e) {
         shard& self = *this;  // the entrance takes this function along
         std::erase_if(self.entrances_, [&](const auto& p) { return p.get() == &e; });

@@ -29,7 +29,8 @@ class shard final : public io::resident,
   [[nodiscard]] loop& home() const noexcept { return home_; }
   // Serves a new connection; refuses it when draining.
   void adopt(std::unique_ptr<net::duplex> stream);
-  void listen(std::unique_ptr<net::acceptor> a);
+  // security: null for plaintext.
+  void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security);
   // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
   // when no connection is left.
   [[nodiscard]] task<> drain(duration grace);

@@ -110,8 +110,7 @@ void connection::received(bytes_view bytes) noexcept {
 void connection::receive_ended(std::int64_t result) noexcept {
   receive_ended_ = true;
   if (closing_) return finish_if_done();
-  if (result < 0) end_reason_ = std::strerror(static_cast<int>(-result));
-  else end_reason_ = "the peer closed the connection";
+  end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection";
   engine_.feed_end(home_.now());
   dispatch();
   if (!closing_) broken(end_reason_);
@@ -147,7 +146,11 @@ void connection::handle(const http2::event& e) noexcept {
       if (handler) handler->on_data(e.data, e.end_stream);
       return;
     case kind::reset:
-      if (handler) handler->on_reset({e.code, e.by, e.unprocessed, engine_.failed(), e.reason});
+      if (handler) {
+        const bool whole = engine_.failed();
+        const std::string_view why = whole && !end_reason_.empty() ? end_reason_ : e.reason;
+        handler->on_reset({e.code, e.by, e.unprocessed, whole, why});
+      }
       return;
     case kind::writable:
       if (handler) handler->on_writable();
@@ -207,7 +210,7 @@ void connection::sent(std::int64_t result) noexcept {
   if (result < 0) {
     send_broken_ = true;
     if (!closing_) {
-      broken(std::strerror(static_cast<int>(-result)));
+      broken(io_failure(result));
       return;
     }
   }
@@ -233,6 +236,11 @@ void connection::close(http2::error_code code, std::string_view reason) {
 void connection::going_away() noexcept {
   if (!std::exchange(told_going_away_, true)) owner_.on_going_away(*this);
   draining_ = true;
+}
+
+std::string connection::io_failure(std::int64_t error) const {
+  const std::string_view said = stream_->end_reason();
+  return said.empty() ? std::strerror(static_cast<int>(-error)) : std::string(said);
 }
 
 // The engine has failed, or the byte stream has: nothing is left but to send what is pending.

@@ -72,6 +72,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
   [[nodiscard]] loop& home() const noexcept override { return home_; }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return stream_->peer_address(); }
+  [[nodiscard]] const net::auth_context* auth() const noexcept override { return stream_->auth(); }
 
  private:
   class block_source;
@@ -90,6 +91,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
   void going_away() noexcept;
   void broken(std::string reason) noexcept;
+  // What ended the byte stream.
+  [[nodiscard]] std::string io_failure(std::int64_t error) const;
 
   loop& home_;
   std::unique_ptr<net::duplex> stream_;

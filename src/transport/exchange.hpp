@@ -3,6 +3,7 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/net/auth_context.hpp"
 #include "http2/event.hpp"
 
 #include <cstddef>
@@ -45,7 +46,7 @@ struct abnormal_end {
   initiator by = initiator::peer;
   bool unprocessed = false;  // the peer surely never saw it: it may be sent again
   bool disconnected = false; // with its whole connection
-  std::string_view reason{}; // static text
+  std::string_view reason{}; // borrowed for the call
 };
 
 // The upper side of an exchange. Called on the connection's loop, between the engine's events: any
@@ -91,6 +92,8 @@ class carrier {
 
   [[nodiscard]] virtual loop& home() const noexcept = 0;
   [[nodiscard]] virtual const net::address& peer_address() const noexcept = 0;
+  // Null in plaintext. As long-lived as the connection.
+  [[nodiscard]] virtual const net::auth_context* auth() const noexcept = 0;
 
  protected:
   ~carrier() = default;
@@ -129,6 +132,7 @@ class exchange {
   }
   [[nodiscard]] loop& home() const noexcept { return carrier_->home(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return carrier_->peer_address(); }
+  [[nodiscard]] const net::auth_context* auth() const noexcept { return carrier_->auth(); }
 
  private:
   carrier* carrier_ = nullptr;

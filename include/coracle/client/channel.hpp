@@ -4,7 +4,7 @@
 #include "coracle/rpc/call_channel.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/transport/connector.hpp"
-#include "coracle/transport/insecure.hpp"
+#include "coracle/transport/credentials.hpp"
 
 #include <memory>
 #include <string_view>
@@ -28,11 +28,13 @@ class channel final : public call_channel {
   // outlive its call objects, and is destroyed by a thread that drives no loop: it ends its runtime.
   // target: "127.0.0.1:50051", "[::1]:50051", "localhost:50051", "unix:/path". One that cannot be
   // understood fails every call, with the reason.
-  channel(std::string_view target, plaintext);
+  // credentials: insecure(), or coracle::tls::client_options().
+  channel(std::string_view target, transport::channel_credentials credentials);
   // `on` must outlive every call.
-  channel(runtime& on, std::string_view target, plaintext);
+  channel(runtime& on, std::string_view target, transport::channel_credentials credentials);
   // To a server in this process: server::in_process().
   channel(runtime& on, std::shared_ptr<transport::connector> to);
+  channel(runtime& on, std::shared_ptr<transport::connector> to, transport::channel_credentials credentials);
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   ~channel();

@@ -5,8 +5,10 @@
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/net/auth_context.hpp"
 #include "coracle/rpc/metadata.hpp"
 
+#include <memory>
 #include <string_view>
 
 namespace coracle {
@@ -25,6 +27,9 @@ class server_context {
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
   // The address of the client's end of the connection.
   [[nodiscard]] const net::address& peer() const noexcept { return *peer_; }
+  // Who the client has proved to be, and how the connection is protected; null in plaintext. Valid as long as
+  // the context.
+  [[nodiscard]] const net::auth_context* auth() const noexcept { return auth_; }
   // What the client sent.
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return received_; }
 
@@ -52,6 +57,8 @@ class server_context {
   std::string_view method_;
   net::address kept_peer_;
   const net::address* peer_ = &kept_peer_;  // the connection's, or that when the connection may be gone
+  const net::auth_context* auth_ = nullptr;
+  std::shared_ptr<const net::auth_context> kept_auth_;  // when the connection may be gone
   coro::stop_source stop_;
   coro::environment environment_;
   coracle::metadata received_;

@@ -8,7 +8,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/transport/connector.hpp"
-#include "coracle/transport/insecure.hpp"
+#include "coracle/transport/credentials.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -42,7 +42,8 @@ class server {
   // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
   // choose. Connections are accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
   // allowed or not understood; run() says it too, so that ignoring it here does no harm.
-  status listen(std::string_view address, plaintext);
+  // credentials: insecure(), or coracle::tls::server_options().
+  status listen(std::string_view address, transport::server_credentials credentials);
   // Of the first listen(); 0 before it, and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
