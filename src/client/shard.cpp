@@ -65,7 +65,7 @@ task<> shard::make_connection() {
   if (!outcome) co_return attempt_failed(outcome.status());
   auto stream = transport::secured(channel_->credentials, home_, *std::move(outcome), channel_->authority);
   connections_.push_back(std::make_unique<transport::connection>(
-      home_, std::move(stream), transport::role::client, transport::limits{},
+      home_, std::move(stream), transport::role::client, transport::connection_options{},
       static_cast<transport::connection_owner&>(*this), nullptr));
   current_ = connections_.back().get();
   current_->start();

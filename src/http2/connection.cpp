@@ -36,6 +36,7 @@ connection::state::state(role r, const limits& l, time_point at)
       // Until the peer has acknowledged our SETTINGS either value may be in force there (RFC 9113 6.5.3).
       stream_receive_bytes(std::max(limit.initial_window_bytes, default_window_bytes)),
       encoder(limit.encoder_table_bytes),
+      alive(limit.keepalive, at),
       reset_tokens(limit.resets_burst, limit.resets_per_second, at),
       control_tokens(limit.control_frames_burst, limit.control_frames_per_second, at),
       empty_tokens(limit.empty_frames_burst, limit.empty_frames_per_second, at) {
@@ -59,6 +60,7 @@ connection::~connection() = default;
 void connection::feed(bytes_view bytes, time_point now) {
   CORACLE_ASSERT(state_->in.empty(), "feed() again before next() has returned none");
   state_->now = now;
+  state_->alive.heard(now);
   if (!state_->failed) state_->in = bytes;
 }
 event connection::next() { return state_->next(); }
@@ -134,6 +136,7 @@ bool connection::draining() const noexcept { return state_->goaway_first && !sta
 bool connection::failed() const noexcept { return state_->failed; }
 
 std::uint32_t connection::peer_header_list_bytes() const noexcept { return state_->peer.header_list_bytes; }
+std::uint64_t connection::keepalives_sent() const noexcept { return state_->alive.pings(); }
 std::uint64_t connection::pings_answered() const noexcept { return state_->pings_answered; }
 
 void connection::produce(std::size_t most_bytes) { state_->produce(most_bytes); }

@@ -120,6 +120,8 @@ class connection {
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept;
   // PINGs answered so far, for keepalive enforcement (gRFC A8).
   [[nodiscard]] std::uint64_t pings_answered() const noexcept;
+  // PINGs that limits::keepalive has sent.
+  [[nodiscard]] std::uint64_t keepalives_sent() const noexcept;
 
   // --- output and time
   // Moves queued DATA into the output, a frame per stream in turn, until `most_bytes` are pending there.

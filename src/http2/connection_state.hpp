@@ -11,6 +11,8 @@
 #include "http2/flow_window.hpp"
 #include "http2/frame.hpp"
 #include "http2/header_reader.hpp"
+#include "http2/keepalive.hpp"
+#include "http2/ping_strikes.hpp"
 #include "http2/send_queue.hpp"
 #include "http2/settings_frame.hpp"
 #include "http2/stream.hpp"
@@ -121,9 +123,12 @@ struct connection::state {
   void drain();
   void drain_now();
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;
+  [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
   [[nodiscard]] time_point next_timeout() const noexcept;
   void on_timeout(time_point at);
   bool take_pending(event& e);
+  void ask_if_alive();
+  void watch_unfinished() noexcept;
 
   // --- floods: false when the connection has failed over it
   bool charge(token_bucket& bucket, std::string_view reason);
@@ -165,6 +170,8 @@ struct connection::state {
   bool peer_settings_seen = false;
   bool settings_acked = false;
   time_point settings_deadline;
+  // Of the frame or header block that has come in part; see limits::header_timeout.
+  time_point block_deadline = never;
 
   // Streams.
   base::slab<stream> streams;
@@ -214,6 +221,8 @@ struct connection::state {
   time_point drain_deadline = never;
   std::uint32_t pings_out = 0;
   std::uint64_t pings_answered = 0;
+  keepalive alive;
+  ping_strikes strikes;
 
   // Floods.
   token_bucket reset_tokens;

@@ -9,6 +9,8 @@ namespace coracle::http2 {
 namespace {
 // Marks the PING behind the first GOAWAY; its ack tells that the client has seen it.
 constexpr std::uint64_t drain_ping = 0x636f7261636c6521;
+// Of limits::keepalive; its answer is as good as any other byte.
+constexpr std::uint64_t keepalive_ping = 0x616c6976653f2121;
 }  // namespace
 
 // RFC 9113 5.4.1.
@@ -75,10 +77,13 @@ void connection::state::drain_now() {
 bool connection::state::is_drain_ping(std::uint64_t opaque) const noexcept {
   return goaway_first && opaque == drain_ping;
 }
+bool connection::state::answers_keepalive(std::uint64_t opaque) noexcept {
+  return opaque == keepalive_ping && alive.answered();
+}
 
 time_point connection::state::next_timeout() const noexcept {
   if (failed) return never;
-  return std::min(settings_acked ? never : settings_deadline, drain_deadline);
+  return std::min({settings_acked ? never : settings_deadline, drain_deadline, block_deadline, alive.next()});
 }
 
 void connection::state::on_timeout(time_point at) {
@@ -87,7 +92,27 @@ void connection::state::on_timeout(time_point at) {
   // RFC 9113 6.5.3.
   if (!settings_acked && at >= settings_deadline)
     return fail(error_code::settings_timeout, "SETTINGS were not acknowledged", initiator::library);
+  if (at >= block_deadline)
+    return fail(error_code::enhance_your_calm, "a frame was begun and not ended in time", initiator::library);
   if (at >= drain_deadline) drain_now();
+  ask_if_alive();
+}
+
+void connection::state::ask_if_alive() {
+  switch (alive.on_time(now, open_count != 0)) {
+    case keepalive::verdict::nothing: return;
+    case keepalive::verdict::ping: return write_ping(keepalive_ping, false);
+    case keepalive::verdict::dead:
+      return fail(error_code::no_error, "the peer did not answer a keepalive PING", initiator::library);
+  }
+}
+
+// All that came is read. A header block or a frame that is no DATA costs its peer next to nothing while it is
+// held up, and us a buffer: it is given a time. DATA is passed on as it comes.
+void connection::state::watch_unfinished() noexcept {
+  const bool unfinished = partial_bytes != 0 || reading == phase::payload || block_id != 0;
+  if (!unfinished) block_deadline = never;
+  else if (block_deadline == never) block_deadline = deadline_after(now, limit.header_timeout);
 }
 
 bool connection::state::take_pending(event& e) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "http2/keepalive.hpp"
+#include "http2/ping_strikes.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -54,6 +56,11 @@ struct limits {
   duration settings_timeout = 20s;
   // From the first GOAWAY to the final one if the PING between stays unanswered.
   duration drain_timeout = 5s;
+  // From the first octet of a header block, or of another frame that is no DATA, to its last.
+  duration header_timeout = 20s;
+  // Off unless told; server: the peer's PINGs.
+  keepalive_options keepalive;
+  ping_rules pings;
 };
 
 }  // namespace coracle::http2

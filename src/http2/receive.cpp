@@ -29,6 +29,7 @@ event connection::state::next() {
       case progress::event: return e;
       case progress::again: break;
       case progress::starved:
+        watch_unfinished();
         if (!pending) return e;
         break;
     }
@@ -90,6 +91,7 @@ connection::state::progress connection::state::read_header(event& e) {
   // RFC 9113 6.10: nothing comes between the frames of a header block.
   if (block_id != 0 && (frame.type != frame_type::continuation || frame.id != block_id))
     return die(error_code::protocol_error, "a header block was interrupted");
+  if (block_id == 0) block_deadline = never;  // what was unfinished before has ended
   if (frame.type == frame_type::data) return begin_data();
   if (frame.type ==
       frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it

@@ -104,6 +104,9 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
   const std::uint64_t opaque = load_u64(payload.data());
   if (!frame.has(flag::ack)) {
     if (!charge_control()) return progress::again;
+    // gRFC A8: the client doubles its keepalive time when it reads these words.
+    if (side == role::server && !strikes.take(limit.pings, now, open_count != 0))
+      return die(error_code::enhance_your_calm, "too_many_pings");
     write_ping(opaque, true);
     ++pings_answered;
     answered(frame_header_bytes + 8);
@@ -113,6 +116,7 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
     drain_now();
     return progress::again;
   }
+  if (answers_keepalive(opaque)) return progress::again;
   if (pings_out == 0) {
     charge_control();
     return progress::again;

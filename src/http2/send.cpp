@@ -80,6 +80,7 @@ bool connection::state::finish_head(bool end_stream) {
   write_frame_header(begin, std::min<std::size_t>(size, frame_bytes_min_max), frame_type::headers,
                      static_cast<std::uint8_t>(flags), s.id);
   s.head_sent = true;
+  strikes.forgive();
   if (end_stream) return end_sent(s, stream_input::send_headers_end);
   advance(s, stream_input::send_headers);
   return true;
@@ -130,6 +131,7 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
                      end_stream ? flag::end_stream : flag::none, s->id);
   output.commit(frame_header_bytes + n);
   reserved_bytes = 0;
+  strikes.forgive();
   s->send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
   allow_updates(updates_for(n));
@@ -190,6 +192,7 @@ bool connection::state::send_data_frame(stream& s) {
   s.send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
   allow_updates(updates_for(n));
+  strikes.forgive();
   if (!ends) return true;
   tell_if_writable(s);
   return end_sent(s, stream_input::send_data_end);

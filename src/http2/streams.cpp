@@ -23,6 +23,7 @@ stream& connection::state::make_stream(void* user) {
   stream& s = streams[ref];
   s.ref = ref;
   ++open_count;
+  alive.call_begins();
   note_limit();
   allow_updates(1);
   return s;

@@ -2,6 +2,7 @@
 
 #include "coracle/coro/timeout.hpp"
 #include "net/duplex.hpp"
+#include "runtime/backend.hpp"
 #include "server/plain_page.hpp"
 #include "server/request_reader.hpp"
 #include "transport/header_block.hpp"
@@ -16,6 +17,23 @@ namespace {
 // Handlers that go on although their clients have reset their calls or let them expire. HTTP/2's limit of open
 // streams does not see them (CVE-2023-44487 and its kin), and each holds what it has allocated.
 constexpr std::size_t abandoned_calls_max = 10'000;
+
+// Connections that came together are not to go together: the age is 90 % to 110 %.
+duration jittered(duration d, std::uint64_t random) noexcept {
+  if (d == duration::max()) return d;
+  return d + d / 10 - d / 500 * static_cast<std::int64_t>(random % 101);
+}
+
+transport::connection_options for_connections(const server_options& o, std::uint64_t random) {
+  transport::connection_options c;
+  c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
+  c.http2.pings.min_interval = o.client_ping_interval();
+  c.http2.pings.without_calls = o.client_pings_without_calls();
+  c.life.max_idle = o.max_connection_idle();
+  c.life.max_age = jittered(o.max_connection_age(), random);
+  c.life.max_age_grace = o.max_connection_age_grace();
+  return c;
+}
 
 // Trailers-Only, for a call that reaches no handler.
 void refuse(transport::exchange x, const status& why) {
@@ -52,9 +70,10 @@ void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
   if (draining_ || leaving_) return;  // closes it
-  auto made = std::make_unique<transport::connection>(
-      home_, std::move(stream), transport::role::server, transport::limits{},
-      static_cast<transport::connection_owner&>(*this), static_cast<transport::request_acceptor*>(this));
+  auto made = std::make_unique<transport::connection>(home_, std::move(stream), transport::role::server,
+                                                      for_connections(server_->options, home_.io().random()),
+                                                      static_cast<transport::connection_owner&>(*this),
+                                                      static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
   connections_.emplace(&c, served{std::move(made), adopted_++});
   c.start();

@@ -37,14 +37,15 @@ class connection::block_source final : public header_source {
   http2::connection& engine_;
 };
 
-connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const http2::limits& l,
-                       connection_owner& owner, request_acceptor* acceptor)
+connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r,
+                       const connection_options& o, connection_owner& owner, request_acceptor* acceptor)
     : home_(home),
       stream_(std::move(stream)),
-      engine_(r, l, home.now()),
+      engine_(r, o.http2, home.now()),
       owner_(owner),
       acceptor_(acceptor),
-      opens_left_(l.own_streams) {
+      opens_left_(o.http2.own_streams),
+      life_(o.life, home.now()) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   work::run = [](coro::work& w) noexcept {
@@ -59,9 +60,19 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       return self.stream_->close(self.unsent());
     }
     self.engine_.on_timeout(self.home_.now());
+    self.mind_age();
     self.release_if_idle();
     self.dispatch();
   };
+}
+
+// gRFC A9.
+void connection::mind_age() noexcept {
+  switch (life_.on_time(home_.now(), engine_.open_streams() != 0)) {
+    case lifespan::verdict::go_on: return;
+    case lifespan::verdict::drain: return drain();
+    case lifespan::verdict::close: engine_.fail(error_code::no_error, "max_connection_age");
+  }
 }
 
 void connection::release_if_idle() noexcept {
@@ -158,6 +169,7 @@ void connection::handle(const http2::event& e) noexcept {
     case kind::settings: return owner_.on_ready(*this);
     case kind::slots: return owner_.on_slots(*this);
     case kind::goaway:
+      sent_too_many_pings_ = e.code == error_code::enhance_your_calm && as_text(e.data) == "too_many_pings";
       if (end_reason_.empty()) {
         end_reason_ = "GOAWAY ";
         end_reason_.append(name_of(e.code)).append(" ").append(as_text(e.data));
@@ -287,7 +299,7 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min(engine_.next_timeout(), release_at_);
+  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next()});
   if (timer::holder && timer::when == t) return;
   if (timer::holder) home_.disarm(*this);
   if (t != never) home_.arm(*this, t);
@@ -348,6 +360,7 @@ void connection::reset(stream_ref s, error_code code) {
 
 void connection::release(stream_ref s) {
   engine_.release(s);
+  if (life_.watches_idle()) life_.used(home_.now());
   touch();
 }
 

@@ -5,7 +5,9 @@
 #include "coracle/runtime/loop.hpp"
 #include "http2/connection.hpp"
 #include "net/duplex.hpp"
+#include "transport/connection_options.hpp"
 #include "transport/exchange.hpp"
+#include "transport/lifespan.hpp"
 
 #include <memory>
 #include <string>
@@ -38,7 +40,7 @@ class connection_owner {
 class connection final : public carrier, private net::duplex_sink, private coro::work, private coro::timer {
  public:
   // acceptor: null for a client.
-  connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const http2::limits& l,
+  connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const connection_options& o,
              connection_owner& owner, request_acceptor* acceptor);
   ~connection();
   void start();
@@ -54,6 +56,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // that does not read, or does not end its side, has `linger` to do so.
   void close(http2::error_code code, std::string_view reason);
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
+  // The peer's GOAWAY asks for fewer PINGs: the next connection's keepalive time is to be twice as long (gRFC A8).
+  // To be asked in on_going_away().
+  [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
   // carrier
   bool begin_headers(stream_ref s) override;
@@ -86,6 +91,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
   void flush() noexcept;
   void update_timer() noexcept;
+  void mind_age() noexcept;
   void release_if_idle() noexcept;
   void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
@@ -103,6 +109,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   std::string end_reason_;
   std::uint32_t opens_left_;  // client
   time_point last_send_{};
+  lifespan life_;
   // When to look whether the output buffers are too large for an idle connection.
   time_point release_at_ = never;
   bool flush_queued_ = false;
@@ -110,11 +117,12 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool receive_paused_ = false;
   bool receive_ended_ = false;
   bool draining_ = false;
-  bool closing_ = false;     // no exchange is left; what is pending is being sent
+  bool closing_ = false;  // no exchange is left; what is pending is being sent
   bool send_broken_ = false;
   bool close_called_ = false;
-  bool gone_ = false;        // the byte stream is closed
+  bool gone_ = false;  // the byte stream is closed
   bool told_going_away_ = false;
+  bool sent_too_many_pings_ = false;
 };
 
 }  // namespace coracle::transport

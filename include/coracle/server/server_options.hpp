@@ -19,12 +19,46 @@ class server_options {
   // gives a container to end.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
 
+  // --- connections (gRFC A8, A9; defaults as they say)
+  // A client that was silent for `time` is asked by a PING, with calls open or not; when nothing comes from it
+  // within `timeout` its connection is given up. Default 2 h and 20 s.
+  server_options& keepalive(duration time, duration timeout = std::chrono::seconds(20)) noexcept {
+    return keepalive_time_ = time, keepalive_timeout_ = timeout, *this;
+  }
+  // What is borne of clients that ask by PINGs: one each `min_interval`, and without calls open one in two hours
+  // unless `without_calls`. What we send between two of them forgives them. The third that comes too early ends the
+  // connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings". Default 5 min and false; 0: any number.
+  server_options& client_pings(duration min_interval, bool without_calls = false) noexcept {
+    return ping_interval_ = min_interval, pings_without_calls_ = without_calls, *this;
+  }
+  // A connection without calls for so long is asked to go (GOAWAY). Default: never.
+  server_options& max_connection_idle(duration d) noexcept { return max_connection_idle_ = d, *this; }
+  // A connection that is so old, give or take 10 %, is asked to go, and its calls get `grace` to end. So
+  // clients come back through a load balancer. Default: never, and without end.
+  server_options& max_connection_age(duration d, duration grace = duration::max()) noexcept {
+    return max_connection_age_ = d, max_connection_age_grace_ = grace, *this;
+  }
+
+  [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
+  [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
+  [[nodiscard]] duration client_ping_interval() const noexcept { return ping_interval_; }
+  [[nodiscard]] bool client_pings_without_calls() const noexcept { return pings_without_calls_; }
+  [[nodiscard]] duration max_connection_idle() const noexcept { return max_connection_idle_; }
+  [[nodiscard]] duration max_connection_age() const noexcept { return max_connection_age_; }
+  [[nodiscard]] duration max_connection_age_grace() const noexcept { return max_connection_age_grace_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
   [[nodiscard]] duration drain_grace() const noexcept { return drain_grace_; }
 
  private:
   duration drain_grace_ = std::chrono::seconds(30);
+  duration keepalive_time_ = std::chrono::hours(2);
+  duration keepalive_timeout_ = std::chrono::seconds(20);
+  duration ping_interval_ = std::chrono::minutes(5);
+  duration max_connection_idle_ = duration::max();
+  duration max_connection_age_ = duration::max();
+  duration max_connection_age_grace_ = duration::max();
   std::uint32_t max_receive_bytes_ = 4u << 20;
+  bool pings_without_calls_ = false;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

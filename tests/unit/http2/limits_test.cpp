@@ -362,6 +362,44 @@ TEST(Http2Limits, SettingsTimeout) {
   EXPECT_EQ(acked.engine.next_timeout(), never);
 }
 
+TEST(Http2Limits, HeaderTimeout) {
+  limits l;
+  l.header_timeout = 3s;
+  const std::string beginnings[] = {headers(1, request_block(), 0), request(1).substr(0, 5),
+                                    request(1).substr(0, 15), settings().substr(0, 8)};
+  for (const std::string& begun : beginnings) {
+    server s(l);
+    s.feed(begun);
+    EXPECT_EQ(s.engine.next_timeout(), time_point{} + 3s);
+    s.engine.on_timeout(time_point{} + 3s);
+    EXPECT_EQ(s.take_frames(), "GOAWAY 0 ENHANCE_YOUR_CALM 'a frame was begun and not ended in time'\n");
+  }
+}
+
+TEST(Http2Limits, HeaderTimeoutIsNotMovedByContinuations) {
+  limits l;
+  l.header_timeout = 3s;
+  server s(l);
+  s.feed(headers(1, request_block(), 0));
+  s.now += 2s;
+  s.feed(continuation(1, "\x82", 0));
+  EXPECT_EQ(s.engine.next_timeout(), time_point{} + 3s);
+}
+
+TEST(Http2Limits, HeaderTimeoutBeginsAnewWithEachFrame) {
+  limits l;
+  l.header_timeout = 3s;
+  server s(l);
+  s.feed(request(1).substr(0, 5));
+  for (int i = 0; i < 10; ++i) {
+    s.now += 2s;
+    s.feed(request(odd(i)).substr(5) + request(odd(i + 1)).substr(0, 5));
+  }
+  EXPECT_EQ(s.engine.next_timeout(), s.now + 3s);
+  s.feed(request(odd(10)).substr(5) + data(odd(10), "abc").substr(0, 10));
+  EXPECT_EQ(s.engine.next_timeout(), never) << "DATA may take its time";
+}
+
 TEST(Http2Limits, DrainTimeout) {
   limits l;
   l.drain_timeout = 2s;

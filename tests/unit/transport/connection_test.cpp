@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,7 +46,11 @@ class raw_peer final : net::duplex_sink {
 struct keeper final : connection_owner, request_acceptor {
   std::unique_ptr<connection> kept;
   int went_away = 0;
-  void on_going_away(connection&) noexcept override { ++went_away; }
+  bool too_many_pings = false;
+  void on_going_away(connection& c) noexcept override {
+    ++went_away;
+    too_many_pings = c.sent_too_many_pings();
+  }
   void on_closed(connection&) noexcept override { kept.reset(); }
   void on_request(exchange x, header_source&, bool) noexcept override { x.release(); }
 };
@@ -71,7 +76,7 @@ TEST_F(a_connection, OfAServerIsClosedWhenItsPeerHasEndedTooSoThatNothingIsLost)
       loop& here = *loop::current();
       auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
       keeper k;
-      k.kept = std::make_unique<connection>(here, std::move(ours), role::server, limits{}, k, &k);
+      k.kept = std::make_unique<connection>(here, std::move(ours), role::server, connection_options{}, k, &k);
       k.kept->start();
       raw_peer peer(std::move(theirs));
       peer.send(client_hello);
@@ -97,7 +102,7 @@ TEST_F(a_connection, OfAServerWaitsOnlyALittleForAPeerThatDoesNotEnd) {
       loop& here = *loop::current();
       auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
       keeper k;
-      k.kept = std::make_unique<connection>(here, std::move(ours), role::server, limits{}, k, &k);
+      k.kept = std::make_unique<connection>(here, std::move(ours), role::server, connection_options{}, k, &k);
       k.kept->start();
       raw_peer peer(std::move(theirs));
       peer.send(client_hello);
@@ -117,8 +122,8 @@ TEST_F(a_connection, OfAClientGoesAwayWithItsLastStreamId) {
     static task<> use_up() {
       loop& here = *loop::current();
       auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
-      limits few;
-      few.own_streams = 2;
+      connection_options few;
+      few.http2.own_streams = 2;
       keeper k;
       k.kept = std::make_unique<connection>(here, std::move(ours), role::client, few, k, nullptr);
       k.kept->start();
@@ -145,6 +150,92 @@ TEST_F(a_connection, OfAClientGoesAwayWithItsLastStreamId) {
     }
   };
   run(program::use_up());
+}
+
+// A server's connection whose client says hello, keeps its side open, and answers nothing.
+struct served {
+  explicit served(const connection_options& o, std::string hello = client_hello) {
+    loop& here = *loop::current();
+    auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
+    k.kept = std::make_unique<connection>(here, std::move(ours), role::server, o, k, &k);
+    k.kept->start();
+    peer.emplace(std::move(theirs));
+    peer->send(std::move(hello));
+  }
+  // How long the connection stands.
+  static task<duration> life(connection_options o, std::string hello) {
+    served s(o, std::move(hello));
+    const time_point began = loop::current()->now();
+    while (!s.peer->ended && loop::current()->now() - began < 100h) co_await sleep_for(100ms);
+    const duration took = loop::current()->now() - began;
+    s.peer->close();
+    co_await sleep_for(3s);
+    EXPECT_FALSE(s.k.kept);
+    co_return took;
+  }
+  keeper k;
+  std::optional<raw_peer> peer;
+};
+
+TEST_F(a_connection, WithoutExchangesIsDrainedWhenItHasBeenIdleForSoLong) {
+  connection_options o;
+  o.life.max_idle = 1h;
+  const duration took = sync_wait(host_, host_.at(0), served::life(o, client_hello));
+  EXPECT_GE(took, 1h);
+  EXPECT_LT(took, 1h + 10s) << "the client does not answer the drain's PING";
+}
+
+TEST_F(a_connection, OfACertainAgeIsDrainedAndAfterAGraceClosed) {
+  connection_options o;
+  o.life.max_age = 1h;
+  const duration drained = sync_wait(host_, host_.at(0), served::life(o, client_hello));
+  EXPECT_GE(drained, 1h);
+  EXPECT_LT(drained, 1h + 10s);
+  o.life.max_age_grace = 1s;
+  const duration closed = sync_wait(host_, host_.at(0), served::life(o, client_hello));
+  EXPECT_GE(closed, 1h + 1s);
+  EXPECT_LT(closed, 1h + 2s);
+}
+
+TEST_F(a_connection, WhosePeerAnswersNoKeepaliveIsClosed) {
+  connection_options o;
+  o.http2.keepalive.time = 1h;
+  o.http2.keepalive.timeout = 20s;
+  o.http2.keepalive.without_calls = true;
+  const duration took = sync_wait(host_, host_.at(0), served::life(o, client_hello));
+  EXPECT_GE(took, 1h + 20s);
+  EXPECT_LT(took, 1h + 21s);
+}
+
+TEST_F(a_connection, WhosePeerSaysNothingOrHalfAPrefaceIsClosedInTime) {
+  for (const std::string& said : {std::string("P"), client_hello.substr(0, 20), client_hello.substr(0, 30)}) {
+    const duration took = sync_wait(host_, host_.at(0), served::life({}, said));
+    EXPECT_GE(took, 20s);
+    EXPECT_LT(took, 21s);
+  }
+}
+
+TEST_F(a_connection, OfAClientSaysThatItsPingsWereTooMany) {
+  struct program {
+    static task<> ask(std::string debug, bool expected) {
+      loop& here = *loop::current();
+      auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
+      keeper k;
+      k.kept =
+          std::make_unique<connection>(here, std::move(ours), role::client, connection_options{}, k, nullptr);
+      k.kept->start();
+      raw_peer peer(std::move(theirs));
+      peer.send(settings + settings_ack + "\0\0"s + static_cast<char>(8 + debug.size()) +
+                "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0b"s + debug);
+      co_await sleep_for(1ms);
+      EXPECT_EQ(k.went_away, 1);
+      EXPECT_EQ(k.too_many_pings, expected);
+      peer.close();
+      co_await sleep_for(1ms);
+    }
+  };
+  run(program::ask("too_many_pings", true));
+  run(program::ask("enough", false));
 }
 
 }  // namespace

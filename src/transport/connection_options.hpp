@@ -1,0 +1,15 @@
+// connection_options: what an owner may decide about a connection.
+#pragma once
+
+#include "http2/limits.hpp"
+#include "transport/lifespan.hpp"
+
+namespace coracle::transport {
+
+struct connection_options {
+  // Keepalive (limits::keepalive) and the peer's PINGs (limits::pings) among them.
+  http2::limits http2;
+  lifespan_options life;  // server
+};
+
+}  // namespace coracle::transport
