@@ -2,7 +2,6 @@
 
 #include "client/address_connector.hpp"
 #include "client/channel_state.hpp"
-#include "client/shard.hpp"
 
 #include <utility>
 
@@ -27,10 +26,9 @@ channel::~channel() { state_->close(); }
 
 runtime& channel::owner() const noexcept { return state_->owner; }
 
-void channel::begin(calls::client_call& c) noexcept {
-  if (client::shard* s = state_->here(c.home())) return s->begin(c);
-  c.fail(status::unavailable("the channel's runtime is stopping"));
-}
+void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
+
+std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
 loop& channel::blocking_home() { return state_->owner.at(0); }
 

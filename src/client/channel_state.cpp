@@ -13,8 +13,13 @@ channel_state::channel_state(runtime& on, std::shared_ptr<transport::connector> 
       connector(std::move(to)),
       credentials(std::move(c)),
       authority(transport::authority_of(credentials, connector->authority())),
-      target{transport::scheme_of(credentials), authority},
+      target{transport::scheme_of(credentials), authority, this},
       shards_(on.size(), nullptr) {}
+
+void channel_state::begin(calls::call_attempt& a) noexcept {
+  if (shard* s = here(*a.terms().home)) return s->begin(a);
+  a.fail(status::unavailable("the channel or its runtime is ending"), calls::refusal::final);
+}
 
 shard* channel_state::here(loop& current) {
   CORACLE_ASSERT(&current.owner() == &owner,
@@ -23,7 +28,7 @@ shard* channel_state::here(loop& current) {
   if (mine) return mine;
   const std::lock_guard lock(mutex_);
   if (closed_ || owner.stopping()) return nullptr;
-  auto made = std::make_unique<shard>(shared_from_this(), current);
+  auto made = std::make_unique<shard>(std::static_pointer_cast<channel_state>(shared_from_this()), current);
   mine = made.get();
   doors_.push_back(io::resident::settle(current, std::move(made)));
   return mine;

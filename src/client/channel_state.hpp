@@ -5,7 +5,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/transport/connector.hpp"
 #include "coracle/transport/credentials.hpp"
-#include "rpc/client_call.hpp"
+#include "rpc/call_attempt.hpp"
 #include "runtime/resident.hpp"
 
 #include <memory>
@@ -18,10 +18,11 @@ namespace coracle::client {
 class shard;
 
 // Kept alive by the channel and by each shard.
-class channel_state : public std::enable_shared_from_this<channel_state> {
+class channel_state final : public calls::attempt_source {
  public:
   channel_state(runtime& on, std::shared_ptr<transport::connector> to, transport::channel_credentials c);
 
+  void begin(calls::call_attempt& a) noexcept override;
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
   void forget(loop& where) noexcept;  // by the shard, on its loop

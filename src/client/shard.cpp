@@ -23,19 +23,22 @@ shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && waiting_.empty(), "a shard went before its calls and connections");
 }
 
-void shard::begin(calls::client_call& c) noexcept {
+void shard::begin(calls::call_attempt& a) noexcept {
   switch (state_) {
-    case state::shutdown: return c.fail(status::unavailable("the channel is being destroyed"));
-    case state::transient_failure: return c.fail(last_failure_);
+    case state::shutdown:
+      return a.fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
+    case state::transient_failure:
+      if (!a.terms().wait_for_ready()) return a.fail(last_failure_, calls::refusal::unavailable);
+      break;
     case state::ready:
       if (waiting_.empty()) {
-        if (transport::exchange x = current_->open(c)) return c.attach(x, channel_->target);
+        if (transport::exchange x = current_->open(a)) return a.attach(x, channel_->target);
       }
       break;
-    case state::idle: waiting_.push_back(c); return connect();
+    case state::idle: waiting_.push_back(a); return connect();
     case state::connecting: break;
   }
-  waiting_.push_back(c);
+  waiting_.push_back(a);
 }
 
 // --- connecting
@@ -78,7 +81,7 @@ void shard::attempt_failed(const status& why) noexcept {
   home_.log().write(log_level::info, text);
   state_ = state::transient_failure;
   home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
-  fail_waiting(last_failure_);
+  fail_waiting(last_failure_, calls::refusal::unavailable);
 }
 
 void shard::on_ready(transport::connection& c) noexcept {
@@ -92,15 +95,21 @@ void shard::on_slots(transport::connection&) noexcept { serve_waiting(); }
 
 void shard::serve_waiting() noexcept {
   while (state_ == state::ready && !waiting_.empty()) {
-    calls::client_call& c = *waiting_.front();
-    transport::exchange x = current_->open(c);
+    calls::call_attempt& a = *waiting_.front();
+    transport::exchange x = current_->open(a);
     if (!x) return;  // at the peer's limit: on_slots() will come
-    c.attach(x, channel_->target);
+    a.attach(x, channel_->target);
   }
 }
 
-void shard::fail_waiting(const status& why) noexcept {
-  while (calls::client_call* c = waiting_.pop_front()) c->fail(why);
+// With `final` all of them, else those that do not wait for a connection that comes later.
+void shard::fail_waiting(const status& why, calls::refusal how) noexcept {
+  base::intrusive_list<calls::call_attempt> asked;
+  asked.take(waiting_);
+  while (calls::call_attempt* a = asked.pop_front()) {
+    if (how != calls::refusal::final && a->terms().wait_for_ready()) waiting_.push_back(*a);
+    else a->fail(why, how);
+  }
 }
 
 // --- losing
@@ -126,7 +135,7 @@ void shard::leave() noexcept {
   state_ = state::shutdown;
   channel_->forget(home_);
   if (timer::holder) home_.disarm(*this);
-  fail_waiting(status::unavailable("the channel is being destroyed"));
+  fail_waiting(status::unavailable("the channel is being destroyed"), calls::refusal::final);
   work_.request_stop();
   current_ = nullptr;
   for (const auto& c : connections_)

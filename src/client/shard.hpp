@@ -19,7 +19,7 @@ class shard final : public io::resident, private transport::connection_owner, pr
   shard(std::shared_ptr<channel_state> channel, loop& home);
   ~shard() override;
 
-  void begin(calls::client_call& c) noexcept;
+  void begin(calls::call_attempt& a) noexcept;
 
  private:
   enum class state : std::uint8_t { idle, connecting, ready, transient_failure, shutdown };
@@ -36,7 +36,7 @@ class shard final : public io::resident, private transport::connection_owner, pr
   task<> make_connection();
   void attempt_failed(const status& why) noexcept;
   void serve_waiting() noexcept;
-  void fail_waiting(const status& why) noexcept;
+  void fail_waiting(const status& why, calls::refusal how) noexcept;
   void leave_if_done() noexcept;
 
   std::shared_ptr<channel_state> channel_;
@@ -44,7 +44,7 @@ class shard final : public io::resident, private transport::connection_owner, pr
   state state_ = state::idle;
   backoff backoff_;
   status last_failure_;
-  base::intrusive_list<calls::client_call> waiting_;
+  base::intrusive_list<calls::call_attempt> waiting_;
   // The current one last; those before it are going away.
   std::vector<std::unique_ptr<transport::connection>> connections_;
   transport::connection* current_ = nullptr;

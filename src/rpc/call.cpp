@@ -182,7 +182,7 @@ void call::retry_writer() noexcept {
   write_settled({}, false);
 }
 
-void call::on_writable() noexcept {
+void call::room_again() noexcept {
   if (writer_ && writer_serialized_) write_settled({}, true);
 }
 

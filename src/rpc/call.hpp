@@ -14,7 +14,7 @@ namespace coracle::calls {
 
 // Lives on one loop. Waiters resume on the spot when bytes or room arrive (no user code is below on
 // the stack then), and through the loop's queue when the call ends for another reason.
-class call : public transport::exchange_handler {
+class call {
  public:
   call(const call&) = delete;
   call& operator=(const call&) = delete;
@@ -40,8 +40,8 @@ class call : public transport::exchange_handler {
   // The peer's messages cannot be understood; ends the call.
   virtual void messages_broken(status why) noexcept = 0;
 
-  // transport::exchange_handler
-  void on_writable() noexcept override;
+  // For the derived side's on_writable().
+  void room_again() noexcept;
 
   // Bytes of a body: to the waiting reader, or kept. The reader runs inside: `this` may be gone after.
   void take_data(bytes_view bytes, bool end_stream) noexcept;

@@ -1,15 +1,10 @@
 #include "rpc/client_call.hpp"
 
 #include "coracle/base/assert.hpp"
-#include "coracle/base/version.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
-#include "protocol/grpc/base64.hpp"
-#include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/status_mapping.hpp"
-#include "protocol/grpc/status_message.hpp"
-#include "protocol/grpc/timeout.hpp"
-#include "rpc/wire_metadata.hpp"
+#include "rpc/client_head.hpp"
 
 #include <algorithm>
 #include <string>
@@ -17,20 +12,12 @@
 
 namespace coracle::calls {
 
-// What a block of fields said about the call's end.
-struct client_call::received_status {
-  bool present = false;
-  status_code code = status_code::unknown;
-  std::string message;
-  std::string details;
-};
-
 client_call::stop_hook::stop_hook(client_call& c) noexcept
     : coro::stop_callback([](coro::stop_callback& s) noexcept { static_cast<stop_hook&>(s).owner.cancel(); }),
       owner(c) {}
 
 client_call::client_call(call_channel& channel, const char* path, const call_options& options)
-    : channel_(channel), path_(path), options_(options), on_stop_(*this) {
+    : call_attempt(terms_), channel_(channel), terms_{path, options, never, nullptr}, on_stop_(*this) {
   max_receive_bytes_ = options.max_receive_bytes();
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
@@ -38,7 +25,7 @@ client_call::client_call(call_channel& channel, const char* path, const call_opt
 }
 
 client_call::~client_call() {
-  if (timer::holder) home_->disarm(*this);
+  if (timer::holder) terms_.home->disarm(*this);
 }
 
 // --- the owner's side
@@ -61,20 +48,21 @@ void client_call::set_request(const codec& k, const void* request) {
 
 void client_call::begin(const coro::environment& inherited) noexcept {
   begun_ = true;
-  home_ = loop::current();
-  CORACLE_ASSERT(home_,
+  terms_.home = loop::current();
+  CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
-  const time_point now = home_->now();
-  deadline_ = inherited.deadline;
-  if (options_.timeout()) deadline_ = std::min(deadline_, deadline_after(now, *options_.timeout()));
-  if (options_.bad_metadata())
+  const time_point now = terms_.home->now();
+  terms_.deadline = inherited.deadline;
+  if (terms_.options.timeout())
+    terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
+  if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
   // The wait of a unary call is the call; those of a stream are stopped one by one.
   if (unary_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested()) return cancel();
-  if (deadline_ <= now)
+  if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
-  if (deadline_ != never) home_->arm(*this, deadline_);
+  if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
   channel_.begin(*this);
 }
 
@@ -132,13 +120,13 @@ void client_call::forget(end_operation& op) noexcept {
 }
 
 void client_call::dispose() noexcept {
-  if (begun_ && !home_->is_current()) {
+  if (begun_ && !terms_.home->is_current()) {
     work::run = [](coro::work& w) noexcept {
       auto& self = static_cast<client_call&>(w);
       self.cancel();
       delete &self;
     };
-    home_->post(*this);
+    terms_.home->post(*this);
     return;
   }
   unary_ = nullptr;
@@ -151,29 +139,11 @@ void client_call::dispose() noexcept {
 void client_call::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
-  send_head(target);
+  send_client_head(exchange_, target, terms_, 0);
   send_request();
 }
 
-void client_call::send_head(const call_target& target) noexcept {
-  static const std::string user_agent = std::string("grpc-c++20-coracle/") + version_text;
-  if (!exchange_.begin_headers()) return;
-  exchange_.add_field(":method", "POST");
-  exchange_.add_field(":scheme", target.scheme);
-  exchange_.add_field(":path", path_);
-  exchange_.add_field(":authority", target.authority);
-  exchange_.add_field("te", "trailers");
-  exchange_.add_field("content-type", "application/grpc");
-  exchange_.add_field("user-agent", user_agent);
-  if (deadline_ != never) {
-    const auto text = protocol::grpc::format_timeout(deadline_ - home_->now());
-    exchange_.add_field("grpc-timeout", text.view(), false);
-  }
-  for_each_wire_field(options_.metadata(), [&](std::string_view name, std::string_view value) {
-    exchange_.add_field(name, value);
-  });
-  exchange_.end_headers(false);
-}
+void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
 
 void client_call::send_request() noexcept {
   if (request_) {
@@ -190,37 +160,18 @@ void client_call::send_request() noexcept {
 
 // --- receiving
 
-void client_call::read_head(transport::header_source& fields, bool last, received_status& s) noexcept {
-  metadata received;
-  transport::field f;
-  while (fields.next(f)) {
-    if (f.name == "grpc-status") {
-      s.present = true;
-      s.code = protocol::grpc::parse_status_code(f.value);
-    } else if (f.name == "grpc-message") {
-      s.message = protocol::grpc::percent_decode(f.value);
-    } else if (f.name == "grpc-status-details-bin") {
-      protocol::grpc::base64_decode(f.value, s.details);
-    } else if (f.name == ":status") {
-      http_status_ = 0;
-      for (char c : f.value) http_status_ = http_status_ * 10 + (c - '0');
-    } else if (f.name == "content-type") {
-      grpc_content_ = protocol::grpc::classify_content_type(f.value) != protocol::grpc::content::other;
-    } else if (!is_reserved_key(f.name)) {
-      add_wire_field(received, f.name, f.value);
-    }
-  }
-  (last ? trailing_ : initial_) = std::move(received);
-}
-
 void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
                              bool end_stream) noexcept {
   if (kind == transport::block_kind::informational) return;
-  received_status s;
-  read_head(fields, end_stream, s);
-  if (!fields.ok()) return;  // on_reset() follows
-  if (end_stream) return stream_ended(s);
-  if (kind == transport::block_kind::head && (http_status_ != 200 || !grpc_content_)) {
+  response_head head;
+  if (head.read(fields)) take_head(head, kind, end_stream);
+}
+
+void client_call::take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept {
+  (end_stream ? trailing_ : initial_) = std::move(head.metadata);
+  if (kind == transport::block_kind::head) http_status_ = head.http_status;
+  if (end_stream) return stream_ended(head);
+  if (kind == transport::block_kind::head && (http_status_ != 200 || !head.grpc_content)) {
     const status_code code =
         http_status_ == 200 ? status_code::unknown : protocol::grpc::from_http_status(http_status_);
     end({code,
@@ -271,9 +222,9 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
   }
 }
 
-void client_call::stream_ended(const received_status& s) noexcept {
-  if (s.present) {
-    if (s.code != status_code::ok) return end(status(s.code, s.message, s.details), true);
+void client_call::stream_ended(const response_head& last) noexcept {
+  if (last.has_status) {
+    if (last.code != status_code::ok) return end(status(last.code, last.message, last.details), true);
     return end(missing_reply(), true);
   }
   if (http_status_ != 200)
@@ -304,10 +255,11 @@ void client_call::end(status why, bool inside) noexcept {
   if (ended_) return;
   ended_ = true;
   // A cancel that the server made of its own deadline, while ours has come: say what it was.
-  if (why.code() == status_code::cancelled && deadline_ != never && home_->now() >= deadline_)
+  if (why.code() == status_code::cancelled && terms_.deadline != never &&
+      terms_.home->now() >= terms_.deadline)
     why = status::deadline_exceeded("the deadline passed");
   outcome_ = std::move(why);
-  if (timer::holder) home_->disarm(*this);
+  if (timer::holder) terms_.home->disarm(*this);
   on_stop_.unlink();
   if (exchange_) exchange_.release();
   list_hook::unlink();  // a call that waits for a connection waits no more
@@ -344,7 +296,7 @@ void client_call::tell_owner(bool inside) noexcept {
   work::run = [](coro::work& w) noexcept {
     std::exchange(static_cast<client_call&>(w).resume_later_, {}).resume();
   };
-  home_->post(*this);
+  terms_.home->post(*this);
 }
 
 // --- the public halves

@@ -1,7 +1,6 @@
 // client_call: a client's side of one call, from the stub to the status.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/pooled.hpp"
 #include "coracle/rpc/call_channel.hpp"
@@ -9,22 +8,16 @@
 #include "coracle/rpc/client_stream.hpp"
 #include "coracle/rpc/unary_call.hpp"
 #include "rpc/call.hpp"
+#include "rpc/call_attempt.hpp"
+#include "rpc/response_head.hpp"
 
 #include <memory>
-#include <string_view>
 
 namespace coracle::calls {
 
-// What a channel says about the connections that it opens; outlives its calls.
-struct call_target {
-  std::string_view scheme;
-  std::string_view authority;
-};
-
-// While it waits for a connection it is linked in a list of its channel's. Belongs to a
-// unary_operation or a client_stream; memory comes from the loop's frame pool.
+// Its own single attempt. Belongs to a unary_operation or a client_stream; memory comes from the loop's frame pool.
 class client_call final : public call,
-                          public base::list_hook,
+                          public call_attempt,
                           public coro::pooled,
                           private coro::timer,
                           private coro::work {
@@ -44,26 +37,25 @@ class client_call final : public call,
   void dispose() noexcept;
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
-  [[nodiscard]] loop& home() const noexcept { return *home_; }
+  [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
   [[nodiscard]] const metadata& initial() const noexcept { return initial_; }
   [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
 
-  // --- from the channel
-  // A stream for this call: sends the head and what waits. The handler of x must be this.
-  void attach(transport::exchange x, const call_target& target) noexcept;
-  void fail(const status& why) noexcept { end(why, false); }
+  // call_attempt
+  void attach(transport::exchange x, const call_target& target) noexcept override;
+  void fail(const status& why, refusal how) noexcept override;
 
   // transport::exchange_handler
   void on_headers(transport::header_source& fields, transport::block_kind kind,
                   bool end_stream) noexcept override;
   void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_writable() noexcept override { room_again(); }
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
-  struct received_status;
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
     client_call& owner;
@@ -73,24 +65,20 @@ class client_call final : public call,
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
   void messages_broken(status why) noexcept override;
 
-  void send_head(const call_target& target) noexcept;
   void send_request() noexcept;
-  void read_head(transport::header_source& fields, bool last, received_status& s) noexcept;
+  void take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept;
   void single_reply_data(bytes_view bytes) noexcept;
   void late_reply() noexcept;
   [[nodiscard]] status missing_reply() const;
-  void stream_ended(const received_status& s) noexcept;
+  void stream_ended(const response_head& last) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
   void tell_owner(bool inside) noexcept;
 
   call_channel& channel_;
-  const char* path_;
-  call_options options_;
+  call_terms terms_;
   stop_hook on_stop_;
-  loop* home_ = nullptr;
   std::coroutine_handle<> resume_later_;
-  time_point deadline_ = never;
 
   unary_operation* unary_ = nullptr;
   end_operation* ender_ = nullptr;
@@ -105,7 +93,6 @@ class client_call final : public call,
   metadata trailing_;
   status outcome_;
   int http_status_ = 0;
-  bool grpc_content_ = false;
   bool begun_ = false;
   bool ended_ = false;
   bool half_closed_ = false;

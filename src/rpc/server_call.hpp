@@ -45,6 +45,7 @@ struct request_head {
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
 // from the loop's frame pool.
 class server_call final : public call,
+                          public transport::exchange_handler,
                           public server_context,
                           public base::list_hook,
                           public coro::pooled,
@@ -65,6 +66,7 @@ class server_call final : public call,
   void on_headers(transport::header_source& fields, transport::block_kind kind,
                   bool end_stream) noexcept override;
   void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_writable() noexcept override { room_again(); }
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:

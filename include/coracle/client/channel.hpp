@@ -41,7 +41,8 @@ class channel final : public call_channel {
 
   [[nodiscard]] runtime& owner() const noexcept;
 
-  void begin(calls::client_call& c) noexcept override;
+  void begin(calls::call_attempt& a) noexcept override;
+  std::shared_ptr<calls::attempt_source> source() noexcept override;
   loop& blocking_home() override;
 
  private:

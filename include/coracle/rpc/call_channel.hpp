@@ -3,22 +3,36 @@
 
 #include "coracle/coro/executor.hpp"
 
+#include <memory>
+#include <string_view>
+
 namespace coracle {
 
 class loop;
+class client_observer;
 
 namespace calls {
-class client_call;  // private: src/rpc/client_call.hpp
-}
+class attempt_source;  // private: src/rpc/call_attempt.hpp
+class call_attempt;    // likewise
+class client_call;     // private: src/rpc/client_call.hpp
+struct method_config;  // private: src/rpc/method_config.hpp
+}  // namespace calls
 
 class call_channel {
  public:
-  // For the library: begins `c` on the current loop. Sooner or later, perhaps inside the call, one of
-  // client_call::attach() and client_call::fail() follows, unless the call unlinks itself first. The
+  // For the library: begins `a` on the current loop. Sooner or later, perhaps inside the call, one of
+  // call_attempt::attach() and call_attempt::fail() follows, unless the attempt unlinks itself first. The
   // channel is not used by the call after that.
-  virtual void begin(calls::client_call& c) noexcept = 0;
+  virtual void begin(calls::call_attempt& a) noexcept = 0;
+  // For calls that may try again later, when this may be gone: what begins their attempts.
+  virtual std::shared_ptr<calls::attempt_source> source() noexcept = 0;
   // The loop on which a blocking call by a plain thread runs; driven by somebody.
   virtual loop& blocking_home() = 0;
+  // For the library: what the service config says about a method ("/package.Service/Method"), for a call that
+  // begins on the current loop; null when nothing, which is the common case. Borrowed until begin().
+  virtual const calls::method_config* config_for(std::string_view) noexcept { return nullptr; }
+  // Who is told of the calls and attempts that begin on the current loop; null: nobody. Outlives them.
+  virtual client_observer* observer() noexcept { return nullptr; }
 
  protected:
   ~call_channel() = default;

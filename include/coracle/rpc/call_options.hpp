@@ -29,16 +29,23 @@ class call_options {
   // implementations of gRPC.
   call_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
 
+  // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
+  // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
+  // (grpc/grpc doc/wait-for-ready.md).
+  call_options& wait_for_ready(bool on = true) noexcept { return wait_for_ready_ = on, *this; }
+
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
+  [[nodiscard]] std::optional<bool> wait_for_ready() const noexcept { return wait_for_ready_; }
 
  private:
   coracle::metadata metadata_;
   std::optional<duration> timeout_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
   bool bad_metadata_ = false;
+  std::optional<bool> wait_for_ready_;
 };
 static_assert(!std::is_aggregate_v<call_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 

@@ -1,0 +1,37 @@
+#include "rpc/client_head.hpp"
+
+#include "coracle/base/version.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "protocol/grpc/timeout.hpp"
+#include "rpc/wire_metadata.hpp"
+
+#include <string>
+
+namespace coracle::calls {
+
+bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
+                      unsigned previous_attempts) noexcept {
+  static const std::string user_agent = std::string("grpc-c++20-coracle/") + version_text;
+  if (!to.begin_headers()) return false;
+  to.add_field(":method", "POST");
+  to.add_field(":scheme", target.scheme);
+  to.add_field(":path", terms.path);
+  to.add_field(":authority", target.authority);
+  to.add_field("te", "trailers");
+  to.add_field("content-type", "application/grpc");
+  to.add_field("user-agent", user_agent);
+  if (terms.deadline != never) {
+    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
+    to.add_field("grpc-timeout", text.view(), false);
+  }
+  if (previous_attempts > 0) {
+    const char digit = static_cast<char>('0' + previous_attempts);
+    to.add_field("grpc-previous-rpc-attempts", std::string_view(&digit, 1));
+  }
+  for_each_wire_field(terms.options.metadata(),
+                      [&](std::string_view name, std::string_view value) { to.add_field(name, value); });
+  to.end_headers(false);
+  return true;
+}
+
+}  // namespace coracle::calls

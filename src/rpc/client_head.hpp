@@ -1,0 +1,13 @@
+// client_head: a request's head on the wire, the same for every attempt of a call.
+#pragma once
+
+#include "rpc/call_attempt.hpp"
+
+namespace coracle::calls {
+
+// previous_attempts: how often a policy has tried before (gRFC A6); 0 is not sent. False when the exchange has
+// ended meanwhile: its handler's on_reset() follows.
+bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
+                      unsigned previous_attempts) noexcept;
+
+}  // namespace coracle::calls

@@ -1,0 +1,48 @@
+#include "rpc/response_head.hpp"
+
+#include "protocol/grpc/base64.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/status_mapping.hpp"
+#include "protocol/grpc/status_message.hpp"
+#include "rpc/wire_metadata.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+namespace coracle::calls {
+
+bool response_head::read(transport::header_source& fields) {
+  transport::field f;
+  while (fields.next(f)) {
+    if (f.name == "grpc-status") {
+      has_status = true;
+      code = protocol::grpc::parse_status_code(f.value);
+    } else if (f.name == "grpc-message") {
+      message = protocol::grpc::percent_decode(f.value);
+    } else if (f.name == "grpc-status-details-bin") {
+      protocol::grpc::base64_decode(f.value, details);
+    } else if (f.name == "grpc-retry-pushback-ms") {
+      read_pushback(f.value);
+    } else if (f.name == ":status") {
+      http_status = 0;
+      for (char c : f.value) http_status = http_status * 10 + (c - '0');
+    } else if (f.name == "content-type") {
+      grpc_content = protocol::grpc::classify_content_type(f.value) != protocol::grpc::content::other;
+    } else if (!is_reserved_key(f.name)) {
+      add_wire_field(metadata, f.name, f.value);
+    }
+  }
+  return fields.ok();
+}
+
+void response_head::read_pushback(std::string_view text) noexcept {
+  retry_after.reset();
+  if (std::exchange(pushback, true)) return;
+  std::int32_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (error != std::errc() || end != text.data() + text.size() || ms < 0) return;
+  retry_after = std::chrono::milliseconds(ms);
+}
+
+}  // namespace coracle::calls

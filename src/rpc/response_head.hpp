@@ -1,0 +1,35 @@
+// response_head: what a block of fields from a server says: the head, the trailers, or both in one.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/base/status.hpp"
+#include "coracle/rpc/metadata.hpp"
+#include "transport/exchange.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::calls {
+
+struct response_head {
+  int http_status = 0;  // 0: not said, as in trailers
+  bool grpc_content = false;
+  bool has_status = false;  // grpc-status was there
+  status_code code = status_code::unknown;
+  std::string message;
+  std::string details;
+  coracle::metadata metadata;
+  // grpc-retry-pushback-ms (gRFC A6): said, and how long to wait; said without a time that can be read (negative,
+  // not a number, several) means: do not retry.
+  bool pushback = false;
+  std::optional<duration> retry_after;
+
+  // Pulls every field. False when the block breaks HTTP's rules: forget it, on_reset() follows.
+  [[nodiscard]] bool read(transport::header_source& fields);
+
+ private:
+  void read_pushback(std::string_view text) noexcept;
+};
+
+}  // namespace coracle::calls
