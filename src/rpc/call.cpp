@@ -4,7 +4,7 @@
 #include "protocol/envelope.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -27,7 +27,7 @@ status broken_message(deframer::state s, std::uint32_t limit) {
   if (s == deframer::state::too_large)
     return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
                                       " bytes");
-  return status::internal("a message has a compressed flag, but no compression was agreed on");
+  return status::internal("a message has a flag byte that means nothing");
 }
 
 call::~call() {
@@ -49,10 +49,10 @@ bool call::begin_read(read_operation& op) noexcept {
 // True when `op` is settled by what is kept, or by the end.
 bool call::take_kept(read_operation& op) noexcept {
   using state = deframer::state;
-  bytes_view message;
+  framed_message message;
   const state s = deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
-    const std::size_t whole = envelope_prefix_bytes + message.size();
+    const std::size_t whole = envelope_prefix_bytes + message.body.size();
     if (settle_read(op, message)) {
       deframer_.pop(message);
       credit(std::min(uncredited_, whole));
@@ -80,27 +80,35 @@ bool call::take_kept(read_operation& op) noexcept {
 }
 
 // False when the message does not parse; the operation has failed then, and the call with it.
-bool call::settle_read(read_operation& op, bytes_view message) noexcept {
-  if (op.codec_->read(op.into_, message)) {
+bool call::settle_read(read_operation& op, const framed_message& message) noexcept {
+  const status why = read_message(*op.codec_, op.into_, message);
+  if (why.ok()) {
     op.outcome_ = read_operation::outcome::message;
     return true;
   }
-  const status why = status::internal("a message does not parse");
   op.outcome_ = read_operation::outcome::failed;
   op.why_ = why;
   messages_broken(why);
   return false;
 }
 
+status call::read_message(const codec& k, void* into, const framed_message& m) noexcept {
+  if (m.compressed)
+    return status::internal("a message has a compressed flag, but no compression was agreed on");
+  if (!format_.plain(k)) return format_.read(k, into, m.body);
+  if (k.read(into, m.body)) return {};
+  return status::internal("a message does not parse");
+}
+
 void call::take_data(bytes_view bytes, bool end_stream) noexcept {
   uncredited_ += bytes.size();
   read_operation* direct = nullptr;
   if (reader_ && deframer_.empty()) {
-    bytes_view message;
+    framed_message message;
     if (deframer::peek(bytes, max_receive_bytes_, message) == deframer::state::message) {
       direct = std::exchange(reader_, nullptr);
       if (!settle_read(*direct, message)) bytes = {};
-      else bytes = bytes.subspan(envelope_prefix_bytes + message.size());
+      else bytes = bytes.subspan(envelope_prefix_bytes + message.body.size());
     }
   }
   if (!bytes.empty() && incoming_ == incoming::open) deframer_.append(bytes);
@@ -176,6 +184,7 @@ void call::retry_writer() noexcept {
   if (!writer_ || writer_serialized_ || !prepare_write()) return;
   writer_serialized_ = true;
   if (!send_message(*writer_->codec_, writer_->message_, false)) {
+    if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
   }
   if (exchange_.queued() > queue_high_bytes) return exchange_.want_writable(queue_low_bytes);
@@ -205,9 +214,12 @@ void call::write_settled(const status& how, bool inside) noexcept {
 }
 
 bool call::send_message(const codec& k, const void* message, bool end_stream) noexcept {
+  if (!format_.plain(k)) return send_formatted(k, message, end_stream);
   const std::size_t size = k.size_bytes(message);
-  CORACLE_ASSERT(size <= std::numeric_limits<std::uint32_t>::max() - envelope_prefix_bytes,
-                 "a message may have 4 GiB at most");
+  if (size > format_.most_sent_bytes()) {
+    messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
+    return false;
+  }
   const std::size_t whole = size + envelope_prefix_bytes;
   if (std::uint8_t* room = exchange_.reserve_data(whole)) {
     protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
@@ -221,8 +233,28 @@ bool call::send_message(const codec& k, const void* message, bool end_stream) no
   return exchange_.queue_data(std::move(bytes), whole, end_stream);
 }
 
-bool call::send_serialized(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) noexcept {
-  return exchange_.queue_data(std::move(bytes), n, end_stream);
+bool call::send_formatted(const codec& k, const void* message, bool end_stream) noexcept {
+  std::string body;
+  const status how = format_.write(k, message, body);
+  if (how.ok()) return send_body(as_bytes(body), end_stream);
+  messages_broken(how);
+  return false;
+}
+
+bool call::send_body(bytes_view body, bool end_stream) noexcept {
+  const std::size_t whole = body.size() + envelope_prefix_bytes;
+  const auto put = [&](std::uint8_t* to) {
+    protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(body.size()));
+    if (!body.empty()) std::memcpy(to + envelope_prefix_bytes, body.data(), body.size());
+  };
+  if (std::uint8_t* room = exchange_.reserve_data(whole)) {
+    put(room);
+    exchange_.commit_data(whole, end_stream);
+    return true;
+  }
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
+  put(bytes.get());
+  return exchange_.queue_data(std::move(bytes), whole, end_stream);
 }
 
 // --- the operations themselves

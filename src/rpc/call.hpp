@@ -4,6 +4,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/operations.hpp"
 #include "rpc/deframer.hpp"
+#include "rpc/message_format.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -37,7 +38,7 @@ class call {
   // Called before a message is sent: false when nothing can be sent yet (the write waits) or any more.
   virtual bool prepare_write() noexcept = 0;
   [[nodiscard]] virtual bool sending_over() const noexcept = 0;
-  // The peer's messages cannot be understood; ends the call.
+  // A message of the peer's cannot be understood, or one of ours not be written; ends the call.
   virtual void messages_broken(status why) noexcept = 0;
 
   // For the derived side's on_writable().
@@ -53,13 +54,18 @@ class call {
   // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
   void serve_reader(bool inside) noexcept;
   void retry_writer() noexcept;
-  // Serializes and sends; flow control may queue it. False when the stream takes nothing any more.
+  // Parses one message as the call's format says. Not ok: the call cannot go on.
+  status read_message(const codec& k, void* into, const framed_message& m) noexcept;
+  // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
+  // messages_broken() has ended the call.
   bool send_message(const codec& k, const void* message, bool end_stream) noexcept;
-  bool send_serialized(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) noexcept;
+  // The same for one that message_format::write() has made.
+  bool send_body(bytes_view body, bool end_stream) noexcept;
   void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
   deframer deframer_;
+  message_format format_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
   incoming incoming_ = incoming::open;
   // Bytes that arrived and whose stream credit was not given back yet.
@@ -69,9 +75,10 @@ class call {
   status failure_;
 
  private:
-  bool settle_read(read_operation& op, bytes_view message) noexcept;
+  bool settle_read(read_operation& op, const framed_message& message) noexcept;
   bool take_kept(read_operation& op) noexcept;
   void write_settled(const status& how, bool inside) noexcept;
+  bool send_formatted(const codec& k, const void* message, bool end_stream) noexcept;
 
   read_operation* reader_ = nullptr;
   write_operation* writer_ = nullptr;

@@ -2,7 +2,6 @@
 
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "protocol/envelope.hpp"
 #include "protocol/grpc/status_mapping.hpp"
 #include "rpc/client_head.hpp"
 
@@ -19,6 +18,8 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
 client_call::client_call(call_channel& channel, const char* path, const call_options& options)
     : call_attempt(terms_), channel_(channel), terms_{path, options, never, nullptr}, on_stop_(*this) {
   max_receive_bytes_ = options.max_receive_bytes();
+  format_.use(options.codec());
+  format_.limit_sent(options.max_send_bytes());
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
   };
@@ -38,11 +39,7 @@ void client_call::set_unary(unary_operation& op, const codec& request_codec, con
 }
 
 void client_call::set_request(const codec& k, const void* request) {
-  const std::size_t size = k.size_bytes(request);
-  request_size_ = size + protocol::envelope_prefix_bytes;
-  request_bytes_.reset(new std::uint8_t[request_size_]);
-  protocol::write_envelope_prefix(request_bytes_.get(), 0, static_cast<std::uint32_t>(size));
-  k.write(request, request_bytes_.get() + protocol::envelope_prefix_bytes);
+  request_failure_ = format_.write(k, request, request_body_.emplace());
   half_closed_ = true;
 }
 
@@ -58,6 +55,7 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
+  if (!request_failure_.ok()) return end(request_failure_, false);
   // The wait of a unary call is the call; those of a stream are stopped one by one.
   if (unary_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested()) return cancel();
   if (terms_.deadline <= now)
@@ -149,9 +147,10 @@ void client_call::send_request() noexcept {
   if (request_) {
     half_closed_ = half_close_sent_ = true;
     send_message(*request_codec_, request_, true);
-  } else if (request_bytes_) {
+  } else if (request_body_) {
     half_close_sent_ = true;
-    send_serialized(std::move(request_bytes_), request_size_, true);
+    send_body(as_bytes(*request_body_), true);
+    request_body_.reset();
   } else {
     retry_writer();
     if (half_closed_) half_close();
@@ -177,6 +176,8 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
     end({code,
          "the server answered with HTTP status " + std::to_string(http_status_) + " and no gRPC content"},
         true);
+  } else if (!head.has_form(format_.form())) {
+    end(status::internal("the server answered in another form of messages than it was asked in"), true);
   }
 }
 
@@ -204,7 +205,7 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
       deframer_.append(bytes);
       bytes = {};
     }
-    bytes_view message;
+    framed_message message;
     const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
                            : deframer_.front(max_receive_bytes_, message);
     if (s == state::need_more) {
@@ -214,10 +215,11 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
     if (s != state::message) return messages_broken(broken_message(s, max_receive_bytes_));
     if (std::exchange(reply_read_, true))
       return messages_broken(status::unimplemented("the server sent more than one reply"));
-    if (!reply_codec_->read(reply_, message))
-      return messages_broken(status::internal("the reply does not parse"));
+    const status how = read_message(*reply_codec_, reply_, message);
+    if (!how.ok()) return messages_broken(how);
     if (direct)
-      bytes = bytes.subspan(static_cast<std::size_t>(message.data() + message.size() - bytes.data()));
+      bytes =
+          bytes.subspan(static_cast<std::size_t>(message.body.data() + message.body.size() - bytes.data()));
     else deframer_.pop(message);
   }
 }

@@ -11,7 +11,8 @@
 #include "rpc/call_attempt.hpp"
 #include "rpc/response_head.hpp"
 
-#include <memory>
+#include <optional>
+#include <string>
 
 namespace coracle::calls {
 
@@ -84,8 +85,8 @@ class client_call final : public call,
   end_operation* ender_ = nullptr;
   const codec* request_codec_ = nullptr;
   const void* request_ = nullptr;
-  std::unique_ptr<std::uint8_t[]> request_bytes_;
-  std::size_t request_size_ = 0;
+  std::optional<std::string> request_body_;  // of a call with one request and many replies
+  status request_failure_;
   const codec* reply_codec_ = nullptr;
   void* reply_ = nullptr;
 

@@ -3,6 +3,7 @@
 #include "coracle/base/version.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/grpc/timeout.hpp"
+#include "rpc/subtype.hpp"
 #include "rpc/wire_metadata.hpp"
 
 #include <string>
@@ -18,7 +19,9 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   to.add_field(":path", terms.path);
   to.add_field(":authority", target.authority);
   to.add_field("te", "trailers");
-  to.add_field("content-type", "application/grpc");
+  const message_codec* form = terms.options.codec();
+  if (!form) to.add_field("content-type", "application/grpc");
+  else to.add_field("content-type", content_type_of(form->name()));
   to.add_field("user-agent", user_agent);
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());

@@ -9,6 +9,12 @@
 
 namespace coracle::calls {
 
+// One message as it arrived: its bytes are borrowed.
+struct framed_message {
+  bytes_view body;
+  bool compressed = false;
+};
+
 // Keeps only what came in and was not taken: at most the stream's window and one message of the
 // largest size. Costs no copy while messages are taken as they arrive.
 class deframer {
@@ -17,19 +23,19 @@ class deframer {
     need_more,
     message,     // front() is a whole one
     too_large,   // its length is over the limit: nothing more can be read
-    bad_flag,    // its flag byte is not one that was agreed on
+    bad_flag,    // its flag byte is neither 0 nor 1
   };
 
   // A whole message at the front of `bytes`, without looking at what is kept: for bytes that have just
-  // arrived. The message's view and its full size are set.
-  static state peek(bytes_view bytes, std::uint32_t most_bytes, bytes_view& message) noexcept;
+  // arrived.
+  static state peek(bytes_view bytes, std::uint32_t most_bytes, framed_message& message) noexcept;
 
   void append(bytes_view bytes) { kept_.append(bytes); }
-  [[nodiscard]] state front(std::uint32_t most_bytes, bytes_view& message) const noexcept {
+  [[nodiscard]] state front(std::uint32_t most_bytes, framed_message& message) const noexcept {
     return peek(kept_.pending(), most_bytes, message);
   }
   // Removes the message that front() gave.
-  void pop(bytes_view message) noexcept;
+  void pop(const framed_message& message) noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
   void clear() noexcept { kept_.clear(); }

@@ -28,12 +28,18 @@ bool response_head::read(transport::header_source& fields) {
       http_status = 0;
       for (char c : f.value) http_status = http_status * 10 + (c - '0');
     } else if (f.name == "content-type") {
-      grpc_content = protocol::grpc::classify_content_type(f.value) != protocol::grpc::content::other;
+      const auto name = protocol::grpc::content_subtype(f.value);
+      grpc_content = name.has_value();
+      subtype = name.value_or("");
     } else if (!is_reserved_key(f.name)) {
       add_wire_field(metadata, f.name, f.value);
     }
   }
   return fields.ok();
+}
+
+bool response_head::has_form(const message_codec* asked) const noexcept {
+  return subtype.empty() || subtype == (asked ? asked->name() : std::string_view("proto"));
 }
 
 void response_head::read_pushback(std::string_view text) noexcept {

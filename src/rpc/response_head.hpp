@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "transport/exchange.hpp"
 
@@ -15,6 +16,7 @@ namespace coracle::calls {
 struct response_head {
   int http_status = 0;  // 0: not said, as in trailers
   bool grpc_content = false;
+  std::string subtype;  // of the content-type; may be empty
   bool has_status = false;  // grpc-status was there
   status_code code = status_code::unknown;
   std::string message;
@@ -27,6 +29,9 @@ struct response_head {
 
   // Pulls every field. False when the block breaks HTTP's rules: forget it, on_reset() follows.
   [[nodiscard]] bool read(transport::header_source& fields);
+  // The messages are in the form that was asked for; null is the binary format. A server that names none, as
+  // C-core's do for any, is believed.
+  [[nodiscard]] bool has_form(const message_codec* asked) const noexcept;
 
  private:
   void read_pushback(std::string_view text) noexcept;

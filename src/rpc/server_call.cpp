@@ -16,15 +16,6 @@ namespace calls {
 
 namespace {
 
-const transport::header_block& plain_head() {
-  static const transport::header_block block = [] {
-    transport::header_block b;
-    b.add(":status", "200").add("content-type", "application/grpc");
-    return b;
-  }();
-  return block;
-}
-
 const transport::header_block& ok_trailers() {
   static const transport::header_block block = [] {
     transport::header_block b;
@@ -77,10 +68,12 @@ void finish(server_call& c, const status& why) noexcept { c.finish_with(why); }
 
 server_call::server_call(transport::exchange x, const request_head& head, coracle::metadata received,
                          call_set& set)
-    : service_(*head.target), set_(set), body_(head.what->make()) {
+    : service_(*head.target), subtype_(*head.subtype), set_(set), body_(head.what->make()) {
   exchange_ = x;
   exchange_.set_handler(this);
   max_receive_bytes_ = head.max_receive_bytes;
+  format_.use(subtype_.form);
+  format_.limit_sent(head.max_send_bytes);
   method_ = head.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
@@ -125,7 +118,7 @@ void server_call::on_data(bytes_view bytes, bool end_stream) noexcept {
 void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcept {
   using state = deframer::state;
   exchange_.consume(bytes.size());
-  bytes_view message;
+  framed_message message;
   const bool direct = deframer_.empty();
   if (!direct) {
     deframer_.append(bytes);
@@ -135,9 +128,11 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
                          : deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
     if (request_read_) return end_early(status::unimplemented("the call has more than one request message"));
-    if (!body_->read_request(message)) return end_early(status::internal("the request does not parse"));
+    const message_slot request = body_->request();
+    const status how = read_message(*request.k, request.into, message);
+    if (!how.ok()) return end_early(how);
     request_read_ = true;
-    if (direct) bytes = bytes.subspan(message.data() + message.size() - bytes.data());
+    if (direct) bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
     else deframer_.pop(message);
   } else if (s != state::need_more) {
     return end_early(broken_message(s, max_receive_bytes_));
@@ -179,10 +174,10 @@ void server_call::cancel(const status& why) noexcept { end_early(why); }
 void server_call::send_head() noexcept {
   if (std::exchange(head_sent_, true) || !exchange_) return;
   if (initial_.empty()) {
-    exchange_.send_block(plain_head().bytes(), false);
+    exchange_.send_block(subtype_.reply_head.bytes(), false);
     return;
   }
-  transport::header_block block(plain_head());
+  transport::header_block block(subtype_.reply_head);
   add_metadata(block, initial_);
   exchange_.send_block(block.bytes(), false);
 }
@@ -212,7 +207,7 @@ void server_call::send_status(const status& why) noexcept {
   } else {
     transport::header_block block;
     if (!std::exchange(head_sent_, true)) {  // Trailers-Only: one block is head and trailers
-      block.append(plain_head().bytes());
+      block.append(subtype_.reply_head.bytes());
       add_metadata(block, initial_);
     }
     add_status(block, why);

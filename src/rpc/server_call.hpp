@@ -8,8 +8,10 @@
 #include "coracle/rpc/server_context.hpp"
 #include "coracle/rpc/service.hpp"
 #include "rpc/call.hpp"
+#include "rpc/subtype.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -38,8 +40,10 @@ class call_set {
 struct request_head {
   const coracle::method* what = nullptr;
   service* target = nullptr;
+  const calls::subtype* subtype = nullptr;
   time_point deadline = never;
   std::uint32_t max_receive_bytes = 4u << 20;
+  std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -85,6 +89,7 @@ class server_call final : public call,
   void leave() noexcept;
 
   service& service_;
+  const subtype& subtype_;
   call_set& set_;
   std::unique_ptr<handler_body> body_;
   bool handler_running_ = false;

@@ -39,7 +39,9 @@ void answer_now(transport::exchange x, const request_summary& request, const rou
   if (request.method == verb::get && !request.row)
     return answer(x, "404", "text/plain", "no such page; gRPC calls are POST requests\n");
   if (request.method == verb::post)
-    return answer(x, "415", "text/plain", "a gRPC call has the content-type application/grpc\n");
+    return answer(x, "415", "text/plain",
+                  "a gRPC call has the content-type application/grpc, or application/grpc+ and a codec that "
+                  "is known\n");
   answer(x, "405", "text/plain", "a gRPC call is a POST request, a page a GET request\n");
 }
 

@@ -37,8 +37,9 @@ class pass {
   std::uint32_t by_text(const field& f) {
     if (f.name.front() == ':') return pseudo(f);
     if (f.name == "content-type") {
-      const bool grpc = protocol::grpc::classify_content_type(f.value) == protocol::grpc::content::proto;
-      return act(grpc ? slot_of(meaning::grpc_content) : 0, f,
+      const auto name = protocol::grpc::content_subtype(f.value);
+      const calls::subtype* s = name ? routes_.subtypes.find(*name) : nullptr;
+      return act(s ? slot_of(meaning::grpc_content, routes_.subtypes.index_of(*s)) : 0, f,
                  [&] { out_.type = request_summary::content::other; });
     }
     if (f.name == "te") return slot_of(meaning::nothing);
@@ -69,7 +70,10 @@ class pass {
       case meaning::post: out_.method = request_summary::verb::post; return;
       case meaning::path_row: out_.row = &routes_.at(detail_of(slot)); return;
       case meaning::path_root: out_.root_path = true; return;
-      case meaning::grpc_content: out_.type = request_summary::content::grpc; return;
+      case meaning::grpc_content:
+        out_.type = request_summary::content::grpc;
+        out_.subtype = &routes_.subtypes.at(detail_of(slot));
+        return;
       case meaning::keep: received_.add_received(f.name, f.value); return;
     }
   }

@@ -16,6 +16,7 @@ struct request_summary {
   verb method = verb::other;
   content type = content::none;
   const router::row* row = nullptr;
+  const calls::subtype* subtype = nullptr;  // of content::grpc
   bool root_path = false;         // "/"
   bool bad_timeout = false;
   bool bad_metadata = false;      // a -bin value that is no base64

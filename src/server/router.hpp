@@ -3,6 +3,7 @@
 
 #include "coracle/rpc/service.hpp"
 #include "rpc/server_call.hpp"
+#include "rpc/subtype.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstdint>
@@ -27,6 +28,8 @@ class router {
   }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
   [[nodiscard]] const std::vector<service*>& services() const noexcept { return services_; }
+  // The forms that requests may have.
+  calls::subtype_table subtypes;
 
  private:
   std::vector<row> rows_;

@@ -11,7 +11,9 @@
 
 namespace coracle::serving {
 
-server_state::server_state(runtime& on, const server_options& o) : owner(on), options(o) {}
+server_state::server_state(runtime& on, const server_options& o) : owner(on), options(o) {
+  for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
+}
 
 void server_state::settle() {
   for (std::size_t i = 0; i < owner.size(); ++i) {

@@ -36,9 +36,8 @@ transport::connection_options for_connections(const server_options& o, std::uint
 }
 
 // Trailers-Only, for a call that reaches no handler.
-void refuse(transport::exchange x, const status& why) {
-  transport::header_block block;
-  block.add(":status", "200").add("content-type", "application/grpc");
+void refuse(transport::exchange x, const request_summary& request, const status& why) {
+  transport::header_block block(request.subtype->reply_head);
   block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
   if (why.code() == status_code::unimplemented) block.add("grpc-accept-encoding", "identity");
   x.send_block(block.bytes(), true);
@@ -85,19 +84,22 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (!read_request(fields, server_->routes, r, received)) return x.release();
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
     return answer_plain(x, r, server_->routes, end_stream);
-  if (!r.row) return refuse(x, status::unimplemented("the server knows no such method"));
-  if (r.unknown_encoding) return refuse(x, status::unimplemented("the server knows no such grpc-encoding"));
-  if (r.bad_timeout) return refuse(x, status::internal("grpc-timeout is malformed"));
+  if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
+  if (r.unknown_encoding)
+    return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
+  if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (abandoned >= abandoned_calls_max)
-    return refuse(x, status::resource_exhausted("too many handlers run on behind calls that have ended"));
-  if (r.bad_metadata) return refuse(x, status::internal("a -bin metadata value is no base64"));
+    return refuse(x, r, status::resource_exhausted("too many handlers run on behind calls that have ended"));
+  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
   calls::request_head head;
   head.what = r.row->what;
   head.target = r.row->target;
+  head.subtype = r.subtype;
   head.max_receive_bytes = server_->options.max_receive_bytes();
+  head.max_send_bytes = server_->options.max_send_bytes();
   if (r.timeout != duration::max()) {
     if (r.timeout <= duration::zero())
-      return refuse(x, status::deadline_exceeded("the deadline had passed before the call began"));
+      return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
     head.deadline = deadline_after(home_.now(), r.timeout);
   }
   (new calls::server_call(x, head, std::move(received), *this))->begin(end_stream);  // it owns itself

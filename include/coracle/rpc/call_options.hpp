@@ -2,8 +2,11 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -28,6 +31,12 @@ class call_options {
   // A larger message from the server ends the call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
   // implementations of gRPC.
   call_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
+  // A larger message of ours is not sent and ends the call with RESOURCE_EXHAUSTED. No limit by default, as in
+  // other implementations of gRPC.
+  call_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
+  // The form of the call's messages on the wire, in place of protobuf's binary format; the server must know it.
+  // `c` must outlive the call.
+  call_options& codec(const message_codec& c) noexcept { return codec_ = &c, *this; }
 
   // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
   // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
@@ -39,11 +48,16 @@ class call_options {
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
   [[nodiscard]] std::optional<bool> wait_for_ready() const noexcept { return wait_for_ready_; }
+  [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
+  // Null: the binary format.
+  [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
 
  private:
   coracle::metadata metadata_;
   std::optional<duration> timeout_;
+  const message_codec* codec_ = nullptr;
   std::uint32_t max_receive_bytes_ = 4u << 20;
+  std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   bool bad_metadata_ = false;
   std::optional<bool> wait_for_ready_;
 };

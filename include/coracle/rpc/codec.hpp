@@ -5,6 +5,7 @@
 #include "coracle/base/bytes.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace google::protobuf {
@@ -13,8 +14,15 @@ class MessageLite;
 
 namespace coracle::calls {
 
+enum class message_kind : std::uint8_t {
+  protobuf,       // a google::protobuf::Message: a message_codec may write it otherwise
+  protobuf_lite,  // a MessageLite: has no reflection, and so no other form
+  own,            // what its codec writes is what travels, whatever the call's content-type says
+};
+
 // Messages are passed as the address that codec_of<T>::address() gives.
 struct codec {
+  message_kind kind;
   // Bytes that write() will need. Call them in pairs: protobuf caches sizes in between.
   std::size_t (*size_bytes)(const void* message);
   // Exactly size_bytes() bytes at `to`.
@@ -23,14 +31,19 @@ struct codec {
   bool (*read)(void* message, bytes_view from);
 };
 
-// protobuf's messages, full and lite.
+// protobuf's messages in their binary format.
 extern const codec protobuf_codec;
+extern const codec protobuf_lite_codec;
 
+// Specialize it for a message type that is not protobuf's.
 template <class T>
 struct codec_of {
   static_assert(std::is_base_of_v<google::protobuf::MessageLite, T>,
                 "a message is a protobuf class; include its .pb.h");
-  static const codec& get() noexcept { return protobuf_codec; }
+  static const codec& get() noexcept {
+    if constexpr (requires { T::descriptor(); }) return protobuf_codec;
+    else return protobuf_lite_codec;
+  }
   static const void* address(const T& message) noexcept {
     return static_cast<const google::protobuf::MessageLite*>(&message);
   }

@@ -22,6 +22,12 @@ enum class call_kind : std::uint8_t { unary, client_streaming, server_streaming,
 
 namespace calls {
 
+// Where a message is to be read into, and how.
+struct message_slot {
+  const codec* k = nullptr;
+  void* into = nullptr;
+};
+
 // The typed half of a server's call: holds the request and the handler's frame. Made per call by
 // method::make, in recycled memory, and deleted when handler and call have both ended.
 class handler_body : public coro::completion, public coro::pooled {
@@ -31,8 +37,8 @@ class handler_body : public coro::completion, public coro::pooled {
   handler_body& operator=(const handler_body&) = delete;
   virtual ~handler_body() = default;
 
-  // Parses the one request of a unary or server-streaming call.
-  virtual bool read_request(bytes_view from) = 0;
+  // Of the one request of a unary or server-streaming call; empty for the other kinds.
+  virtual message_slot request() noexcept = 0;
   // Runs the handler until it suspends or ends.
   virtual void begin(service& s, server_call& c) = 0;
 };
@@ -62,9 +68,7 @@ template <class Request>
 class argument<const Request&> {
  public:
   static constexpr bool streaming = false;
-  bool read(bytes_view from) {
-    return codec_of<Request>::get().read(codec_of<Request>::address(request_), from);
-  }
+  message_slot slot() noexcept { return {&codec_of<Request>::get(), codec_of<Request>::address(request_)}; }
   const Request& get(server_call&) noexcept { return request_; }
 
  private:
@@ -74,7 +78,7 @@ template <class Request>
 class argument<reader<Request>> {
  public:
   static constexpr bool streaming = true;
-  bool read(bytes_view) { return true; }
+  message_slot slot() noexcept { return {}; }
   reader<Request> get(server_call& c) noexcept { return reader<Request>(stream_of(c)); }
 };
 
@@ -122,7 +126,7 @@ class body_of final : public handler_body {
   static constexpr bool streams_out = outcome::streaming;
 
   static handler_body* make() { return new body_of; }
-  bool read_request(bytes_view from) override { return argument_.read(from); }
+  message_slot request() noexcept override { return argument_.slot(); }
   void begin(coracle::service& s, server_call& c) override {
     call_ = &c;
     try {

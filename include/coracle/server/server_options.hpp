@@ -2,10 +2,13 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/rpc/message_codec.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <vector>
 
 namespace coracle {
 
@@ -15,6 +18,12 @@ class server_options {
   // A larger request message ends its call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
   // implementations of gRPC.
   server_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
+  // A larger reply is not sent and ends its call with RESOURCE_EXHAUSTED. No limit by default, as in other
+  // implementations of gRPC.
+  server_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
+  // Understands requests with the content-type application/grpc+NAME, too, and answers them so; for example
+  // codec(coracle::json_codec()). A codec that is not known: HTTP status 415. It must outlive the server.
+  server_options& codec(const message_codec& c) { return codecs_.push_back(&c), *this; }
   // How long a drain waits for running calls before it stops them. Default 30 s, what Kubernetes
   // gives a container to end.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
@@ -47,6 +56,8 @@ class server_options {
   [[nodiscard]] duration max_connection_age() const noexcept { return max_connection_age_; }
   [[nodiscard]] duration max_connection_age_grace() const noexcept { return max_connection_age_grace_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
+  [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
+  [[nodiscard]] const std::vector<const message_codec*>& codecs() const noexcept { return codecs_; }
   [[nodiscard]] duration drain_grace() const noexcept { return drain_grace_; }
 
  private:
@@ -59,6 +70,8 @@ class server_options {
   duration max_connection_age_grace_ = duration::max();
   std::uint32_t max_receive_bytes_ = 4u << 20;
   bool pings_without_calls_ = false;
+  std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
+  std::vector<const message_codec*> codecs_;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

@@ -1,22 +1,22 @@
-// Which requests are gRPC: application/grpc, +proto, +json, ;parameters (doc/PROTOCOL-HTTP2.md).
+// Which requests are gRPC: application/grpc, with a subtype or without, ;parameters (doc/PROTOCOL-HTTP2.md).
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace coracle::protocol::grpc {
 
-enum class content : unsigned char { other, proto, json, unknown_subformat };
-
-// "application/grpc-web" is another protocol and gives other.
-constexpr content classify_content_type(std::string_view value) noexcept {
+// What follows the '+' in "application/grpc+proto"; empty for "application/grpc"; nothing for what is not gRPC,
+// such as "application/grpc-web", which is another protocol.
+constexpr std::optional<std::string_view> content_subtype(std::string_view value) noexcept {
   constexpr std::string_view stem = "application/grpc";
-  if (value.substr(0, stem.size()) != stem) return content::other;
+  if (value.substr(0, stem.size()) != stem) return std::nullopt;
   value.remove_prefix(stem.size());
   value = value.substr(0, value.find(';'));
   while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
-  if (value.empty() || value == "+proto") return content::proto;
-  if (value == "+json") return content::json;
-  return value.front() == '+' ? content::unknown_subformat : content::other;
+  if (value.empty()) return value;
+  if (value.front() != '+') return std::nullopt;
+  return value.substr(1);
 }
 
 }  // namespace coracle::protocol::grpc

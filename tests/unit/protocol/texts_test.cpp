@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace coracle::protocol {
@@ -79,19 +80,19 @@ TEST(BinaryMetadata, ComesBackWhole) {
   }
 }
 
-TEST(ContentType, OfGrpcIsRecognised) {
-  using grpc::content;
-  for (const auto& [text, what] : {std::pair{"application/grpc", content::proto},
-                                   {"application/grpc+proto", content::proto},
-                                   {"application/grpc;charset=utf-8", content::proto},
-                                   {"application/grpc+proto ; q=1", content::proto},
-                                   {"application/grpc+json", content::json},
-                                   {"application/grpc+thrift", content::unknown_subformat},
-                                   {"application/grpc-web", content::other},
-                                   {"application/grpc-web+proto", content::other},
-                                   {"application/json", content::other},
-                                   {"", content::other}}) {
-    EXPECT_EQ(grpc::classify_content_type(text), what) << text;
+TEST(ContentType, OfGrpcIsRecognisedAndItsSubtypeTold) {
+  using some = std::optional<std::string_view>;
+  for (const auto& [text, what] : {std::pair{"application/grpc", some("")},
+                                   {"application/grpc+proto", some("proto")},
+                                   {"application/grpc;charset=utf-8", some("")},
+                                   {"application/grpc+proto ; q=1", some("proto")},
+                                   {"application/grpc+json", some("json")},
+                                   {"application/grpc+thrift", some("thrift")},
+                                   {"application/grpc-web", some()},
+                                   {"application/grpc-web+proto", some()},
+                                   {"application/json", some()},
+                                   {"", some()}}) {
+    EXPECT_EQ(grpc::content_subtype(text), what) << text;
   }
 }
 

@@ -26,9 +26,9 @@ TEST(Deframer, CutsMessagesHoweverTheBytesAreSplit) {
     std::vector<std::string> got;
     for (std::size_t at = 0; at < wire.size(); at += step) {
       d.append(as_bytes(std::string_view(wire).substr(at, step)));
-      bytes_view message;
+      framed_message message;
       while (d.front(1000, message) == deframer::state::message) {
-        got.emplace_back(as_text(message));
+        got.emplace_back(as_text(message.body));
         d.pop(message);
       }
     }
@@ -39,7 +39,7 @@ TEST(Deframer, CutsMessagesHoweverTheBytesAreSplit) {
 
 TEST(Deframer, RefusesAMessageOverTheLimitByItsPrefixAlone) {
   const std::string wire = framed(std::string(11, 'x'));
-  bytes_view message;
+  framed_message message;
   EXPECT_EQ(deframer::peek(as_bytes(std::string_view(wire).substr(0, 5)), 10, message),
             deframer::state::too_large);
   EXPECT_EQ(deframer::peek(as_bytes(wire), 11, message), deframer::state::message);
@@ -47,11 +47,21 @@ TEST(Deframer, RefusesAMessageOverTheLimitByItsPrefixAlone) {
             deframer::state::need_more);
 }
 
-TEST(Deframer, RefusesAFlagThatWasNotAgreedOn) {
-  bytes_view message;
+TEST(Deframer, TellsCompressedMessagesFromPlainOnes) {
+  framed_message message;
   const std::string compressed = framed("x", 1);
-  EXPECT_EQ(deframer::peek(as_bytes(compressed), 10, message), deframer::state::bad_flag);
-  EXPECT_EQ(deframer::peek(as_bytes(std::string_view(compressed).substr(0, 1)), 10, message),
+  ASSERT_EQ(deframer::peek(as_bytes(compressed), 10, message), deframer::state::message);
+  EXPECT_TRUE(message.compressed);
+  const std::string plain = framed("x", 0);
+  ASSERT_EQ(deframer::peek(as_bytes(plain), 10, message), deframer::state::message);
+  EXPECT_FALSE(message.compressed);
+}
+
+TEST(Deframer, RefusesAFlagThatMeansNothing) {
+  framed_message message;
+  const std::string strange = framed("x", 2);
+  EXPECT_EQ(deframer::peek(as_bytes(strange), 10, message), deframer::state::bad_flag);
+  EXPECT_EQ(deframer::peek(as_bytes(std::string_view(strange).substr(0, 1)), 10, message),
             deframer::state::bad_flag);
 }
 

@@ -1,0 +1,40 @@
+// subtype: what follows "application/grpc" in a content-type, and what a server does about it.
+#pragma once
+
+#include "coracle/rpc/message_codec.hpp"
+#include "transport/header_block.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::calls {
+
+struct subtype {
+  std::string name;                   // "", "proto", "json", ...
+  const message_codec* form;          // null: protobuf's binary format
+  transport::header_block reply_head; // a reply's content-type is its request's
+};
+
+// Those that a server knows. Filled before the first connection, read by every loop afterwards.
+class subtype_table {
+ public:
+  subtype_table();
+  // The codec must outlive the table; a name that is taken or malformed is a defect of the caller (abort).
+  void add(const message_codec& form);
+  // Null for one that the server does not know.
+  [[nodiscard]] const subtype* find(std::string_view name) const noexcept;
+  [[nodiscard]] std::uint32_t index_of(const subtype& s) const noexcept {
+    return static_cast<std::uint32_t>(&s - rows_.data());
+  }
+  [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
+
+ private:
+  std::vector<subtype> rows_;
+};
+
+// "application/grpc+json"
+std::string content_type_of(std::string_view subtype_name);
+
+}  // namespace coracle::calls

@@ -1,0 +1,155 @@
+// Calls whose messages are not in protobuf's binary format, and the limits of what is sent.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/rpc/message_codec.hpp"
+
+#include <google/protobuf/message.h>
+
+namespace coracle::testing_support {
+namespace {
+
+// "text" between brackets; refuses what says so.
+class bracket_codec final : public message_codec {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "brackets"; }
+  status write(const google::protobuf::Message& message, std::string& to) const override {
+    const auto& text = static_cast<const echo::Text&>(message).text();
+    if (text == "unwritable") return status::internal("brackets cannot hold it");
+    to.append("[").append(text).append("]");
+    ++written;
+    return {};
+  }
+  status read(google::protobuf::Message& message, bytes_view from) const override {
+    const std::string_view text = as_text(from);
+    if (text.size() < 2 || text.front() != '[') return status::internal("no brackets");
+    static_cast<echo::Text&>(message).set_text(std::string(text.substr(1, text.size() - 2)));
+    ++read_;
+    return {};
+  }
+  mutable std::atomic<int> written{0};
+  mutable std::atomic<int> read_{0};
+};
+
+class codecs : public echo_fixture {
+ protected:
+  static task<result<echo::Text>> say(echo_stub s, std::string what, call_options options) {
+    const echo::Text request = text(std::move(what), 7);
+    co_return co_await s.Say(request, options);
+  }
+  static task<int> repeat(echo_stub s, std::string what, call_options options) {
+    const echo::Text request = text(what, 3);
+    auto call = s.Repeat(request, options);
+    int seen = 0;
+    while (const auto one = co_await call.next()) {
+      EXPECT_EQ(one->text(), what);
+      EXPECT_EQ(one->count(), seen++);
+    }
+    co_return seen;
+  }
+  static task<result<echo::Text>> collect(echo_stub s, call_options options) {
+    auto call = s.Collect(options);
+    co_await call.write(text("one "));
+    co_await call.write(text("two"));
+    co_return co_await call.finish();
+  }
+  static task<std::string> chat(echo_stub s, call_options options) {
+    auto call = s.Chat(options);
+    co_await call.write(text("to"));
+    std::string seen = (co_await call.next())->text();
+    co_await call.write(text(" and fro"));
+    seen += (co_await call.next())->text();
+    const status how = co_await call.finish();
+    EXPECT_EQ(how, status());
+    co_return seen;
+  }
+  static task<status> write_to_chat(echo_stub s, std::string what, call_options options) {
+    auto call = s.Chat(options);
+    const echo::Text message = text(std::move(what));
+    const status written = co_await call.write_result(message);
+    const status how = co_await call.finish();
+    EXPECT_EQ(written, how);
+    co_return how;
+  }
+  bracket_codec brackets_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, codecs, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(codecs, CallsOfAllKindsSpeakJsonWithAServerThatKnowsIt) {
+  make_server(server_options().codec(json_codec()));
+  const call_options json = call_options().codec(json_codec());
+  const auto reply = run(say(stub(), "a \"quoted\" text", json));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->text(), "a \"quoted\" text");
+  EXPECT_EQ(reply->count(), 7);
+  EXPECT_EQ(run(repeat(stub(), "again", json)), 3);
+  const auto joined = run(collect(stub(), json));
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->text(), "one two");
+  EXPECT_EQ(run(chat(stub(), json)), "to and fro");
+}
+
+TEST_P(codecs, ACallMayUseTheBinaryFormatBesideOthers) {
+  make_server(server_options().codec(json_codec()).codec(brackets_));
+  EXPECT_TRUE(run(say(stub(), "json", call_options().codec(json_codec()))).ok());
+  EXPECT_TRUE(run(say(stub(), "binary", {})).ok());
+  EXPECT_TRUE(run(say(stub(), "brackets", call_options().codec(brackets_))).ok());
+  EXPECT_EQ(brackets_.written, 2);
+  EXPECT_EQ(brackets_.read_, 2);
+}
+
+TEST_P(codecs, AServerThatDoesNotKnowTheCodecAnswersWithHttpStatus415) {
+  const auto reply = run(say(stub(), "json", call_options().codec(json_codec())));
+  EXPECT_EQ(reply.status().code(), status_code::unknown);
+  EXPECT_NE(reply.status().message().find("415"), std::string_view::npos) << reply.status();
+}
+
+TEST_P(codecs, AMessageThatACodecCannotWriteEndsTheCallWithItsStatus) {
+  make_server(server_options().codec(brackets_));
+  const call_options options = call_options().codec(brackets_);
+  const status why = status::internal("brackets cannot hold it");
+  EXPECT_EQ(run(say(stub(), "unwritable", options)).status(), why);
+  EXPECT_EQ(run(write_to_chat(stub(), "unwritable", options)), why);
+  EXPECT_EQ(brackets_.read_, 0);
+}
+
+TEST_P(codecs, AMessageThatDoesNotParseAsTheCallsCodecIsInternal) {
+  // A client and a server that mean different things by the same name.
+  class other final : public message_codec {
+   public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "brackets"; }
+    status write(const google::protobuf::Message&, std::string& to) const override {
+      to = "nothing of the kind";
+      return {};
+    }
+    status read(google::protobuf::Message&, bytes_view) const override { return {}; }
+  };
+  make_server(server_options().codec(brackets_));
+  const other not_brackets;
+  EXPECT_EQ(run(say(stub(), "x", call_options().codec(not_brackets))).status(),
+            status::internal("no brackets"));
+}
+
+TEST_P(codecs, AMessageLargerThanAClientMaySendIsNotSent) {
+  const call_options narrow = call_options().max_send_bytes(100);
+  EXPECT_TRUE(run(say(stub(), std::string(90, 'x'), narrow)).ok());
+  EXPECT_EQ(run(say(stub(), std::string(100, 'x'), narrow)).status().code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(write_to_chat(stub(), std::string(100, 'x'), narrow)).code(),
+            status_code::resource_exhausted);
+}
+
+TEST_P(codecs, AReplyLargerThanAServerMaySendEndsTheCall) {
+  make_server(server_options().max_send_bytes(100).codec(json_codec()));
+  EXPECT_TRUE(run(say(stub(), std::string(90, 'x'), {})).ok());
+  EXPECT_EQ(run(say(stub(), std::string(100, 'x'), {})).status().code(), status_code::resource_exhausted);
+  EXPECT_EQ(run(say(stub(), std::string(100, 'x'), call_options().codec(json_codec()))).status().code(),
+            status_code::resource_exhausted);
+  try {
+    run(repeat(stub(), std::string(100, 'x'), {}));
+    ADD_FAILURE() << "a stream of replies went through";
+  } catch (const call_ended& e) {
+    EXPECT_EQ(e.why().code(), status_code::resource_exhausted);
+  }
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
