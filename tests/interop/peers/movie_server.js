@@ -1,0 +1,59 @@
+// The movie service on grpc-js, its shelf in memory: movie_server.js PROTO [CERTIFICATE KEY]
+"use strict";
+
+const fs = require("fs");
+const { grpc, service } = require("./movie.js");
+
+const [proto, certificate, key] = process.argv.slice(2);
+const shelf = new Map();
+
+function keep(movie) {
+  const id = shelf.size + 1;
+  shelf.set(id, { ...movie, id });
+  return id;
+}
+
+const failure = (code, details) => ({ code, details });
+
+const handlers = {
+  AddMovie(call, reply) {
+    if (!call.request.title) return reply(failure(grpc.status.INVALID_ARGUMENT, "a movie needs a title"));
+    reply(null, { movie_id: keep(call.request) });
+  },
+
+  AddMultipleMovies(call, reply) {
+    const upload = [];
+    call.on("data", (movie) => upload.push(movie));
+    call.on("end", () => reply(null, { movie_ids: upload.map(keep) }));
+  },
+
+  async ListMovies(call) {
+    for (const movie of shelf.values()) {
+      if (call.request.pause_ms) await new Promise((go) => setTimeout(go, call.request.pause_ms).unref());
+      if (call.cancelled) return;
+      call.write(movie);
+    }
+    call.end();
+  },
+
+  WatchTogether(call) {
+    call.on("data", (wish) => {
+      const movie = shelf.get(wish.id);
+      if (!movie) return call.emit("error", failure(grpc.status.NOT_FOUND, `no movie has the id ${wish.id}`));
+      ++movie.views;
+      call.write(movie);
+    });
+    call.on("end", () => call.end());
+  },
+};
+
+const credentials = certificate
+  ? grpc.ServerCredentials.createSsl(null, [{ cert_chain: fs.readFileSync(certificate), private_key: fs.readFileSync(key) }])
+  : grpc.ServerCredentials.createInsecure();
+const server = new grpc.Server();
+server.addService(service(proto).service, handlers);
+server.bindAsync("127.0.0.1:0", credentials, (error, port) => {
+  if (error) throw error;
+  console.log(`listening on 127.0.0.1:${port}`);
+});
+process.on("SIGTERM", () => process.exit(0));
