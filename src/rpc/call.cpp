@@ -84,6 +84,7 @@ bool call::settle_read(read_operation& op, const framed_message& message) noexce
   const status why = read_message(*op.codec_, op.into_, message);
   if (why.ok()) {
     op.outcome_ = read_operation::outcome::message;
+    count_received(message.body.size());
     return true;
   }
   op.outcome_ = read_operation::outcome::failed;
@@ -220,6 +221,7 @@ bool call::send_message(const codec& k, const void* message, bool end_stream) no
     messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
     return false;
   }
+  count_sent(size);
   const std::size_t whole = size + envelope_prefix_bytes;
   if (std::uint8_t* room = exchange_.reserve_data(whole)) {
     protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
@@ -242,6 +244,7 @@ bool call::send_formatted(const codec& k, const void* message, bool end_stream) 
 }
 
 bool call::send_body(bytes_view body, bool end_stream) noexcept {
+  count_sent(body.size());
   const std::size_t whole = body.size() + envelope_prefix_bytes;
   const auto put = [&](std::uint8_t* to) {
     protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(body.size()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/operations.hpp"
 #include "rpc/deframer.hpp"
 #include "rpc/message_format.hpp"
@@ -73,6 +74,16 @@ class call {
   // Nobody reads in pieces: the one message is waited for from the start.
   bool single_message_ = false;
   status failure_;
+  call_traffic traffic_;
+
+  void count_sent(std::size_t bytes) noexcept {
+    ++traffic_.messages_sent;
+    traffic_.bytes_sent += bytes;
+  }
+  void count_received(std::size_t bytes) noexcept {
+    ++traffic_.messages_received;
+    traffic_.bytes_received += bytes;
+  }
 
  private:
   bool settle_read(read_operation& op, const framed_message& message) noexcept;

@@ -1,5 +1,6 @@
 #include "rpc/server_call.hpp"
 
+#include "coracle/base/assert.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/status_message.hpp"
 #include "rpc/wire_metadata.hpp"
@@ -11,6 +12,10 @@
 namespace coracle {
 
 void server_context::send_initial_metadata() { static_cast<calls::server_call*>(this)->send_head(); }
+
+const call_traffic& server_context::traffic() const noexcept {
+  return static_cast<const calls::server_call*>(this)->exchanged();
+}
 
 namespace calls {
 
@@ -63,8 +68,10 @@ void call_set::give_back(metadata m) noexcept {
 
 server_context& context_of(server_call& c) noexcept { return c; }
 call* stream_of(server_call& c) noexcept { return &c; }
-void finish(server_call& c, const codec& k, const void* reply) noexcept { c.finish_with(k, reply); }
-void finish(server_call& c, const status& why) noexcept { c.finish_with(why); }
+bool finish(server_call& c, const codec& k, const void* reply) noexcept { return c.finish_with(k, reply); }
+bool finish(server_call& c, const status& why) noexcept { return c.finish_with(why); }
+std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
+bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
 server_call::server_call(transport::exchange x, const request_head& head, coracle::metadata received,
                          call_set& set)
@@ -78,16 +85,18 @@ server_call::server_call(transport::exchange x, const request_head& head, coracl
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = std::move(received);
-  environment_.stop = stop_.token();
-  environment_.deadline = head.deadline;
-  environment_.call = this;
+  own_environment_.stop = stop_.token();
+  own_environment_.deadline = head.deadline;
+  own_environment_.call = static_cast<const server_context*>(this);
+  if (!head.interceptors.empty()) interception_.reset(new interception(*this, head.interceptors));
   single_message_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::server_streaming;
+  one_reply_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::client_streaming;
   set_.running.push_back(*this);
   ++set_.count;
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<server_call&>(t).end_early(status::deadline_exceeded("the client's deadline passed"));
   };
-  if (environment_.deadline != never) coro::this_executor().arm(*this, environment_.deadline);
+  if (head.deadline != never) coro::this_executor().arm(*this, head.deadline);
 }
 
 server_call::~server_call() {
@@ -98,16 +107,29 @@ server_call::~server_call() {
 
 void server_call::begin(bool end_stream) noexcept {
   if (single_message_) {
-    if (end_stream) end_early(status::unimplemented("the call needs one request message and has none"));
+    if (end_stream)
+      return end_early(status::unimplemented("the call needs one request message and has none"));
+    if (interception_) {
+      handler_running_ = true;
+      interception_->begin();  // this may be gone
+    }
     return;
   }
   if (end_stream) incoming_ended();
+  if (interception_) {
+    handler_running_ = true;
+    interception_->request_ready();
+    return interception_->begin();  // this may be gone
+  }
   start_handler();
 }
 
+// Of all kinds: nothing is missing any more. This may be gone.
 void server_call::start_handler() noexcept {
+  if (interception_) [[unlikely]]
+    return interception_->request_ready();
   handler_running_ = true;
-  body_->begin(service_, *this);  // this may be gone
+  body_->begin(service_, *this);
 }
 
 void server_call::on_data(bytes_view bytes, bool end_stream) noexcept {
@@ -132,6 +154,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
     const status how = read_message(*request.k, request.into, message);
     if (!how.ok()) return end_early(how);
     request_read_ = true;
+    count_received(message.body.size());
     if (direct) bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
     else deframer_.pop(message);
   } else if (s != state::need_more) {
@@ -187,16 +210,39 @@ bool server_call::prepare_write() noexcept {
   return true;
 }
 
-void server_call::finish_with(const codec& k, const void* reply) noexcept {
-  if (exchange_) {
-    send_head();
-    if (send_message(k, reply, false)) send_status({});
-  }
-  handler_done();
+void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
+  if (!exchange_) return;
+  send_head();
+  if (send_message(k, reply, false)) send_status(how);
 }
 
-void server_call::finish_with(const status& why) noexcept {
+bool server_call::finish_with(const codec& k, const void* reply) noexcept {
+  if (interception_) [[unlikely]] {
+    interception_->handler_ended(&k, reply, {});
+    return false;
+  }
+  send_reply(k, reply, {});
+  handler_done();
+  return true;
+}
+
+bool server_call::finish_with(const status& why) noexcept {
+  if (interception_) [[unlikely]] {
+    interception_->handler_ended(nullptr, nullptr, why);
+    return false;
+  }
   send_status(why);
+  handler_done();
+  return true;
+}
+
+void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
+  CORACLE_ASSERT(
+      !how.ok() || k || !one_reply_ || !exchange_,
+      "an interceptor returned OK where no handler gave a reply: return the status of next(), or one "
+      "that is not OK");
+  if (how.ok() && k) send_reply(*k, reply, how);
+  else send_status(how);
   handler_done();
 }
 
@@ -232,6 +278,7 @@ void server_call::end_early(const status& why) noexcept {
   // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
   incoming_failed(why, false);
   outgoing_failed(why);
+  if (interception_) interception_->call_over(why);
   stop_.request_stop();
 }
 

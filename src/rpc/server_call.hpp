@@ -8,6 +8,7 @@
 #include "coracle/rpc/server_context.hpp"
 #include "coracle/rpc/service.hpp"
 #include "rpc/call.hpp"
+#include "rpc/interception.hpp"
 #include "rpc/subtype.hpp"
 
 #include <cstddef>
@@ -44,6 +45,7 @@ struct request_head {
   time_point deadline = never;
   std::uint32_t max_receive_bytes = 4u << 20;
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
+  interceptor_chain interceptors;
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -57,14 +59,24 @@ class server_call final : public call,
  public:
   server_call(transport::exchange x, const request_head& head, coracle::metadata received, call_set& set);
 
-  // The head is complete; the handler starts now (streams) or with its request.
+  // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
   void begin(bool end_stream) noexcept;
   // The drain's grace is over.
   void cancel(const status& why) noexcept;
 
-  void finish_with(const codec& k, const void* reply) noexcept;
-  void finish_with(const status& why) noexcept;
+  // See method.hpp's finish().
+  bool finish_with(const codec& k, const void* reply) noexcept;
+  bool finish_with(const status& why) noexcept;
   void send_head() noexcept;
+  [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
+  [[nodiscard]] const call_traffic& exchanged() const noexcept { return traffic_; }
+
+  // --- from the interception
+  void begin_body() noexcept { body_->begin(service_, *this); }
+  void run_handler_in(const coro::environment& e) noexcept { environment_ = &e; }
+  [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
+  // What becomes of the call; `k` is null where no handler gave a reply. This is gone.
+  void chain_ended(const status& how, const codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
   void on_headers(transport::header_source& fields, transport::block_kind kind,
@@ -83,7 +95,7 @@ class server_call final : public call,
   void start_handler() noexcept;
   // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
-  void stop_handler() noexcept;
+  void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   void send_status(const status& why) noexcept;
   void handler_done() noexcept;
   void leave() noexcept;
@@ -92,9 +104,11 @@ class server_call final : public call,
   const subtype& subtype_;
   call_set& set_;
   std::unique_ptr<handler_body> body_;
+  std::unique_ptr<interception> interception_;  // null: no interceptors
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;
+  bool one_reply_ = false;
 };
 
 }  // namespace coracle::calls

@@ -56,6 +56,17 @@ void server::add(service& s) {
   state_->routes.add(s);
 }
 
+void server::add_interceptor(server_interceptor& i) {
+  CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
+  state_->interceptors.push_back(&i);
+}
+
+void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
+  CORACLE_ASSERT(i, "add_interceptor() of nothing");
+  add_interceptor(*i);
+  state_->kept_interceptors.push_back(std::move(i));
+}
+
 status server::listen(std::string_view address, transport::server_credentials credentials) {
   return state_->listen(address, credentials);
 }

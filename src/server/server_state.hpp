@@ -6,6 +6,7 @@
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/signal_watch.hpp"
+#include "coracle/rpc/server_interceptor.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/transport/credentials.hpp"
@@ -59,6 +60,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   runtime& owner;
   const server_options options;
   router routes;
+  std::vector<server_interceptor*> interceptors;  // filled before the first connection
+  std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
   status listen_failure;

@@ -97,6 +97,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   head.subtype = r.subtype;
   head.max_receive_bytes = server_->options.max_receive_bytes();
   head.max_send_bytes = server_->options.max_send_bytes();
+  head.interceptors = server_->interceptors;
   if (r.timeout != duration::max()) {
     if (r.timeout <= duration::zero())
       return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));

@@ -185,5 +185,34 @@ TEST_P(streams, WorkFromAPlainThread) {
   EXPECT_EQ(sync_wait(call.finish()), status());
 }
 
+// The place that a misuse is told with is that of the coroutine that runs.
+TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
+  struct yielding final : echo_service {
+    int yielded_at = 0;
+    int seen = 0;
+    stream<echo::Text> Repeat(server_context&, const echo::Text& request) override {
+      yielded_at = __LINE__ + 1;
+      co_yield request;
+      seen = static_cast<int>(base::last_noted.line());
+      co_return status();
+    }
+  };
+  struct program {
+    static task<status> call(echo_stub s) {
+      const echo::Text request = text("x");
+      auto c = s.Repeat(request);
+      co_return co_await c.finish();
+    }
+  };
+  yielding handler;
+  server_.emplace(rt());
+  server_->add(handler);
+  link();
+  EXPECT_EQ(run(program::call(stub())), status());
+  EXPECT_EQ(handler.seen, handler.yielded_at);
+  channel_.reset();
+  server_.reset();  // before its service
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

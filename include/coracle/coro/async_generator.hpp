@@ -9,6 +9,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -25,9 +26,11 @@ class async_generator_promise : public promise_base {
   async_generator<T> get_return_object() noexcept;
   template <class U>
     requires std::convertible_to<U&&, T>
-  final_awaiter yield_value(U&& value) {
+  auto yield_value(U&& value, std::source_location where = std::source_location::current()) {
+    note(where);
     value_.emplace(std::forward<U>(value));
-    return {};  // hands over to whoever waits in next(), as an end does
+    // Hands over to whoever waits in next(), as an end does.
+    return noted_awaiter<final_awaiter>(*this, [] { return final_awaiter(); });
   }
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { error_ = std::current_exception(); }

@@ -11,8 +11,11 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 
@@ -43,12 +46,15 @@ class handler_body : public coro::completion, public coro::pooled {
   virtual void begin(service& s, server_call& c) = 0;
 };
 
-// What the bodies below need of the call; defined in src/rpc/server_call.cpp. After the last two
-// the call and the body may be gone.
+// What the bodies below need of the call; defined in src/rpc/server_call.cpp.
 server_context& context_of(server_call& c) noexcept;
 call* stream_of(server_call& c) noexcept;
-void finish(server_call& c, const codec& k, const void* reply) noexcept;
-void finish(server_call& c, const status& why) noexcept;
+// True: the call and the body may be gone. False, where interceptors stand around the handler: the body keeps the
+// reply until it is deleted, and has go_on() resumed.
+[[nodiscard]] bool finish(server_call& c, const codec& k, const void* reply) noexcept;
+[[nodiscard]] bool finish(server_call& c, const status& why) noexcept;
+[[nodiscard]] std::coroutine_handle<> go_on(server_call& c) noexcept;
+[[nodiscard]] bool intercepted(const server_call& c) noexcept;
 
 }  // namespace calls
 
@@ -91,9 +97,9 @@ struct returned<rpc<Reply>> {
   static void prepare(rpc_promise<Reply>&, server_call&) noexcept {}
   // Of an rpc<Reply> that was no coroutine, or of a promise.
   template <class Outcome>
-  static void settle(Outcome& o, server_call& c) noexcept {
-    if (o.reply()) finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*o.reply()));
-    else finish(c, o.why());
+  static bool settle(Outcome& o, server_call& c) noexcept {
+    if (o.reply()) return finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*o.reply()));
+    return finish(c, o.why());
   }
 };
 template <class Reply>
@@ -101,8 +107,8 @@ struct returned<stream<Reply>> {
   static constexpr bool streaming = true;
   static void prepare(stream_promise<Reply>& p, server_call& c) noexcept { p.set_call(stream_of(c)); }
   template <class Outcome>
-  static void settle(Outcome& o, server_call& c) noexcept {
-    finish(c, o.why());
+  static bool settle(Outcome& o, server_call& c) noexcept {
+    return finish(c, o.why());
   }
 };
 
@@ -119,7 +125,8 @@ template <auto Handler>
 class body_of final : public handler_body {
   using types = signature<decltype(Handler)>;
   using outcome = returned<typename types::result>;
-  using promise = typename types::result::promise_type;
+  using returned_type = typename types::result;
+  using promise = typename returned_type::promise_type;
 
  public:
   static constexpr bool streams_in = argument<typename types::parameter>::streaming;
@@ -138,19 +145,24 @@ class body_of final : public handler_body {
         coro::promise_base::begin(frame, frame.promise());
         return;
       }
-      outcome::settle(r, c);
+      if (!intercepted(c)) static_cast<void>(outcome::settle(r, c));
+      else static_cast<void>(outcome::settle(*(kept_ = std::make_unique<returned_type>(std::move(r))), c));
     } catch (...) {
-      finish(c, status_of_exception(std::current_exception()));
+      static_cast<void>(finish(c, status_of_exception(std::current_exception())));
     }
   }
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override {
-    outcome::settle(static_cast<promise&>(p), *call_);  // this may be gone now; the frame is ours still
-    frame.destroy();
-    return std::noop_coroutine();
+    if (outcome::settle(static_cast<promise&>(p), *call_)) {  // this may be gone now; the frame is ours still
+      frame.destroy();
+      return std::noop_coroutine();
+    }
+    kept_ = std::make_unique<returned_type>(returned_type::handle::from_promise(static_cast<promise&>(p)));
+    return go_on(*call_);
   }
 
  private:
   server_call* call_ = nullptr;
+  std::unique_ptr<returned_type> kept_;  // with interceptors: what the handler gave, its reply within
   argument<typename types::parameter> argument_;
 };
 

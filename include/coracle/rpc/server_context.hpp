@@ -6,6 +6,7 @@
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/auth_context.hpp"
+#include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace calls {
 class server_call;  // private: src/rpc/server_call.hpp
 }
 
-// Made by the server; valid until the handler has ended. For the handler's loop only.
+// Made by the server; valid until the handler, and the interceptors around it, have ended. For the handler's loop only.
 class server_context {
  public:
   server_context(const server_context&) = delete;
@@ -35,10 +36,10 @@ class server_context {
 
   // By when the client wants its answer; `never` if it did not say. Calls that the handler makes
   // inherit it, as they do the stop token.
-  [[nodiscard]] time_point deadline() const noexcept { return environment_.deadline; }
+  [[nodiscard]] time_point deadline() const noexcept { return environment_->deadline; }
   // Stops when the client resets the call or goes away, the deadline passes, or a drain runs out of grace.
-  [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_.stop; }
-  [[nodiscard]] bool cancelled() const noexcept { return environment_.stop.stop_requested(); }
+  [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_->stop; }
+  [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
 
   // To be sent before the first message, or by send_initial_metadata(), whichever is first.
   [[nodiscard]] coracle::metadata& initial_metadata() noexcept { return initial_; }
@@ -46,8 +47,11 @@ class server_context {
   // To be sent with the status.
   [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
 
+  // What was exchanged so far.
+  [[nodiscard]] const call_traffic& traffic() const noexcept;
+
   // For tasks that the handler starts beside itself: scope work{context.environment()};
-  [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
+  [[nodiscard]] const coro::environment& environment() const noexcept { return *environment_; }
 
  private:
   friend class calls::server_call;
@@ -60,7 +64,8 @@ class server_context {
   const net::auth_context* auth_ = nullptr;
   std::shared_ptr<const net::auth_context> kept_auth_;  // when the connection may be gone
   coro::stop_source stop_;
-  coro::environment environment_;
+  coro::environment own_environment_;
+  const coro::environment* environment_ = &own_environment_;  // or that of an interceptor's next()
   coracle::metadata received_;
   coracle::metadata initial_;
   coracle::metadata trailing_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/coro/noted_await.hpp"
 #include "coracle/coro/promise.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "coracle/rpc/operations.hpp"
@@ -72,10 +73,9 @@ class stream_promise : public coro::promise_base {
  public:
   coracle::stream<T> get_return_object() noexcept;
   // co_yield reply: as writer::write(). The reply is serialized before anything else runs.
-  write_awaiter<T> yield_value(const T& reply,
-                               std::source_location where = std::source_location::current()) noexcept {
+  auto yield_value(const T& reply, std::source_location where = std::source_location::current()) noexcept {
     note(where);
-    return {call_, reply};
+    return coro::noted_awaiter<write_awaiter<T>>(*this, [&] { return write_awaiter<T>(call_, reply); });
   }
   void return_value(coracle::status why) noexcept { status_ = std::move(why); }
   void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }

@@ -4,6 +4,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/rpc/server_interceptor.hpp"
 #include "coracle/rpc/service.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
@@ -38,6 +39,10 @@ class server {
   // Before the first listen() or in_process(). The service must outlive the server. A path that two
   // services share is a defect of the caller (abort).
   void add(service& s);
+  // Puts an interceptor around every call, inside those that were added before. Before the first listen() or
+  // in_process(); it must outlive the server, or is kept by it.
+  void add_interceptor(server_interceptor& i);
+  void add_interceptor(std::shared_ptr<server_interceptor> i);
 
   // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
   // choose. Connections are accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not

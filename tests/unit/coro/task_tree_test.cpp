@@ -182,5 +182,30 @@ TEST(task_tree, ABrokenInvariantNamesTheAwaitOfTheTaskThatBrokeIt) {
       "a task is awaited once.*\n.*task_tree_test.cpp:[0-9]+");
 }
 
+// The place that a misuse is told with is that of the coroutine that runs.
+TEST(task_tree, AGeneratorThatGoesOnAfterAYieldIsTheOneNoted) {
+  const manual_executor loop;
+  struct program {
+    static async_generator<int> rows(int& yielded_at, int& seen) {
+      yielded_at = __LINE__ + 1;
+      co_yield 1;
+      seen = static_cast<int>(base::last_noted.line());
+    }
+    static task<> read(int& yielded_at, int& seen, int& mine, int& seen_by_me) {
+      auto all = rows(yielded_at, seen);
+      mine = __LINE__ + 1;
+      while (co_await all.next()) seen_by_me = static_cast<int>(base::last_noted.line());
+    }
+  };
+  int yielded_at = 0;
+  int seen = 0;
+  int mine = 0;
+  int seen_by_me = 0;
+  const started t(program::read(yielded_at, seen, mine, seen_by_me));
+  EXPECT_TRUE(t.ended());
+  EXPECT_EQ(seen, yielded_at);
+  EXPECT_EQ(seen_by_me, mine);
+}
+
 }  // namespace
 }  // namespace coracle

@@ -1,0 +1,120 @@
+#include "rpc/interception.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/rpc/rpc.hpp"
+#include "rpc/server_call.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace coracle::calls {
+
+namespace {
+
+// intercept() of `who`, or why there is none: one that is no coroutine may throw.
+task<status>::handle open(server_interceptor& who, server_context& context, next_handler next,
+                          status& failure) noexcept {
+  try {
+    task<status> opened = who.intercept(context, next);
+    CORACLE_ASSERT(opened.valid(), "intercept() gave an empty task: make it a coroutine");
+    return opened.release();
+  } catch (...) {
+    failure = status_of_exception(std::current_exception());
+    return {};
+  }
+}
+
+}  // namespace
+
+interception::interception(server_call& c, interceptor_chain chain) noexcept : call_(c), chain_(chain) {
+  work::run = [](coro::work& w) noexcept { static_cast<interception&>(w).waiter_.resume(); };
+}
+
+void interception::begin() noexcept {
+  status failure;
+  const auto first = open(*chain_.front(), call_, next_handler(*this, 1), failure);
+  if (!first) return call_.chain_ended(failure, nullptr, nullptr);
+  first.promise().inherit(call_.environment());
+  first.promise().set_completion(*this);
+  coro::promise_base::begin(first, first.promise());
+}
+
+void interception::request_ready() noexcept {
+  request_ready_ = true;
+  if (handler_ == handler::asked && start_handler()) waiter_.resume();
+}
+
+bool interception::ask_handler(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  if (over_) return false;
+  CORACLE_ASSERT(handler_ == handler::unasked,
+                 "a server's interceptor called next() twice: a call has one handler, which runs once");
+  waiter_ = waiter;
+  handler_ = handler::asked;
+  call_.run_handler_in(inherited);
+  return !request_ready_ || !start_handler();
+}
+
+bool interception::start_handler() noexcept {
+  handler_ = handler::running;
+  starting_ = true;
+  call_.begin_body();
+  starting_ = false;
+  return handler_ == handler::ended;
+}
+
+void interception::handler_ended(const codec* k, const void* reply, const status& why) noexcept {
+  handler_ = handler::ended;
+  reply_codec_ = k;
+  reply_ = reply;
+  handler_status_ = why;
+  call_.run_handler_in(call_.own_environment());
+}
+
+std::coroutine_handle<> interception::resumed_by_handler() const noexcept {
+  return starting_ ? std::noop_coroutine() : waiter_;
+}
+
+void interception::call_over(const status& why) noexcept {
+  over_ = true;
+  over_with_ = why;
+  if (handler_ != handler::asked) return;
+  handler_ = handler::ended;  // it never starts
+  call_.run_handler_in(call_.own_environment());
+  coro::this_executor().post(*this);
+}
+
+status interception::outcome_of(task<status>::handle h) noexcept {
+  if (over_) return over_with_;
+  try {
+    return h.promise().take();
+  } catch (...) {
+    return status_of_exception(std::current_exception());
+  }
+}
+
+std::coroutine_handle<> interception::finished(coro::promise_base& p,
+                                               std::coroutine_handle<> frame) noexcept {
+  using promise = coro::task_promise<status>;
+  CORACLE_ASSERT(handler_ == handler::unasked || handler_ == handler::ended,
+                 "an interceptor ended while the handler runs: co_await next() to its end");
+  const status how = outcome_of(task<status>::handle::from_promise(static_cast<promise&>(p)));
+  frame.destroy();
+  call_.chain_ended(how, reply_codec_, reply_);  // this is gone
+  return std::noop_coroutine();
+}
+
+rest_awaiter::then rest_awaiter::step(std::coroutine_handle<> waiter,
+                                      const coro::environment& inherited) noexcept {
+  if (index_ == of_.chain_.size()) return of_.ask_handler(waiter, inherited) ? then::wait : then::go_on;
+  if (of_.over_) return then::go_on;
+  child_ = open(*of_.chain_[index_], of_.call_, next_handler(of_, index_ + 1), failure_);
+  return child_ ? then::child : then::go_on;
+}
+
+status rest_awaiter::await_resume() noexcept {
+  if (of_.over_) return of_.over_with_;
+  if (child_) return of_.outcome_of(child_);
+  return index_ == of_.chain_.size() ? of_.handler_status_ : failure_;
+}
+
+}  // namespace coracle::calls

@@ -1,0 +1,285 @@
+// Interceptors of a server: around every kind of call, in order, to the call's end however it comes.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/rpc/authorization.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Says in a log of the test's when it is entered and left, and with what.
+class noting final : public server_interceptor {
+ public:
+  noting(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}
+  task<status> intercept(server_context& context, next_handler next) override {
+    log_.push_back(name_ + ">");
+    const status s = co_await next();
+    log_.push_back("<" + name_ + " " + std::string(name_of(s.code())));
+    context.trailing_metadata().add("x-passed", name_);
+    last = s;
+    traffic = context.traffic();
+    ++ended;
+    co_return s;
+  }
+  status last;
+  call_traffic traffic;
+  int ended = 0;
+
+ private:
+  std::string name_;
+  std::vector<std::string>& log_;
+};
+
+using body = task<status> (*)(server_context&, next_handler);
+class doing final : public server_interceptor {
+ public:
+  explicit doing(body what) : what_(what) {}
+  task<status> intercept(server_context& context, next_handler next) override { return what_(context, next); }
+
+ private:
+  body what_;
+};
+
+class server_interceptors : public echo_fixture {
+ protected:
+  void serve(std::vector<std::shared_ptr<server_interceptor>> around) {
+    channel_.reset();
+    server_.emplace(rt());
+    server_->add(service_);
+    for (auto& i : around) server_->add_interceptor(std::move(i));
+    link();
+  }
+  void serve(body what) { serve({std::make_shared<doing>(what)}); }
+
+  // One call of each kind; what they ended with.
+  static task<std::vector<status>> one_of_each(echo_stub s) {
+    std::vector<status> ends;
+    const echo::Text hello = text("hello", 2);
+    const auto said = co_await s.Say(hello);
+    ends.push_back(said.status());
+    const auto at_once = co_await s.SayAtOnce(hello);
+    ends.push_back(at_once.status());
+    auto collecting = s.Collect();
+    co_await collecting.write_result(hello);
+    const auto collected = co_await collecting.finish();
+    ends.push_back(collected.status());
+    auto repeating = s.Repeat(hello);
+    const status repeated = co_await repeating.finish();
+    ends.push_back(repeated);
+    auto chatting = s.Chat();
+    co_await chatting.write_result(hello);
+    const status chatted = co_await chatting.finish();
+    ends.push_back(chatted);
+    co_return ends;
+  }
+  task<> until_ended(const noting& n, int times) {
+    while (n.ended < times) co_await sleep_for(1ms);
+  }
+  std::vector<std::string> log_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, server_interceptors, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(server_interceptors, StandAroundEveryKindOfCallInTheOrderAdded) {
+  serve({std::make_shared<noting>("a", log_), std::make_shared<noting>("b", log_)});
+  for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status());
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 5; ++i) wanted.insert(wanted.end(), {"a>", "b>", "<b OK", "<a OK"});
+  EXPECT_EQ(log_, wanted);
+}
+
+TEST_P(server_interceptors, OneThatDoesNotAskForTheNextRunsNoHandler) {
+  auto inner = std::make_shared<noting>("inner", log_);
+  serve({authorize([](const server_context& c) {
+           return c.metadata().find("x-key") ? status() : status::unauthenticated("no key");
+         }),
+         inner});
+  for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status::unauthenticated("no key"));
+  EXPECT_TRUE(log_.empty());
+  EXPECT_EQ(service_.collected, 0);
+  const auto allowed = sync_wait(stub().Say(text("hi"), call_options().metadata("x-key", "1")));
+  EXPECT_EQ(allowed.status(), status());
+}
+
+TEST_P(server_interceptors, MayChangeTheStatusAndTheTrailers) {
+  serve([](server_context& context, next_handler next) -> task<status> {
+    const status s = co_await next();
+    context.initial_metadata().add("x-head", "late");
+    context.trailing_metadata().add("x-was", name_of(s.code()));
+    co_return s.ok() ? status::aborted("changed") : status::data_loss("changed, too");
+  });
+  struct program {
+    static task<> call(echo_stub s) {
+      const echo::Text fine = text("fine");
+      const echo::Text bad = text("status");
+      auto good = s.Say(fine);
+      const auto reply = co_await good;
+      EXPECT_EQ(reply.status(), status::aborted("changed"));
+      EXPECT_EQ(good.trailing_metadata().find("x-was"), "OK");
+      auto failing = s.Misbehave(bad);
+      const auto failed = co_await failing;
+      EXPECT_EQ(failed.status(), status::data_loss("changed, too"));
+      EXPECT_EQ(failing.trailing_metadata().find("x-was"), "NOT_FOUND");
+    }
+  };
+  run(program::call(stub()));
+}
+
+TEST_P(server_interceptors, MayWaitBeforeAndAfterTheHandler) {
+  serve([](server_context&, next_handler next) -> task<status> {
+    co_await sleep_for(5ms);
+    const status s = co_await next();
+    co_await sleep_for(5ms);
+    co_return s;
+  });
+  for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status());
+}
+
+TEST_P(server_interceptors, SeeHowACallEndedThatEndedEarly) {
+  auto outer = std::make_shared<noting>("outer", log_);
+  serve({outer, std::make_shared<noting>("inner", log_)});
+  const auto late = sync_wait(stub().Misbehave(text("hang"), within(20ms)));
+  EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
+  run(until_ended(*outer, 1));
+  // Whichever side's clock came first.
+  EXPECT_TRUE(outer->last.code() == status_code::deadline_exceeded ||
+              outer->last.code() == status_code::cancelled)
+      << outer->last;
+  struct program {
+    static task<> cancel(echo_stub s) {
+      auto c = s.Chat();
+      const echo::Text hello = text("hello");
+      co_await c.write(hello);
+      co_await c.next();
+      c.cancel();
+    }
+  };
+  run(program::cancel(stub()));
+  run(until_ended(*outer, 2));
+  EXPECT_EQ(outer->last, status::cancelled("the client cancelled the call"));
+  EXPECT_EQ(outer->traffic.messages_received, 1u);
+  EXPECT_EQ(outer->traffic.messages_sent, 1u);
+  EXPECT_EQ(outer->traffic.bytes_sent, text("hello").ByteSizeLong());
+}
+
+TEST_P(server_interceptors, AreStoppedWhereTheyWait) {
+  static int unwound;
+  unwound = 0;
+  serve([](server_context&, next_handler next) -> task<status> {
+    struct guard {
+      ~guard() { ++unwound; }
+    } g;
+    co_await sleep_for(1h);
+    co_return co_await next();
+  });
+  EXPECT_EQ(sync_wait(stub().Say(text("never"), within(20ms))).status().code(),
+            status_code::deadline_exceeded);
+  struct program {
+    static task<> wait() {
+      while (unwound < 1) co_await sleep_for(1ms);
+    }
+  };
+  run(program::wait());
+  EXPECT_EQ(service_.stopped, 0);
+}
+
+TEST_P(server_interceptors, ATimeoutAroundTheNextReachesTheHandler) {
+  serve([](server_context& context, next_handler next) -> task<status> {
+    struct rest {
+      static task<status> run(next_handler n) { co_return co_await n(); }
+    };
+    auto all = rest::run(next);
+    timeout<status> limited(20ms, std::move(all));
+    status s = co_await limited;
+    EXPECT_EQ(context.deadline(), never);
+    co_return s.ok() ? s : status::resource_exhausted("slow");
+  });
+  EXPECT_EQ(sync_wait(stub().Misbehave(text("hang"))).status(), status::resource_exhausted("slow"));
+  EXPECT_EQ(service_.stopped, 1);
+  const auto shown = sync_wait(stub().Misbehave(text("deadline")));
+  ASSERT_EQ(shown.status(), status());
+  EXPECT_GE(shown->count(), 0) << "the handler sees the interceptor's deadline";
+}
+
+TEST_P(server_interceptors, WhatEscapesFromOneIsItsStatusAndGivesNothingAway) {
+  serve({std::make_shared<noting>("outer", log_),
+         std::make_shared<doing>([](server_context& c, next_handler next) -> task<status> {
+           if (c.metadata().find("x-throw")) throw std::runtime_error("secret");
+           static_cast<void>(co_await next());
+           throw status_error(status::aborted("thrown"));
+         })});
+  for (const status& s : run(one_of_each(stub()))) EXPECT_EQ(s, status::aborted("thrown"));
+  const auto thrown = sync_wait(stub().Say(text(""), call_options().metadata("x-throw", "1")));
+  EXPECT_EQ(thrown.status(), status::unknown("the handler failed"));
+  EXPECT_EQ(log_.back(), "<outer UNKNOWN");
+}
+
+TEST_P(server_interceptors, ASecondNextAfterTheCallsEndStartsNothing) {
+  static int unwound;
+  unwound = 0;
+  serve([](server_context&, next_handler next) -> task<status> {
+    try {
+      co_await sleep_for(1h);
+    } catch (const coro::cancelled&) {
+    }
+    const status s = co_await next();
+    EXPECT_FALSE(s.ok());
+    ++unwound;
+    co_return s;
+  });
+  EXPECT_FALSE(sync_wait(stub().Misbehave(text("throw"), within(20ms))).status().ok());
+  struct program {
+    static task<> wait() {
+      while (unwound < 1) co_await sleep_for(1ms);
+    }
+  };
+  run(program::wait());
+}
+
+TEST_P(server_interceptors, RunningCallsEndWithTheServer) {
+  auto outer = std::make_shared<noting>("outer", log_);
+  serve({outer});
+  status out;
+  struct program {
+    static task<> hang(echo_stub s, status& end) {
+      const echo::Text request = text("hang");
+      const auto reply = co_await s.Misbehave(request);
+      end = reply.status();
+    }
+    static task<> stop(echo_stub s, status& end, server& which) {
+      scope work{co_await coro::this_environment()};
+      work.spawn(hang(s, end));
+      co_await sleep_for(20ms);
+      co_await which.drain(0ms);
+      co_await work.join();
+    }
+  };
+  run(program::stop(stub(), out, *server_));
+  EXPECT_EQ(out.code(), status_code::unavailable) << out;
+  EXPECT_EQ(outer->last.code(), status_code::unavailable);
+}
+
+using server_interceptors_death = server_interceptors;
+INSTANTIATE_TEST_SUITE_P(Sim, server_interceptors_death,
+                         testing::Values(std::make_tuple(world_kind::sim, link_kind::in_process)),
+                         echo_fixture::case_name);
+
+TEST_P(server_interceptors_death, OkWithoutAReplyIsRefused) {
+  serve([](server_context&, next_handler) -> task<status> { co_return status(); });
+  EXPECT_DEATH(static_cast<void>(sync_wait(stub().Say(text("")))),
+               "returned OK where no handler gave a reply");
+}
+
+TEST_P(server_interceptors_death, ASecondNextIsRefused) {
+  serve([](server_context&, next_handler next) -> task<status> {
+    static_cast<void>(co_await next());
+    co_return co_await next();
+  });
+  EXPECT_DEATH(static_cast<void>(sync_wait(stub().Say(text("")))), "called next\\(\\) twice");
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
