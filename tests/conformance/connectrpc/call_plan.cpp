@@ -8,6 +8,7 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   coracle::call_options options;
   if (request.has_timeout_ms()) options.timeout(std::chrono::milliseconds(request.timeout_ms()));
   if (request.message_receive_limit() > 0) options.max_receive_bytes(request.message_receive_limit());
+  if (request.codec() == pb::CODEC_JSON) options.codec(coracle::json_codec());
   for_each_field(request.request_headers(),
                  [&](const std::string& name, const std::string& value) { options.metadata(name, value); });
   return options;

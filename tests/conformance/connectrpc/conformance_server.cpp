@@ -15,6 +15,7 @@ namespace pb = connectrpc::conformance::v1;
 
 coracle::server_options options_for(const pb::ServerCompatRequest& wanted) {
   coracle::server_options options;
+  options.codec(coracle::json_codec());
   if (wanted.message_receive_limit() > 0) options.max_receive_bytes(wanted.message_receive_limit());
   return options;
 }

@@ -1,0 +1,95 @@
+// interop_client: runs one case of gRPC's interop description against somebody's interop server.
+#include "interop_cases.hpp"
+
+#include "../../../examples/command_line.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace {
+
+using test_case = coracle::task<> (*)(interop::session& at);
+
+struct named_case {
+  const char* name;
+  test_case run;
+};
+
+constexpr named_case cases[] = {
+    {"empty_unary", interop::empty_unary},
+    {"cacheable_unary", interop::cacheable_unary},
+    {"large_unary", interop::large_unary},
+    {"client_streaming", interop::client_streaming},
+    {"server_streaming", interop::server_streaming},
+    {"ping_pong", interop::ping_pong},
+    {"empty_stream", interop::empty_stream},
+    {"timeout_on_sleeping_server", interop::timeout_on_sleeping_server},
+    {"cancel_after_begin", interop::cancel_after_begin},
+    {"cancel_after_first_response", interop::cancel_after_first_response},
+    {"status_code_and_message", interop::status_code_and_message},
+    {"special_status_message", interop::special_status_message},
+    {"custom_metadata", interop::custom_metadata},
+    {"unimplemented_method", interop::unimplemented_method},
+    {"unimplemented_service", interop::unimplemented_service},
+    {"rpc_soak", interop::rpc_soak},
+    {"channel_soak", interop::channel_soak},
+    {"long_lived_channel", interop::long_lived_channel},
+    {"very_large_request", interop::very_large_request},
+    {"orca_per_rpc", interop::orca_per_rpc},
+    {"orca_oob", interop::orca_oob},
+};
+
+test_case find_case(const std::string& name) {
+  const auto* found = std::ranges::find_if(cases, [&](const auto& one) { return name == one.name; });
+  if (found != std::end(cases)) return found->run;
+  std::string known;
+  for (const auto& one : cases) known.append(" ").append(one.name);
+  throw examples::usage_error("there is no --test_case '" + name + "'; the cases are" + known);
+}
+
+int number(const examples::command_line& line, const std::string& name, int otherwise) {
+  const auto text = line.option(name);
+  if (!text) return otherwise;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error == std::errc() && end == text->data() + text->size() && value >= 0) return value;
+  throw examples::usage_error("--" + name + " is a number, not '" + *text + "'");
+}
+
+interop::soak_plan soak_plan_of(const examples::command_line& line) {
+  interop::soak_plan plan;
+  plan.iterations = number(line, "soak_iterations", plan.iterations);
+  plan.failures_max = number(line, "soak_max_failures", plan.failures_max);
+  plan.latency_max =
+      std::chrono::milliseconds(number(line, "soak_per_iteration_max_acceptable_latency_ms", 1000));
+  plan.pause_min = std::chrono::milliseconds(number(line, "soak_min_time_ms_between_rpcs", 0));
+  plan.overall_max = std::chrono::seconds(number(line, "soak_overall_timeout_seconds", 10));
+  plan.request_bytes = number(line, "soak_request_size", plan.request_bytes);
+  plan.response_bytes = number(line, "soak_response_size", plan.response_bytes);
+  plan.threads = number(line, "soak_num_threads", plan.threads);
+  return plan;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("interop_client", [&] {
+    const examples::command_line line(
+        argc, argv,
+        {"server_host", "server_port", "test_case", "use_tls", "soak_iterations", "soak_max_failures",
+         "soak_per_iteration_max_acceptable_latency_ms", "soak_min_time_ms_between_rpcs",
+         "soak_overall_timeout_seconds", "soak_request_size", "soak_response_size", "soak_num_threads"},
+        0);
+    if (line.option("use_tls").value_or("false") != "false")
+      throw examples::usage_error("--use_tls is not supported yet; leave it out");
+    const auto host = line.option("server_host").value_or("127.0.0.1");
+    const auto port = std::to_string(line.port("server_port"));
+    const auto address = host.find(':') == host.npos ? host + ":" + port : "[" + host + "]:" + port;
+    const auto run_case = find_case(line.option("test_case").value_or(""));
+    coracle::runtime runtime;
+    interop::session at(runtime, address, soak_plan_of(line));
+    coracle::sync_wait(runtime, run_case(at));
+    return 0;
+  });
+}

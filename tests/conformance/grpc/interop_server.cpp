@@ -1,0 +1,31 @@
+// interop_server: grpc.testing.TestService as gRPC's interop description has it, for other people's interop clients.
+#include "load_reports.hpp"
+#include "test_service.hpp"
+
+#include "../../../examples/command_line.hpp"
+
+#include <coracle/server.hpp>
+
+#include <cstdio>
+#include <string>
+
+int main(int argc, char** argv) {
+  return examples::run("interop_server", [&] {
+    const examples::command_line line(argc, argv, {"port", "use_tls"}, 0);
+    if (line.option("use_tls").value_or("false") != "false")
+      throw examples::usage_error("--use_tls is not supported yet; leave it out");
+    const auto port = line.port("port");
+    interop::load_reports loads;
+    interop::test_service service(loads);
+    // The description has a request of 10 MB.
+    coracle::server server(coracle::server_options().max_receive_bytes(64u << 20));
+    server.add(service);
+    server.add(loads);
+    const auto address = "127.0.0.1:" + std::to_string(port);
+    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
+      throw coracle::status_error(bound);
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+    return server.run();
+  });
+}

@@ -1,0 +1,47 @@
+// session: whom a case talks to, and what its command line says beside that.
+#pragma once
+
+#include <coracle/client.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace interop {
+
+// How much a soak does; the defaults are the description's.
+struct soak_plan {
+  int iterations = 10;
+  int failures_max = 0;
+  std::chrono::milliseconds latency_max{1000};
+  std::chrono::milliseconds pause_min{0};
+  std::chrono::seconds overall_max{10};
+  std::int32_t request_bytes = 271828;
+  std::int32_t response_bytes = 314159;
+  int threads = 1;
+};
+
+class session {
+ public:
+  session(coracle::runtime& on, std::string target, const soak_plan& soak)
+      : runtime_(on), target_(std::move(target)), soak_(soak), channel_(make_channel()) {}
+
+  // The one of most cases.
+  [[nodiscard]] coracle::channel& channel() const noexcept { return *channel_; }
+  // Another one to the same server.
+  [[nodiscard]] std::unique_ptr<coracle::channel> make_channel() const {
+    return std::make_unique<coracle::channel>(runtime_, target_, coracle::insecure());
+  }
+  [[nodiscard]] coracle::runtime& runtime() const noexcept { return runtime_; }
+  [[nodiscard]] const soak_plan& soak() const noexcept { return soak_; }
+
+ private:
+  coracle::runtime& runtime_;
+  std::string target_;
+  soak_plan soak_;
+  std::unique_ptr<coracle::channel> channel_;
+};
+
+}  // namespace interop

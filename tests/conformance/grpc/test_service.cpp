@@ -1,0 +1,155 @@
+#include "test_service.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace interop {
+
+namespace {
+
+constexpr const char* initial_key = "x-grpc-test-echo-initial";
+constexpr const char* trailing_key = "x-grpc-test-echo-trailing-bin";
+
+// The largest payload that a client may ask for: what a request can name is not what it costs to send.
+constexpr std::int32_t payload_bytes_max = 64 << 20;
+
+void echo_metadata(coracle::server_context& context) {
+  if (const auto value = context.metadata().find(initial_key))
+    context.initial_metadata().add(initial_key, *value);
+  if (const auto value = context.metadata().find(trailing_key))
+    context.trailing_metadata().add(trailing_key, *value);
+}
+
+coracle::status status_of(const pb::EchoStatus& wanted) {
+  if (wanted.code() < 0 || wanted.code() > 16)
+    return coracle::status::invalid_argument("there is no such status code");
+  return {static_cast<coracle::status_code>(wanted.code()), wanted.message()};
+}
+
+// Ok, or why no payload of this kind can be made.
+coracle::status check_payload(pb::PayloadType type, std::int32_t size) {
+  if (type != pb::COMPRESSABLE) return coracle::status::invalid_argument("there is no such payload type");
+  if (size < 0 || size > payload_bytes_max)
+    return coracle::status::invalid_argument("a payload has 0 to 64 MiB");
+  return {};
+}
+
+void fill(pb::Payload& payload, std::int32_t size) {
+  payload.set_type(pb::COMPRESSABLE);
+  payload.mutable_body()->assign(static_cast<std::size_t>(size), '\0');
+}
+
+// Nothing is compressed here: a client that expects the server to have seen compression is told so.
+template <class Request>
+bool expects_compression(const Request& request) {
+  return request.has_expect_compressed() && request.expect_compressed().value();
+}
+const auto not_compressed = coracle::status::invalid_argument("the request was not compressed");
+
+coracle::rpc<pb::SimpleResponse> reply_to(const pb::SimpleRequest& request) {
+  if (expects_compression(request)) return not_compressed;
+  if (request.has_response_status() && request.response_status().code() != 0)
+    return status_of(request.response_status());
+  if (auto why = check_payload(request.response_type(), request.response_size()); !why.ok()) return why;
+  pb::SimpleResponse response;
+  fill(*response.mutable_payload(), request.response_size());
+  return response;
+}
+
+}  // namespace
+
+coracle::rpc<pb::Empty> test_service::EmptyCall(coracle::server_context& context, const pb::Empty&) {
+  echo_metadata(context);
+  return pb::Empty();
+}
+
+coracle::rpc<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context& context,
+                                                         const pb::SimpleRequest& request) {
+  echo_metadata(context);
+  if (request.has_orca_per_query_report()) report_load(context, request.orca_per_query_report());
+  return reply_to(request);
+}
+
+coracle::rpc<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::server_context& context,
+                                                                  const pb::SimpleRequest& request) {
+  echo_metadata(context);
+  context.initial_metadata().add("cache-control", "max-age=60, public");
+  return reply_to(request);
+}
+
+coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCall(
+    coracle::server_context& context, const pb::StreamingOutputCallRequest& request) {
+  echo_metadata(context);
+  pb::StreamingOutputCallResponse response;
+  for (const auto& wanted : request.response_parameters()) {
+    if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
+    // sleeps on purpose: the request asks for the pause
+    if (wanted.interval_us() > 0)
+      co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
+    fill(*response.mutable_payload(), wanted.size());
+    co_yield response;
+  }
+  if (request.has_response_status()) co_return status_of(request.response_status());
+  co_return coracle::status();
+}
+
+coracle::rpc<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
+    coracle::server_context&, coracle::reader<pb::StreamingInputCallRequest> requests) {
+  pb::StreamingInputCallResponse response;
+  while (const auto request = co_await requests.next()) {
+    if (expects_compression(*request)) co_return not_compressed;
+    const auto size = static_cast<std::int32_t>(request->payload().body().size());
+    response.set_aggregated_payload_size(response.aggregated_payload_size() + size);
+  }
+  co_return response;
+}
+
+coracle::stream<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
+    coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) {
+  echo_metadata(context);
+  std::optional<load_claim> load;
+  pb::StreamingOutputCallResponse response;
+  while (const auto request = co_await requests.next()) {
+    if (request->has_response_status() && request->response_status().code() != 0)
+      co_return status_of(request->response_status());
+    if (request->has_orca_oob_report()) {
+      if (!load) {
+        auto turn = co_await loads_.turn().lock();
+        load.emplace(loads_, std::move(turn));
+      }
+      load->tell(request->orca_oob_report());
+    }
+    for (const auto& wanted : request->response_parameters()) {
+      if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+      // sleeps on purpose: the request asks for the pause
+      if (wanted.interval_us() > 0)
+        co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
+      fill(*response.mutable_payload(), wanted.size());
+      co_yield response;
+    }
+  }
+  co_return coracle::status();
+}
+
+coracle::stream<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
+    coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) {
+  echo_metadata(context);
+  std::vector<std::int32_t> sizes;
+  while (const auto request = co_await requests.next()) {
+    for (const auto& wanted : request->response_parameters()) {
+      if (auto why = check_payload(request->response_type(), wanted.size()); !why.ok()) co_return why;
+      sizes.push_back(wanted.size());
+    }
+  }
+  pb::StreamingOutputCallResponse response;
+  for (const auto size : sizes) {
+    fill(*response.mutable_payload(), size);
+    co_yield response;
+  }
+  co_return coracle::status();
+}
+
+}  // namespace interop

@@ -1,0 +1,37 @@
+// grpc.testing.TestService as gRPC's interop description has it.
+#pragma once
+
+#include "grpc/testing/test.coracle.hpp"
+
+#include "load_reports.hpp"
+
+#include <coracle/server.hpp>
+
+namespace interop {
+
+namespace pb = grpc::testing;
+
+// For a server of one loop. `loads` must outlive it.
+class test_service final : public pb::rpc::TestService::service {
+ public:
+  explicit test_service(load_reports& loads) noexcept : loads_(loads) {}
+
+ private:
+  coracle::rpc<pb::Empty> EmptyCall(coracle::server_context& context, const pb::Empty& request) override;
+  coracle::rpc<pb::SimpleResponse> UnaryCall(coracle::server_context& context,
+                                             const pb::SimpleRequest& request) override;
+  coracle::rpc<pb::SimpleResponse> CacheableUnaryCall(coracle::server_context& context,
+                                                      const pb::SimpleRequest& request) override;
+  coracle::stream<pb::StreamingOutputCallResponse> StreamingOutputCall(
+      coracle::server_context& context, const pb::StreamingOutputCallRequest& request) override;
+  coracle::rpc<pb::StreamingInputCallResponse> StreamingInputCall(
+      coracle::server_context& context, coracle::reader<pb::StreamingInputCallRequest> requests) override;
+  coracle::stream<pb::StreamingOutputCallResponse> FullDuplexCall(
+      coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override;
+  coracle::stream<pb::StreamingOutputCallResponse> HalfDuplexCall(
+      coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override;
+
+  load_reports& loads_;
+};
+
+}  // namespace interop
