@@ -6,6 +6,7 @@
 #     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
 #     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with all imports, for grpcurl and its like
+#     [FAKES]                    # also writes <name>.coracle.fake.hpp: services for tests that answer as they are told
 #     [GRPC]                     # also writes grpc_cpp_plugin's classes; needs find_package(gRPC CONFIG)
 #     [PROTOC program|target] [PLUGIN program|target] [EXTRA_ARGS argument ...])
 #
@@ -25,7 +26,7 @@ set(CORACLE_PROTOC "" CACHE FILEPATH "The protoc to run; empty: the one that bel
 mark_as_advanced(CORACLE_PLUGIN CORACLE_PROTOC)
 
 function(coracle_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;GRPC"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;FAKES;GRPC"
     "TARGET;OUT_DIR;NAMESPACE;PROTOC;PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
   _coracle_check_arguments()
   _coracle_choose_receiver()
@@ -233,6 +234,10 @@ function(_coracle_generate_one proto)
   set(arguments --cpp_out=${arg_OUT_DIR} --coracle_out=${arg_OUT_DIR} --plugin=protoc-gen-coracle=${plugin})
   if(arg_NAMESPACE)
     list(APPEND arguments --coracle_opt=namespace=${arg_NAMESPACE})
+  endif()
+  if(arg_FAKES)
+    list(APPEND arguments --coracle_opt=fakes=true)
+    list(APPEND headers ${stem}.coracle.fake.hpp)
   endif()
   if(arg_GRPC)
     list(APPEND arguments --grpc_out=${arg_OUT_DIR} --plugin=protoc-gen-grpc=${grpc_plugin})

@@ -1,5 +1,6 @@
 #include "codegen/generator.hpp"
 
+#include "codegen/fake_text.hpp"
 #include "codegen/header_text.hpp"
 #include "codegen/model.hpp"
 #include "codegen/options.hpp"
@@ -12,6 +13,17 @@
 
 namespace coracle::codegen {
 
+namespace {
+
+void write(google::protobuf::compiler::GeneratorContext& context, const std::string& name,
+           const std::string& text) {
+  const std::unique_ptr<google::protobuf::io::ZeroCopyOutputStream> to(context.Open(name));
+  google::protobuf::io::CodedOutputStream out(to.get());
+  out.WriteRaw(text.data(), static_cast<int>(text.size()));
+}
+
+}  // namespace
+
 bool generator::Generate(const google::protobuf::FileDescriptor* file, const std::string& parameter,
                          google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
   const auto wanted = parse_options(parameter, *error);
@@ -20,10 +32,9 @@ bool generator::Generate(const google::protobuf::FileDescriptor* file, const std
     *error = clash_of(*file, *wanted);
     if (!error->empty()) return false;
   }
-  const std::string text = header_text(model_of(*file, *wanted));
-  const std::unique_ptr<google::protobuf::io::ZeroCopyOutputStream> to(context->Open(header_name(*file)));
-  google::protobuf::io::CodedOutputStream out(to.get());
-  out.WriteRaw(text.data(), static_cast<int>(text.size()));
+  const file_model model = model_of(*file, *wanted);
+  write(*context, model.header, header_text(model));
+  if (wanted->fakes) write(*context, model.fake_header, fake_text(model));
   return true;
 }
 

@@ -6,7 +6,12 @@
 namespace coracle::codegen {
 
 struct file_model;
+struct service_model;
 
 std::string header_text(const file_model& file);
+
+// What `add` writes for each service, in the namespace of the file's services; nothing where there is none.
+void add_in_namespace(std::string& to, const file_model& file,
+                      void (*add)(std::string& to, const service_model& service));
 
 }  // namespace coracle::codegen

@@ -22,11 +22,17 @@ std::string stem_of(const google::protobuf::FileDescriptor& file) {
   return std::string(google::protobuf::compiler::StripProto(std::string(file.name())));
 }
 
-method_model model_of(const google::protobuf::MethodDescriptor& method) {
+// As calls name it.
+std::string wire_name(const google::protobuf::ServiceDescriptor& service, const options& wanted) {
+  if (!wanted.wire_package) return full_name_of(service);
+  return concat({*wanted.wire_package, ".", std::string(service.name())});
+}
+
+method_model model_of(const google::protobuf::MethodDescriptor& method, const options& wanted) {
   method_model m;
   m.comments = comments_of(method);
   m.name = method_name(method);
-  m.path = concat({"/", full_name_of(*method.service()), "/", std::string(method.name())});
+  m.path = concat({"/", wire_name(*method.service(), wanted), "/", std::string(method.name())});
   m.request = message_class(*method.input_type());
   m.reply = message_class(*method.output_type());
   m.streams_requests = method.client_streaming();
@@ -35,13 +41,15 @@ method_model model_of(const google::protobuf::MethodDescriptor& method) {
   return m;
 }
 
-service_model model_of(const google::protobuf::ServiceDescriptor& service) {
+service_model model_of(const google::protobuf::ServiceDescriptor& service, const options& wanted) {
   service_model s;
   s.comments = comments_of(service);
   s.name = service_class(service);
-  s.full_name = full_name_of(service);
+  s.full_name = wire_name(service, wanted);
+  s.fake = fake_class(service, s.name);
+  s.fake_group = fake_group(service);
   s.deprecated = service.options().deprecated();
-  for (int i = 0; i < service.method_count(); ++i) s.methods.push_back(model_of(*service.method(i)));
+  for (int i = 0; i < service.method_count(); ++i) s.methods.push_back(model_of(*service.method(i), wanted));
   return s;
 }
 
@@ -56,20 +64,17 @@ bool uses_deprecated_messages(const google::protobuf::ServiceDescriptor& service
 
 }  // namespace
 
-std::string header_name(const google::protobuf::FileDescriptor& file) {
-  return concat({stem_of(file), ".coracle.hpp"});
-}
-
 file_model model_of(const google::protobuf::FileDescriptor& file, const options& wanted) {
   file_model f;
   f.proto = std::string(file.name());
-  f.header = header_name(file);
+  f.header = concat({stem_of(file), ".coracle.hpp"});
+  f.fake_header = concat({stem_of(file), ".coracle.fake.hpp"});
   f.messages = concat({stem_of(file), ".pb.h"});
   f.name_space = package_namespace(std::string(file.package()));
   if (!f.name_space.empty()) f.name_space += "::";
   f.name_space += wanted.inner_namespace;
   for (int i = 0; i < file.service_count(); ++i) {
-    f.services.push_back(model_of(*file.service(i)));
+    f.services.push_back(model_of(*file.service(i), wanted));
     f.uses_deprecated_messages |= uses_deprecated_messages(*file.service(i));
   }
   return f;

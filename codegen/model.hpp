@@ -27,6 +27,8 @@ struct service_model {
   std::vector<std::string> comments;
   std::string name;
   std::string full_name;
+  std::string fake;        // the class of its fake
+  std::string fake_group;  // see fake_group() of names.hpp
   std::vector<method_model> methods;
   bool deprecated = false;
 };
@@ -34,14 +36,12 @@ struct service_model {
 struct file_model {
   std::string proto;        // "dir/movie.proto"
   std::string header;       // "dir/movie.coracle.hpp"
+  std::string fake_header;  // "dir/movie.coracle.fake.hpp"
   std::string messages;     // "dir/movie.pb.h"
   std::string name_space;
   std::vector<service_model> services;
   bool uses_deprecated_messages = false;
 };
-
-// "dir/movie.proto" is "dir/movie.coracle.hpp".
-std::string header_name(const google::protobuf::FileDescriptor& file);
 
 file_model model_of(const google::protobuf::FileDescriptor& file, const options& wanted);
 

@@ -45,8 +45,8 @@ bool is_macro(std::string_view word) {
 
 // What the generated classes call their own: a method of that name would be a constructor, or hide it.
 bool is_ours(std::string_view word) {
-  static constexpr auto ours =
-      std::to_array<std::string_view>({"channel_", "full_name", "methods", "service", "stub"});
+  static constexpr auto ours = std::to_array<std::string_view>(
+      {"added_to", "channel_", "draining", "full_name", "methods", "service", "stub"});
   return contains(ours, word);
 }
 
@@ -103,15 +103,42 @@ std::string package_namespace(std::string_view package) {
   return whole;
 }
 
-bool is_namespace_name(std::string_view text) {
+std::string fake_class(const google::protobuf::ServiceDescriptor& service, const std::string& service_class) {
+  const auto taken = [&](const std::string& name) {
+    return service.file()->FindServiceByName(name) || service.FindMethodByName(name);
+  };
+  std::string name = concat({service_class, "Fake"});
+  while (taken(name)) name += '_';
+  return name;
+}
+
+std::string fake_group(const google::protobuf::ServiceDescriptor& service) {
+  std::string name = "on";
+  while (service.FindMethodByName(name)) name += '_';
+  return name;
+}
+
+namespace {
+
+// `fits` every part of `text` between separators.
+template <class Fits>
+bool all_parts(std::string_view text, std::string_view separator, Fits fits) {
   for (;;) {
-    const auto length = std::min(text.find("::"), text.size());
-    const std::string_view part = text.substr(0, length);
-    if (!is_identifier(part) || is_keyword(part)) return false;
+    const auto length = std::min(text.find(separator), text.size());
+    if (!fits(text.substr(0, length))) return false;
     if (length == text.size()) return true;
-    text.remove_prefix(length + 2);
+    text.remove_prefix(length + separator.size());
   }
 }
+
+}  // namespace
+
+bool is_namespace_name(std::string_view text) {
+  return all_parts(text,
+                   "::", [](std::string_view part) { return is_identifier(part) && !is_keyword(part); });
+}
+
+bool is_package_name(std::string_view text) { return all_parts(text, ".", is_identifier); }
 
 std::string literal(std::string_view text) {
   std::string quoted = "\"";

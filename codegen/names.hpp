@@ -26,8 +26,15 @@ std::string method_name(const google::protobuf::MethodDescriptor& method);
 // "a.b" is "a::b"; keywords as above.
 std::string package_namespace(std::string_view package);
 
+// The class of the fake of `service`, which is of class `service_class`.
+std::string fake_class(const google::protobuf::ServiceDescriptor& service, const std::string& service_class);
+// What a fake calls the group of its methods' behaviours.
+std::string fake_group(const google::protobuf::ServiceDescriptor& service);
+
 // One or more identifiers joined by "::", none of them reserved.
 bool is_namespace_name(std::string_view text);
+// One or more identifiers joined by dots.
+bool is_package_name(std::string_view text);
 
 // As a C++ string literal, with its quotes.
 std::string literal(std::string_view text);

@@ -9,20 +9,38 @@
 
 namespace coracle::codegen {
 
+namespace {
+
+// Why the option cannot be taken; empty if it was.
+std::string take(const std::string& name, const std::string& value, options& to) {
+  if (name == "namespace") {
+    if (!is_namespace_name(value)) return concat({"\"", value, "\" is no C++ namespace"});
+    to.inner_namespace = value;
+  } else if (name == "wire_package") {
+    if (!is_package_name(value)) return concat({"\"", value, "\" is no package"});
+    to.wire_package = value;
+  } else {
+    if (value != "true" && value != "false") return concat({"\"", value, "\" is neither true nor false"});
+    to.fakes = value == "true";
+  }
+  return {};
+}
+
+}  // namespace
+
 std::optional<options> parse_options(const std::string& text, std::string& error) {
   std::vector<std::pair<std::string, std::string>> pairs;
   google::protobuf::compiler::ParseGeneratorParameter(text, &pairs);
   options parsed;
   for (const auto& [name, value] : pairs) {
-    if (name != "namespace") {
+    if (name != "namespace" && name != "wire_package" && name != "fakes") {
       error = concat({"there is no option \"", name, "\"; ", options_help});
       return std::nullopt;
     }
-    if (!is_namespace_name(value)) {
-      error = concat({"namespace=", value, ": \"", value, "\" is no C++ namespace; ", options_help});
+    if (const std::string why = take(name, value, parsed); !why.empty()) {
+      error = concat({name, "=", value, ": ", why, "; ", options_help});
       return std::nullopt;
     }
-    parsed.inner_namespace = value;
   }
   return parsed;
 }

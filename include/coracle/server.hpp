@@ -10,3 +10,4 @@
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server.hpp"
+#include "coracle/services/defaults.hpp"

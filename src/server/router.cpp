@@ -11,6 +11,7 @@ void router::add(service& s) {
     CORACLE_ASSERT(fresh, "two services were added that answer the same path");
     rows_.push_back({&m, &s});
   }
+  s.added_to(*this);
 }
 
 const router::row* router::find(std::string_view path) const noexcept {

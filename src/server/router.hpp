@@ -7,6 +7,7 @@
 #include "transport/exchange.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace coracle::serving {
 
 // Filled before the first connection, read by every loop afterwards.
-class router {
+class router final : public service_host {
  public:
   struct row {
     const coracle::method* what;
@@ -27,7 +28,7 @@ class router {
     return static_cast<std::uint32_t>(&r - rows_.data());
   }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
-  [[nodiscard]] const std::vector<service*>& services() const noexcept { return services_; }
+  [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The forms that requests may have.
   calls::subtype_table subtypes;
 

@@ -56,6 +56,11 @@ void server::add(service& s) {
   state_->routes.add(s);
 }
 
+void server::add(std::shared_ptr<service> s) {
+  add(*s);
+  state_->kept_services.push_back(std::move(s));
+}
+
 void server::add_interceptor(server_interceptor& i) {
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(&i);

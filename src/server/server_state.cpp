@@ -115,7 +115,8 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
 }  // namespace
 
 task<> server_state::drain(duration grace) {
-  draining = true;
+  if (!draining.exchange(true))
+    for (service* s : routes.services()) s->draining();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
     const bool there = with_shard(i, [this, i, grace, all](shard*) {

@@ -60,6 +60,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   runtime& owner;
   const server_options options;
   router routes;
+  std::vector<std::shared_ptr<service>> kept_services;
   std::vector<server_interceptor*> interceptors;  // filled before the first connection
   std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
   std::atomic<bool> draining{false};

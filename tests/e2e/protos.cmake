@@ -1,1 +1,5 @@
-coracle_generate(TARGET e2e_tests PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_LIST_DIR})
+coracle_generate(TARGET e2e_tests PROTOS echo.proto catalog/part.proto catalog/price.proto catalog/catalog.proto
+  catalog/small.proto IMPORT_DIRS ${CMAKE_CURRENT_LIST_DIR})
+# Beside the library's own classes of the same definitions.
+coracle_generate(TARGET e2e_tests PROTOS grpc/health/v1/health.proto grpc/reflection/v1/reflection.proto
+  IMPORT_DIRS ${PROJECT_SOURCE_DIR}/proto OUT_DIR generated/e2e_services)

@@ -19,6 +19,9 @@ REFUSED = {
     "AnInnerNamespaceMustHaveAName": (SERVICE, "namespace=", ('"" is no C++ namespace', OPTIONS)),
     "AnInnerNamespaceIsAnIdentifier": (SERVICE, "namespace=a-b", ('"a-b" is no C++ namespace', OPTIONS)),
     "AnInnerNamespaceIsNoKeyword": (SERVICE, "namespace=a::new", ('"a::new" is no C++ namespace', OPTIONS)),
+    "AWirePackageHasAName": (SERVICE, "wire_package=", ('"" is no package', OPTIONS)),
+    "AWirePackageIsWrittenWithDots": (SERVICE, "wire_package=a::b", ('"a::b" is no package', OPTIONS)),
+    "FakesAreWantedOrNot": (SERVICE, "fakes=maybe", ('"maybe" is neither true nor false', OPTIONS)),
     "AMessageMayNotStandWhereTheInnerNamespaceWouldBe":
         (SERVICE + "message rpc {}\n", None, ("p.rpc has that name already", "namespace=NAME")),
     "AnEnumValueMayNotEither":

@@ -56,6 +56,16 @@ class namespace_ final {
       return ::coracle::unimplemented();
     }
 
+    virtual ::coracle::rpc<::golden::reserved::NULL_> added_to_(
+        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
+      return ::coracle::unimplemented();
+    }
+
+    virtual ::coracle::rpc<::golden::reserved::NULL_> draining_(
+        ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
+      return ::coracle::unimplemented();
+    }
+
     virtual ::coracle::rpc<::golden::reserved::NULL_> full_name_(
         ::coracle::server_context& /*context*/, const ::golden::reserved::class_& /*request*/) {
       return ::coracle::unimplemented();
@@ -141,6 +151,8 @@ class namespace_ final {
           ::coracle::unary_method<&service::errno_>("/golden.reserved.namespace/errno"),
           ::coracle::server_streaming_method<&service::NULL_>("/golden.reserved.namespace/NULL"),
           ::coracle::unary_method<&service::channel__>("/golden.reserved.namespace/channel_"),
+          ::coracle::unary_method<&service::added_to_>("/golden.reserved.namespace/added_to"),
+          ::coracle::unary_method<&service::draining_>("/golden.reserved.namespace/draining"),
           ::coracle::unary_method<&service::full_name_>("/golden.reserved.namespace/full_name"),
           ::coracle::unary_method<&service::methods__>("/golden.reserved.namespace/methods"),
           ::coracle::unary_method<&service::methods_>("/golden.reserved.namespace/methods_"),
@@ -200,6 +212,16 @@ class namespace_ final {
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> channel__(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/channel_", request, options};
+    }
+
+    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> added_to_(
+        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/added_to", request, options};
+    }
+
+    [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> draining_(
+        const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/draining", request, options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> full_name_(

@@ -39,6 +39,8 @@ class server {
   // Before the first listen() or in_process(). The service must outlive the server. A path that two
   // services share is a defect of the caller (abort).
   void add(service& s);
+  // The same, and the server keeps it alive.
+  void add(std::shared_ptr<service> s);
   // Puts an interceptor around every call, inside those that were added before. Before the first listen() or
   // in_process(); it must outlive the server, or is kept by it.
   void add_interceptor(server_interceptor& i);

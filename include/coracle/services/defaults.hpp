@@ -1,0 +1,18 @@
+// with_defaults(): what a server should have beside its own services.
+#pragma once
+
+#include "coracle/services/health_service.hpp"
+
+namespace coracle {
+
+class server;
+
+// Adds health and reflection (v1 and v1alpha), which live as long as the server. Before the first listen().
+// Gives the health service, as long-lived, for those who have more to say than that the server serves:
+//
+//   coracle::health_service& health = coracle::with_defaults(server);
+//
+// Reflection tells whoever can connect what is served: on a port that strangers reach, add what you want by hand.
+health_service& with_defaults(server& to);
+
+}  // namespace coracle

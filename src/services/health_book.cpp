@@ -1,0 +1,66 @@
+#include "services/health_book.hpp"
+
+#include "services/served_names.hpp"
+
+namespace coracle::services {
+
+health_book::watcher::watcher(health_book& of) : of_(of), place_(of.watchers_.end()) {
+  const std::lock_guard lock(of_.mutex_);
+  if (of_.watchers_.size() < health_service::watchers_max)
+    place_ = of_.watchers_.insert(of_.watchers_.end(), this);
+}
+
+health_book::watcher::~watcher() {
+  if (!admitted()) return;
+  const std::lock_guard lock(of_.mutex_);
+  of_.watchers_.erase(place_);
+}
+
+health_book::health_book() { said_.emplace("", health_status::serving); }
+
+void health_book::set(std::string_view service, health_status status) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  said_.insert_or_assign(std::string(service), status);
+  tell_watchers();
+}
+
+void health_book::served_by(const service_host& host) {
+  const std::lock_guard lock(mutex_);
+  host_ = &host;
+  served_.reset();
+}
+
+void health_book::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  tell_watchers();
+}
+
+void health_book::tell_watchers() noexcept {
+  for (watcher* w : watchers_) w->changed.set();
+}
+
+const std::set<std::string, std::less<>>& health_book::served() {
+  if (!served_) served_ = host_ ? served_names(*host_) : std::set<std::string, std::less<>>();
+  return *served_;
+}
+
+health_status health_book::overall() const { return closed_ ? health_status::not_serving : said_.at(""); }
+
+health_book::state health_book::of(std::string_view service) {
+  const std::lock_guard lock(mutex_);
+  const auto said = said_.find(service);
+  if (said == said_.end() && !served().contains(service)) return {std::nullopt, closed_};
+  return {said == said_.end() || closed_ ? overall() : said->second, closed_};
+}
+
+std::map<std::string, health_status> health_book::all() {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, health_status> found;
+  for (const std::string& name : served()) found.emplace(name, overall());
+  for (const auto& [name, status] : said_) found.insert_or_assign(name, closed_ ? overall() : status);
+  return found;
+}
+
+}  // namespace coracle::services

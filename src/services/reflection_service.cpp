@@ -1,0 +1,137 @@
+#include "coracle/services/reflection_service.hpp"
+
+#include "services/descriptor_lookup.hpp"
+#include "services/served_names.hpp"
+#include "wellknown/reflection.coracle.hpp"
+
+#include <google/protobuf/descriptor.pb.h>
+
+#include <array>
+#include <set>
+#include <string>
+
+namespace coracle {
+
+namespace {
+
+using services::descriptor_lookup;
+using wellknown::reflection::v1::ServerReflectionRequest;
+using wellknown::reflection::v1::ServerReflectionResponse;
+
+void refuse(ServerReflectionResponse& reply, status_code code, const std::string& why) {
+  auto& error = *reply.mutable_error_response();
+  error.set_error_code(static_cast<int>(code));
+  error.set_error_message(why);
+}
+
+// Answers the questions of one call.
+class conversation {
+ public:
+  conversation(const descriptor_lookup& descriptors, const service_host* host) noexcept
+      : descriptors_(descriptors), host_(host) {}
+
+  ServerReflectionResponse answer(const ServerReflectionRequest& question) {
+    ServerReflectionResponse reply;
+    reply.set_valid_host(question.host());
+    *reply.mutable_original_request() = question;
+    switch (question.message_request_case()) {
+      case ServerReflectionRequest::kFileByFilename:
+        add_file(reply, descriptors_.by_name(question.file_by_filename()), question.file_by_filename());
+        break;
+      case ServerReflectionRequest::kFileContainingSymbol:
+        add_file(reply, descriptors_.containing_symbol(question.file_containing_symbol()),
+                 question.file_containing_symbol());
+        break;
+      case ServerReflectionRequest::kFileContainingExtension: {
+        const auto& e = question.file_containing_extension();
+        add_file(reply, descriptors_.containing_extension(e.containing_type(), e.extension_number()),
+                 "extension " + std::to_string(e.extension_number()) + " of " + e.containing_type());
+        break;
+      }
+      case ServerReflectionRequest::kAllExtensionNumbersOfType:
+        add_extension_numbers(reply, question.all_extension_numbers_of_type());
+        break;
+      case ServerReflectionRequest::kListServices: add_services(reply); break;
+      case ServerReflectionRequest::MESSAGE_REQUEST_NOT_SET:
+        refuse(reply, status_code::invalid_argument, "the request asks for nothing that is known here");
+    }
+    return reply;
+  }
+
+ private:
+  void add_file(ServerReflectionResponse& reply, descriptor_lookup::file found, const std::string& asked) {
+    if (!found) return refuse(reply, status_code::not_found, "no descriptor for " + asked);
+    auto& files = *reply.mutable_file_descriptor_response();
+    sent_.erase(found);  // what was asked for is always in the answer
+    add_with_imports(files, found);
+  }
+
+  // The file, then what it imports, as far as this call has not sent it yet.
+  template <class Files>
+  void add_with_imports(Files& files, descriptor_lookup::file f) {
+    if (!sent_.insert(f).second) return;
+    google::protobuf::FileDescriptorProto proto;
+    f->CopyTo(&proto);
+    f->CopyJsonNameTo(&proto);
+    proto.SerializeToString(files.add_file_descriptor_proto());
+    for (int i = 0; i < f->dependency_count(); ++i) add_with_imports(files, f->dependency(i));
+  }
+
+  void add_extension_numbers(ServerReflectionResponse& reply, const std::string& extended) {
+    const auto numbers = descriptors_.extension_numbers(extended);
+    if (!numbers) return refuse(reply, status_code::not_found, "no message is called " + extended);
+    auto& answer = *reply.mutable_all_extension_numbers_response();
+    answer.set_base_type_name(extended);
+    for (const int n : *numbers) answer.add_extension_number(n);
+  }
+
+  void add_services(ServerReflectionResponse& reply) {
+    auto& list = *reply.mutable_list_services_response();
+    if (!host_) return;
+    for (const std::string& name : services::served_names(*host_)) list.add_service()->set_name(name);
+  }
+
+  const descriptor_lookup& descriptors_;
+  const service_host* host_;
+  std::set<descriptor_lookup::file> sent_;
+};
+
+}  // namespace
+
+class reflection_service::implementation final
+    : public wellknown::reflection::v1::rpc::ServerReflection::service {
+ public:
+  stream<ServerReflectionResponse> ServerReflectionInfo(server_context&,
+                                                        reader<ServerReflectionRequest> questions) override {
+    conversation c(descriptors_, host_);
+    ServerReflectionRequest question;
+    while (co_await questions.read(question)) {
+      const ServerReflectionResponse reply = c.answer(question);
+      co_yield reply;
+    }
+    co_return status();
+  }
+
+  // v1alpha differs from v1 by its name alone.
+  [[nodiscard]] method_table methods() const noexcept override {
+    static constexpr std::array table{
+        bidi_method<&service::ServerReflectionInfo>(
+            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"),
+        bidi_method<&service::ServerReflectionInfo>(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"),
+    };
+    return table;
+  }
+
+  void added_to(const service_host& host) override { host_ = &host; }
+
+ private:
+  const descriptor_lookup descriptors_;
+  const service_host* host_ = nullptr;
+};
+
+reflection_service::reflection_service() : implementation_(std::make_unique<implementation>()) {}
+reflection_service::~reflection_service() = default;
+reflection_service::operator service&() noexcept { return *implementation_; }
+
+}  // namespace coracle
