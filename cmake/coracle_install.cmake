@@ -14,6 +14,11 @@ install(TARGETS ${exported} ${programs} EXPORT coracle_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# In a file of its own, which is read where OpenSSL is found.
+install(TARGETS coracle_secure EXPORT coracle_tls_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT coracle_tls_targets NAMESPACE coracle:: DESTINATION ${package_dir})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT coracle_targets NAMESPACE coracle:: DESTINATION ${package_dir})

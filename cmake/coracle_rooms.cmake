@@ -19,9 +19,18 @@ foreach(line IN LISTS lines)
   set(coracle_room_${room}_may_include ${below})
 endforeach()
 
-# Makes the target coracle_<name> from src/<name>/ and adds its objects to `coracle`. A room whose folders
+# The library that a room's objects go to: `coracle`, or the one that coracle_library_of_<name> says.
+function(coracle_library_of result name)
+  set(${result} coracle PARENT_SCOPE)
+  if(DEFINED coracle_library_of_${name})
+    set(${result} ${coracle_library_of_${name}} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Makes the target coracle_<name> from src/<name>/ and adds its objects to its library. A room whose folders
 # do not exist yet is passed over.
 function(coracle_room name)
+  coracle_library_of(library ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/coracle/${name}/*.hpp
                                               ${PROJECT_SOURCE_DIR}/src/${name}/*.hpp)
@@ -33,7 +42,7 @@ function(coracle_room name)
     add_library(${target} OBJECT ${sources})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ${BUILD_SHARED_LIBS})
     target_link_libraries(${target} PUBLIC coracle_usage PRIVATE coracle_build)
-    target_sources(coracle PRIVATE $<TARGET_OBJECTS:${target}>)
+    target_sources(${library} PRIVATE $<TARGET_OBJECTS:${target}>)
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -47,7 +56,7 @@ function(coracle_room name)
   endforeach()
 endfunction()
 
-# Links third-party libraries to a room and to the library: coracle_room_uses(runtime PRIVATE PkgConfig::uring).
+# Links third-party libraries to a room and to its library: coracle_room_uses(runtime PRIVATE PkgConfig::uring).
 function(coracle_room_uses name scope)
   if(NOT TARGET coracle_${name})
     return()
@@ -58,7 +67,8 @@ function(coracle_room_uses name scope)
   else()
     target_link_libraries(coracle_${name} ${scope} ${ARGN})
   endif()
-  target_link_libraries(coracle ${scope} ${ARGN})
+  coracle_library_of(library ${name})
+  target_link_libraries(${library} ${scope} ${ARGN})
 endfunction()
 
 # Sets <result> to the given rooms and all rooms below them, as far as they have targets.

@@ -23,6 +23,8 @@ if(sources)
   # Of this file alone: a path among all flags would keep ccache from knowing a test of another checkout again.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/unit/hpack/rfc_examples_test.cpp PROPERTIES
     COMPILE_DEFINITIONS CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tls/*_test.cpp)
+  set_source_files_properties(${found} PROPERTIES COMPILE_DEFINITIONS CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   coracle_rooms_with_all_below(linked ${rooms})
   list(TRANSFORM linked PREPEND coracle_)
   target_link_libraries(unit_tests PRIVATE

@@ -72,6 +72,9 @@ class duplex {
   // shutdown_send(), receive_ended(0), close(). Idempotent; a later abort does not change an earlier close.
   virtual void close(bool abort = false) noexcept = 0;
 
+  // Gives back memory that the next bytes would use again: the connection idles. Nothing is being sent.
+  virtual void release_idle_memory() noexcept {}
+
   // None ("address()") in memory. Ask before close(): an open socket is asked on the first call.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;

@@ -85,6 +85,7 @@ void connection::release_if_idle() noexcept {
   release_at_ = never;
   in_flight_.release(output_kept_bytes);
   engine_.output().release(output_kept_bytes);
+  stream_->release_idle_memory();
 }
 
 connection::~connection() {

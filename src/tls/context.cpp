@@ -1,0 +1,184 @@
+#include "tls/context.hpp"
+
+#include "coracle/base/bytes.hpp"
+#include "tls/disbelief.hpp"
+#include "tls/error_queue.hpp"
+#include "tls/handshake_notes.hpp"
+#include "tls/pem.hpp"
+
+#include <openssl/err.h>
+
+#include <string>
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+// As ALPN writes a list.
+constexpr unsigned char h2[] = {2, 'h', '2'};
+// ECDHE with an AEAD: none of these is on the list of RFC 9113 9.2.2. TLS 1.3 has no others.
+constexpr const char* ciphers_of_tls_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
+status failed(const std::string& what) {
+  return status::failed_precondition(what + ": " + take_error("OpenSSL does not say why"));
+}
+
+int note_disbelief(int ok, X509_STORE_CTX* chain) {
+  if (ok) return ok;
+  auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  handshake_notes& notes = handshake_notes::of(ssl);
+  if (notes.disbelief.empty())
+    notes.disbelief =
+        disbelief_text(notes, X509_STORE_CTX_get_error(chain), X509_STORE_CTX_get_current_cert(chain));
+  return ok;
+}
+
+result<owned<SSL_CTX>> new_context(const SSL_METHOD* role) {
+  ERR_clear_error();
+  owned<SSL_CTX> c(SSL_CTX_new(role));
+  if (!c || SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1 ||
+      SSL_CTX_set_cipher_list(c.get(), ciphers_of_tls_1_2) != 1)
+    return failed("OpenSSL cannot be set up");
+  SSL_CTX_set_options(c.get(),
+                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // An idle connection holds no buffers of records. The chain that was given is the chain that is sent.
+  SSL_CTX_set_mode(c.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_set_max_cert_list(c.get(), static_cast<long>(limits::certificates_bytes));
+  return c;
+}
+
+status use_pair(SSL_CTX& c, const key_pair& from) {
+  result<loaded_pair> pair = read_pair(from);
+  if (!pair) return pair.status();
+  ERR_clear_error();
+  bool fine = SSL_CTX_use_certificate(&c, pair->chain.front().get()) == 1 &&
+              SSL_CTX_use_PrivateKey(&c, pair->key.get()) == 1;
+  for (std::size_t i = 1; fine && i < pair->chain.size(); ++i)
+    fine = SSL_CTX_add1_chain_cert(&c, pair->chain[i].get()) == 1;
+  return fine ? status() : failed(name_of(from.chain(), "certificate") + " cannot be used");
+}
+
+status trust(SSL_CTX& c, const pem_source& ca, bool tell_clients) {
+  const result<std::vector<owned<X509>>> found = read_certificates(ca, "CA");
+  if (!found) return found.status();
+  X509_STORE* store = SSL_CTX_get_cert_store(&c);
+  // What is trusted by name need not be a root.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+  for (const owned<X509>& one : *found) {
+    if (X509_STORE_add_cert(store, one.get()) != 1 ||
+        (tell_clients && SSL_CTX_add_client_CA(&c, one.get()) != 1))
+      return failed(name_of(ca, "CA") + " cannot be used");
+  }
+  return {};
+}
+
+int choose_h2(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+              unsigned offered_size, void*) {
+  const std::string_view list = as_text({offered, offered_size});
+  for (std::size_t i = 0; i < list.size(); i += 1 + static_cast<unsigned char>(list[i])) {
+    const std::size_t n = static_cast<unsigned char>(list[i]);
+    if (list.substr(i + 1, n) != "h2") continue;
+    *chosen = offered + i + 1;
+    *size = static_cast<unsigned char>(n);
+    return SSL_TLSEXT_ERR_OK;
+  }
+  return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+int keep_session(SSL* ssl, SSL_SESSION* session) {
+  const handshake_notes& notes = handshake_notes::of(ssl);
+  if (!notes.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
+  notes.sessions->keep(notes.host, owned<SSL_SESSION>(session));
+  return 1;  // it is ours
+}
+
+status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options) {
+  if (status s = use_pair(c, pair); !s.ok()) return s;
+  SSL_CTX_set_alpn_select_cb(&c, &choose_h2, nullptr);
+  // Sessions are in their tickets; nothing is kept here. Tickets of other contexts (before a reload) do not open.
+  SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
+  constexpr unsigned char sessions_of[] = "coracle";
+  SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
+  if (options.clients() == client_certificates::ignored) return {};
+  if (!options.client_ca())
+    return status::failed_precondition(
+        "client certificates are asked for without a CA: say server_options::client_ca()");
+  SSL_CTX_set_verify(&c,
+                     options.clients() == client_certificates::required
+                         ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
+                         : SSL_VERIFY_PEER,
+                     &note_disbelief);
+  return trust(c, *options.client_ca(), true);
+}
+
+}  // namespace
+
+// --- server
+
+result<std::shared_ptr<const server_context>> server_context::make(const server_options& options) {
+  if (options.certificates().empty())
+    return status::failed_precondition(
+        "a TLS server needs a certificate and its key: say server_options::certificate_files()");
+  auto made = std::make_shared<server_context>();
+  for (const key_pair& pair : options.certificates()) {
+    result<owned<SSL_CTX>> c = new_context(TLS_server_method());
+    if (!c) return c.status();
+    if (status s = serve_as(**c, pair, options); !s.ok()) return s;
+    made->by_certificate_.push_back({*std::move(c), nullptr});
+    named& last = made->by_certificate_.back();
+    last.certificate = SSL_CTX_get0_certificate(last.context.get());
+  }
+  SSL_CTX* first = made->by_certificate_.front().context.get();
+  SSL_CTX_set_tlsext_servername_callback(first, &server_context::choose);
+  SSL_CTX_set_tlsext_servername_arg(first, made.get());
+  return std::shared_ptr<const server_context>(std::move(made));
+}
+
+owned<SSL> server_context::connection() const {
+  owned<SSL> ssl(SSL_new(by_certificate_.front().context.get()));
+  if (ssl) SSL_set_accept_state(ssl.get());
+  return ssl;
+}
+
+int server_context::choose(SSL* ssl, int*, void* self) noexcept {
+  const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (!asked) return SSL_TLSEXT_ERR_NOACK;
+  for (const named& one : static_cast<const server_context*>(self)->by_certificate_) {
+    if (X509_check_host(one.certificate, asked, 0, 0, nullptr) != 1) continue;
+    SSL_set_SSL_CTX(ssl, one.context.get());
+    break;
+  }
+  return SSL_TLSEXT_ERR_OK;
+}
+
+// --- client
+
+result<std::shared_ptr<const client_context>> client_context::make(const client_options& options) {
+  result<owned<SSL_CTX>> c = new_context(TLS_client_method());
+  if (!c) return c.status();
+  SSL_CTX& ctx = **c;
+  if (options.certificate())
+    if (status s = use_pair(ctx, *options.certificate()); !s.ok()) return s;
+  for (const pem_source& ca : options.cas())
+    if (status s = trust(ctx, ca, false); !s.ok()) return s;
+  if (options.verifies()) {
+    if (options.cas().empty() && SSL_CTX_set_default_verify_paths(&ctx) != 1)
+      return failed("the system's CAs cannot be read");
+    SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &note_disbelief);
+  }
+  if (SSL_CTX_set_alpn_protos(&ctx, h2, sizeof h2) != 0) return failed("OpenSSL cannot be set up");
+  SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(&ctx, &keep_session);
+  auto made = std::make_shared<client_context>();
+  made->context_ = *std::move(c);
+  return std::shared_ptr<const client_context>(std::move(made));
+}
+
+owned<SSL> client_context::connection() const {
+  owned<SSL> ssl(SSL_new(context_.get()));
+  if (ssl) SSL_set_connect_state(ssl.get());
+  return ssl;
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,125 @@
+#include "tls/engine.hpp"
+
+#include "tls/failure_text.hpp"
+
+#include <openssl/err.h>
+
+#include <arpa/inet.h>
+
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+bool is_ip(const std::string& host) noexcept {
+  unsigned char scratch[16];
+  return ::inet_pton(AF_INET, host.c_str(), scratch) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), scratch) == 1;
+}
+
+}  // namespace
+
+engine::engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present)
+    : ssl_(std::move(connection)) {
+  notes_.server = server;
+  BIO* bio = ssl_ ? records_.make() : nullptr;
+  if (!bio) {
+    failure_ = "the TLS handshake failed: out of memory";
+    return;
+  }
+  SSL_set_bio(ssl_.get(), bio, bio);
+  SSL_set_app_data(ssl_.get(), &notes_);
+  X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), std::chrono::system_clock::to_time_t(present));
+}
+
+// A connection that ended without close_notify does not spoil its session for the next one.
+engine::~engine() {
+  if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+}
+
+void engine::expect_server(std::string_view host, session_cache& sessions) {
+  if (!failure_.empty()) return;
+  notes_.host = host;
+  notes_.sessions = &sessions;
+  X509_VERIFY_PARAM* expected = SSL_get0_param(ssl_.get());
+  bool fine = true;
+  if (is_ip(notes_.host)) {
+    fine = X509_VERIFY_PARAM_set1_ip_asc(expected, notes_.host.c_str()) == 1;
+  } else {
+    // RFC 9525: no names in the subject, no wildcards inside a label.
+    X509_VERIFY_PARAM_set_hostflags(
+        expected, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    fine = X509_VERIFY_PARAM_set1_host(expected, notes_.host.c_str(), 0) == 1 &&
+           SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
+  }
+  if (!fine)
+    failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is no name that a server can prove";
+  if (const owned<SSL_SESSION> earlier = sessions.take(notes_.host))
+    SSL_set_session(ssl_.get(), earlier.get());
+}
+
+void engine::feed(bytes_view bytes) {
+  keep_rest();
+  if (!kept_.empty()) {
+    kept_.append(bytes);
+    bytes = kept_.pending();
+  }
+  records_.in = bytes;
+}
+
+void engine::keep_rest() {
+  if (kept_.empty()) kept_.append(records_.in);
+  else kept_.consume(kept_.size() - records_.in.size());
+  kept_.release(0);
+  records_.in = kept_.pending();
+}
+
+engine::step engine::handshake() {
+  if (!failure_.empty()) return step::failed;
+  ERR_clear_error();
+  const int outcome = SSL_do_handshake(ssl_.get());
+  if (outcome == 1) return step::done;
+  return SSL_get_error(ssl_.get(), outcome) == SSL_ERROR_WANT_READ ? step::more : failed(true);
+}
+
+engine::step engine::read(mutable_bytes into, std::size_t& got) {
+  got = 0;
+  while (got < into.size()) {
+    ERR_clear_error();
+    std::size_t n = 0;
+    const int outcome = SSL_read_ex(ssl_.get(), into.data() + got, into.size() - got, &n);
+    if (outcome == 1) {
+      got += n;
+      continue;
+    }
+    switch (SSL_get_error(ssl_.get(), outcome)) {
+      case SSL_ERROR_WANT_READ: return step::more;
+      case SSL_ERROR_ZERO_RETURN: return step::ended;
+      default: return failed(false);
+    }
+  }
+  return step::done;
+}
+
+bool engine::write(bytes_view plain) {
+  ERR_clear_error();
+  std::size_t n = 0;
+  if (SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &n) == 1) return true;
+  failed(false);
+  return false;
+}
+
+void engine::write_close_notify() noexcept {
+  ERR_clear_error();
+  SSL_shutdown(ssl_.get());
+  ERR_clear_error();
+}
+
+engine::step engine::failed(bool shaking_hands) {
+  failure_ = failure_text(notes_.server, shaking_hands);
+  if (!notes_.disbelief.empty()) failure_ = notes_.disbelief;
+  return step::failed;
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,63 @@
+// engine: one connection's TLS without I/O: encrypted bytes go in and out, plain ones out and in.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/output_buffer.hpp"
+#include "tls/handshake_notes.hpp"
+#include "tls/owned.hpp"
+#include "tls/record_bio.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace coracle::tls {
+
+// Stays in place once made: OpenSSL points into it.
+class engine {
+ public:
+  enum class step : std::uint8_t {
+    more,    // needs more input
+    done,    // handshake: it is over; read: the room is full
+    ended,   // the peer has said that it sends no more (close_notify)
+    failed,  // see failure()
+  };
+
+  // connection: null when memory was out: every step fails. Certificates are judged by `present`.
+  engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present);
+  ~engine();
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  // Client, before the handshake: who the server has to be, and where sessions are found and kept.
+  void expect_server(std::string_view host, session_cache& sessions);
+
+  // The bytes are borrowed until keep_rest(), which copies what was not read.
+  void feed(bytes_view bytes);
+  void keep_rest();
+
+  step handshake();
+  // Plain bytes into `into`, as many as there are; `got` is set.
+  step read(mutable_bytes into, std::size_t& got);
+  // After the handshake. False: failed.
+  bool write(bytes_view plain);
+  void write_close_notify() noexcept;
+  // Encrypted, on their way out.
+  [[nodiscard]] base::output_buffer& output() noexcept { return records_.out; }
+
+  [[nodiscard]] bool server() const noexcept { return notes_.server; }
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
+
+ private:
+  step failed(bool shaking_hands);
+
+  record_bio records_;
+  handshake_notes notes_;
+  base::output_buffer kept_;
+  std::string failure_;
+  owned<SSL> ssl_;  // points to what is above
+};
+
+}  // namespace coracle::tls

@@ -1,0 +1,123 @@
+#include "tls/pem.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "tls/error_queue.hpp"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+result<std::string> read_text(const pem_source& from, const char* role) {
+  if (!from.is_file()) return from.value();
+  errno = 0;
+  std::FILE* file = std::fopen(from.value().c_str(), "rb");
+  std::string text;
+  char part[4096];
+  while (const std::size_t n = file ? std::fread(part, 1, sizeof part, file) : 0) text.append(part, n);
+  const int failure = errno;
+  const bool fine = file && !std::ferror(file);
+  if (file) std::fclose(file);
+  if (!fine)
+    return status::failed_precondition("cannot read " + name_of(from, role) + ": " + std::strerror(failure));
+  return text;
+}
+
+owned<BIO> over(const std::string& text) {
+  owned<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  CORACLE_ASSERT(bio, "no memory for a BIO");
+  return bio;
+}
+
+struct passphrase_request {
+  const key_pair& pair;
+  bool asked = false;
+};
+
+int answer_passphrase(char* buffer, int size, int, void* user) {
+  auto& request = *static_cast<passphrase_request*>(user);
+  request.asked = true;
+  if (!request.pair.passphrase()) return -1;
+  const std::string said = request.pair.passphrase()();
+  const int n = std::min(size, static_cast<int>(said.size()));
+  std::memcpy(buffer, said.data(), static_cast<std::size_t>(n));
+  return n;
+}
+
+result<owned<EVP_PKEY>> read_key(const key_pair& from) {
+  const result<std::string> text = read_text(from.key(), "key");
+  if (!text) return text.status();
+  passphrase_request request{from};
+  ERR_clear_error();
+  owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(over(*text).get(), nullptr, &answer_passphrase, &request));
+  if (key) return key;
+  const std::string name = name_of(from.key(), "key");
+  const std::string why = take_error("it does not parse");
+  if (request.asked && !from.passphrase())
+    return status::failed_precondition(
+        name +
+        " is protected by a passphrase: say it with key_pair::passphrase(), or "
+        "take the protection off with openssl pkey");
+  if (request.asked)
+    return status::failed_precondition(name + " does not open with the passphrase that was given: " + why);
+  return status::failed_precondition(name + " has no private key in PEM form: " + why);
+}
+
+}  // namespace
+
+std::string name_of(const pem_source& s, const char* role) {
+  return std::string("the ") + role +
+         (s.is_file() ? " file " + s.value() : std::string(" that was given as text"));
+}
+
+result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const char* role) {
+  const result<std::string> text = read_text(from, role);
+  if (!text) return text.status();
+  ERR_clear_error();
+  const owned<BIO> bio = over(*text);
+  std::vector<owned<X509>> found;
+  while (owned<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+    found.push_back(std::move(one));
+  // The end of the text is "no start line"; anything else is a certificate that does not parse.
+  const bool clean = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const std::string why = take_error("it does not parse");
+  if (!clean) return status::failed_precondition(name_of(from, role) + " is broken: " + why);
+  if (found.empty())
+    return status::failed_precondition(name_of(from, role) +
+                                       " has no certificate in PEM form (-----BEGIN "
+                                       "CERTIFICATE-----)");
+  return found;
+}
+
+result<loaded_pair> read_pair(const key_pair& from) {
+  result<std::vector<owned<X509>>> chain = read_certificates(from.chain(), "certificate");
+  if (!chain) return chain.status();
+  result<owned<EVP_PKEY>> key = read_key(from);
+  if (!key) return key.status();
+  ERR_clear_error();
+  if (X509_check_private_key(chain->front().get(), key->get()) != 1) {
+    ERR_clear_error();
+    return status::failed_precondition(name_of(from.key(), "key") +
+                                       " does not belong to the first certificate of " +
+                                       name_of(from.chain(), "certificate"));
+  }
+  return loaded_pair{*std::move(chain), *std::move(key)};
+}
+
+std::string to_pem(X509& certificate) {
+  const owned<BIO> bio(BIO_new(BIO_s_mem()));
+  if (!bio || PEM_write_bio_X509(bio.get(), &certificate) != 1) return {};
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &data);
+  return std::string(data, static_cast<std::size_t>(size));
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,60 @@
+// What client_options build.
+#include "coracle/tls/client_options.hpp"
+#include "tls/context.hpp"
+#include "tls/reloading.hpp"
+#include "tls/secured_duplex.hpp"
+
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+std::vector<std::string> files_of(const client_options& o) {
+  std::vector<std::string> files;
+  const auto note = [&](const pem_source& s) {
+    if (s.is_file()) files.push_back(s.value());
+  };
+  for (const pem_source& ca : o.cas()) note(ca);
+  if (o.certificate()) {
+    note(o.certificate()->chain());
+    note(o.certificate()->key());
+  }
+  return files;
+}
+
+class secured_client final : public net::client_security {
+ public:
+  explicit secured_client(const client_options& o)
+      : target_name_(o.target_name()),
+        handshake_timeout_(o.handshake_timeout()),
+        contexts_([o] { return client_context::make(o); }, files_of(o)) {}
+
+  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
+                                      std::string_view host) override {
+    std::shared_ptr<const client_context> context = contexts_.get(on);
+    owned<SSL> connection = context->connection();
+    session_cache& sessions = context->sessions();
+    auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
+                                                 std::move(connection), false, handshake_timeout_);
+    made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions);
+    return made;
+  }
+  status reload() override { return contexts_.reload(); }
+  [[nodiscard]] std::string_view name_override() const noexcept override { return target_name_; }
+
+ private:
+  const std::string target_name_;
+  const duration handshake_timeout_;
+  reloading<client_context> contexts_;
+};
+
+}  // namespace
+
+result<std::shared_ptr<net::client_security>> client_options::build() const {
+  std::shared_ptr<net::client_security> made = std::make_shared<secured_client>(*this);
+  if (status s = made->reload(); !s.ok()) return s;
+  return made;
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,318 @@
+#include "tls/secured_duplex.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "coracle/tls/limits.hpp"
+#include "tls/peer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+// The largest record (RFC 8446 5.1).
+constexpr std::size_t record_bytes = 16 * 1024;
+// What stays of a buffer once its connection idles.
+constexpr std::size_t idle_buffer_bytes = 0;
+
+}  // namespace
+
+secured_duplex::secured_duplex(loop& home, std::unique_ptr<net::duplex> raw,
+                               std::shared_ptr<const void> context, owned<SSL> connection, bool server,
+                               duration handshake_timeout)
+    : home_(home),
+      context_(std::move(context)),
+      raw_(std::move(raw)),
+      engine_(std::move(connection), server, home.wall_now()),
+      handshake_timeout_(handshake_timeout) {
+  work::run = [](coro::work& w) noexcept { static_cast<secured_duplex&>(w).turn(); };
+  timer::fire = [](coro::timer& t) noexcept { static_cast<secured_duplex&>(t).time_is_up(); };
+}
+
+secured_duplex::~secured_duplex() {
+  CORACLE_ASSERT(!sink_ || raw_closed_, "a duplex was destroyed before closed() was called");
+  stop_timer();
+}
+
+void secured_duplex::start(net::duplex_sink& sink) {
+  CORACLE_ASSERT(!sink_, "a duplex is started once");
+  sink_ = &sink;
+  home_.arm(*this, deadline_after(home_.now(), handshake_timeout_));
+  raw_->start(*this);
+  if (!engine_.server() || !engine_.failure().empty()) wake();  // a client speaks first
+}
+
+// --- receiving
+
+void secured_duplex::pause_receive() noexcept {
+  paused_ = true;
+  if (established_) raw_->pause_receive();  // a handshake goes on
+}
+
+void secured_duplex::resume_receive() noexcept {
+  if (!std::exchange(paused_, false) || closing_) return;
+  raw_->resume_receive();
+  wake();  // for what was decrypted, or kept, meanwhile
+}
+
+void secured_duplex::received(bytes_view bytes) noexcept {
+  if (closing_ || failed_) return;
+  engine_.feed(bytes);
+  advance();
+  engine_.keep_rest();
+}
+
+void secured_duplex::advance() noexcept {
+  if (!closing_ && !failed_ && (established_ || shake_hands())) deliver();
+  if (engine_.output().size() > limits::unread_answers_bytes && !sending_ && established_ && !failed_ &&
+      !closing_)
+    fail(-EPROTO, "the peer asks for answers and does not read them");
+  flush();
+  end_sending();
+}
+
+bool secured_duplex::shake_hands() noexcept {
+  switch (engine_.handshake()) {
+    case engine::step::more: return false;
+    case engine::step::done: break;
+    default: fail(-EPROTO, engine_.failure()); return false;
+  }
+  if (!established()) return false;
+  if (paused_) raw_->pause_receive();
+  if (sending_ && !encrypt()) fail(-EPROTO, engine_.failure());
+  return !failed_;
+}
+
+bool secured_duplex::established() noexcept {
+  stop_timer();
+  auth_ = describe_peer(engine_.connection(), engine_.server());
+  if (auth_->application_protocol() != "h2") {
+    fail(-EPROTO,
+         engine_.server()
+             ? "the TLS handshake failed: the client does not offer HTTP/2 (ALPN h2)"
+             : "the TLS handshake failed: the server does not choose HTTP/2 (ALPN h2): is it a gRPC server?");
+    return false;
+  }
+  established_ = true;
+  return true;
+}
+
+void secured_duplex::deliver() noexcept {
+  while (!paused_ && !closing_ && !failed_ && !end_) {
+    std::uint8_t plain[record_bytes];
+    std::size_t size = 0;
+    const engine::step s = engine_.read(plain, size);
+    if (s == engine::step::ended) end_ = 0;
+    if (size > 0) sink_->received({plain, size});
+    if (s == engine::step::failed && !closing_) fail(-EPROTO, engine_.failure());
+    if (s != engine::step::done) break;
+  }
+  tell_end();
+}
+
+void secured_duplex::tell_end() noexcept {
+  if (!end_ || paused_ || closing_ || std::exchange(end_told_, true)) return;
+  sink_->receive_ended(*end_);
+}
+
+void secured_duplex::receive_ended(std::int64_t result) noexcept {
+  raw_ended_ = true;
+  if (closing_) return end_sending();
+  if (failed_) return;
+  if (!established_) {
+    const std::string how =
+        result < 0 ? std::string(std::strerror(static_cast<int>(-result))) : "the peer closed the connection";
+    fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
+  } else {
+    deliver();
+    if (!end_) end_ = result;
+    tell_end();
+  }
+}
+
+// --- sending
+
+bool secured_duplex::send(std::span<const piece> pieces) noexcept {
+  if (closing_ || shut_down_) return false;
+  CORACLE_ASSERT(sink_ && !sending_, "a duplex sends after start(), and one send at a time: wait for sent()");
+  sending_ = true;
+  left_ = pieces;
+  offset_ = 0;
+  total_bytes_ = 0;
+  for (const piece& p : pieces) total_bytes_ += static_cast<std::int64_t>(p.size);
+  if (failed_ || raw_broken_) wake();
+  else if (established_ && encrypt()) flush();
+  else if (established_) wake();
+  return true;
+}
+
+// As much of the send as the connection is offered at once. Small pieces share a record.
+bool secured_duplex::encrypt() noexcept {
+  const std::size_t held = engine_.output().size();
+  std::size_t room = limits::encrypted_bytes - std::min(limits::encrypted_bytes, held);
+  while (!left_.empty() && room > 0) {
+    std::uint8_t gathered[record_bytes];
+    bytes_view plain = take(room);
+    if (!left_.empty() && plain.size() < std::min(room, record_bytes)) {
+      std::size_t size = 0;
+      while (true) {
+        std::memcpy(gathered + size, plain.data(), plain.size());
+        size += plain.size();
+        if (left_.empty() || size == std::min(room, record_bytes)) break;
+        plain = take(std::min(room, record_bytes) - size);
+      }
+      plain = {gathered, size};
+    }
+    if (!plain.empty() && !engine_.write(plain)) return false;
+    room -= plain.size();
+  }
+  return true;
+}
+
+// The next bytes of the send, of one piece.
+bytes_view secured_duplex::take(std::size_t most_bytes) noexcept {
+  const piece& p = left_.front();
+  const std::size_t n = std::min(p.size - offset_, most_bytes);
+  const bytes_view taken(static_cast<const std::uint8_t*>(p.data) + offset_, n);
+  offset_ += n;
+  if (offset_ == p.size) {
+    left_ = left_.subspan(1);
+    offset_ = 0;
+  }
+  return taken;
+}
+
+void secured_duplex::flush() noexcept {
+  base::output_buffer& out = engine_.output();
+  if (raw_broken_ || raw_shut_down_ || raw_closing_) return out.clear();
+  if (out.empty() || raw_->sending()) return;
+  in_flight_.swap(out);
+  flight_ends_send_ = sending_ && established_ && left_.empty();
+  if (!raw_->send(in_flight_.pending())) raw_broken_ = true;
+}
+
+void secured_duplex::sent(std::int64_t result) noexcept {
+  in_flight_.clear();
+  if (result < 0) {
+    raw_broken_ = true;
+    send_error_ = result;
+    if (sending_ && !closing_) tell_sent(result);
+  } else if (std::exchange(flight_ends_send_, false) && sending_) {
+    tell_sent(total_bytes_);
+  } else if (sending_ && established_ && !failed_ && !closing_ && !encrypt()) {
+    fail(-EPROTO, engine_.failure());
+  }
+  flush();
+  end_sending();
+}
+
+void secured_duplex::shutdown_send() noexcept {
+  if (closing_ || std::exchange(shut_down_, true)) return;
+  flush();
+  end_sending();
+}
+
+void secured_duplex::tell_sent(std::int64_t result) noexcept {
+  sending_ = false;
+  left_ = {};
+  sink_->sent(result);
+}
+
+void secured_duplex::end_sending() noexcept {
+  if (raw_closing_ || raw_->sending() || !engine_.output().empty()) return;
+  if (shut_down_ && !sending_ && !std::exchange(notified_, true) && established_ && !failed_) {
+    engine_.write_close_notify();
+    flush();
+    if (raw_->sending()) return;
+  }
+  const bool last_words = last_words_ && closing_;
+  if ((notified_ || last_words) && !std::exchange(raw_shut_down_, true)) raw_->shutdown_send();
+  if (!closing_) return;
+  // A socket that is closed with bytes unread resets the connection, and the peer would not see the alert.
+  if (last_words && !raw_ended_ && !raw_broken_ && timer::holder) return;
+  raw_closing_ = true;
+  raw_->close(false);
+}
+
+// --- the end
+
+void secured_duplex::fail(std::int64_t error, std::string why) noexcept {
+  if (failed_) return;
+  failed_ = true;
+  stop_timer();
+  end_reason_ = std::move(why);
+  if (engine_.server() && home_.log().wants(log_level::info))
+    home_.log().write(log_level::info, "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
+  send_error_ = error;
+  if (!end_) end_ = error;
+  last_words_ = !engine_.output().empty() || raw_->sending();
+  flush();
+  if (sending_) tell_sent(error);
+  tell_end();
+}
+
+void secured_duplex::close(bool abort) noexcept {
+  CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
+  if (std::exchange(closing_, true)) return;
+  stop_timer();
+  const bool last_words = last_words_ && !raw_broken_ && !raw_ended_;
+  const bool proper = !abort && shut_down_ && !sending_ && established_ && !failed_ && !raw_broken_;
+  if (!last_words && !proper) {
+    raw_closing_ = true;
+    return raw_->close(abort);
+  }
+  home_.arm(*this, deadline_after(home_.now(), limits::farewell_time));
+  raw_->resume_receive();
+  wake();
+}
+
+void secured_duplex::closed() noexcept {
+  raw_closed_ = true;
+  stop_timer();
+  if (!woken_) turn();
+}
+
+void secured_duplex::time_is_up() noexcept {
+  if (closing_) {
+    if (!std::exchange(raw_closing_, true)) raw_->close(true);
+    return;
+  }
+  fail(-ETIMEDOUT,
+       "the TLS handshake did not end within " +
+           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(handshake_timeout_).count()) +
+           " ms");
+}
+
+void secured_duplex::stop_timer() noexcept {
+  if (timer::holder) home_.disarm(*this);
+}
+
+// Nothing reaches the sink from inside its own calls.
+void secured_duplex::wake() noexcept {
+  if (!std::exchange(woken_, true)) home_.post(*this);
+}
+
+void secured_duplex::turn() noexcept {
+  woken_ = false;
+  if (raw_closed_) {
+    if (sending_) tell_sent(-ECANCELED);
+    return sink_->closed();  // may destroy *this
+  }
+  if (sending_ && !closing_) {
+    if (failed_ || raw_broken_) tell_sent(send_error_);
+    else if (established_ && !encrypt()) fail(-EPROTO, engine_.failure());
+  }
+  advance();
+  engine_.keep_rest();
+  tell_end();
+}
+
+void secured_duplex::release_idle_memory() noexcept {
+  in_flight_.release(idle_buffer_bytes);
+  engine_.output().release(idle_buffer_bytes);
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,53 @@
+// What server_options build.
+#include "coracle/tls/server_options.hpp"
+#include "tls/context.hpp"
+#include "tls/reloading.hpp"
+#include "tls/secured_duplex.hpp"
+
+#include <utility>
+
+namespace coracle::tls {
+
+namespace {
+
+std::vector<std::string> files_of(const server_options& o) {
+  std::vector<std::string> files;
+  const auto note = [&](const pem_source& s) {
+    if (s.is_file()) files.push_back(s.value());
+  };
+  for (const key_pair& pair : o.certificates()) {
+    note(pair.chain());
+    note(pair.key());
+  }
+  if (o.client_ca()) note(*o.client_ca());
+  return files;
+}
+
+class secured_server final : public net::server_security {
+ public:
+  explicit secured_server(const server_options& o)
+      : handshake_timeout_(o.handshake_timeout()),
+        contexts_([o] { return server_context::make(o); }, files_of(o)) {}
+
+  std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override {
+    std::shared_ptr<const server_context> context = contexts_.get(on);
+    owned<SSL> connection = context->connection();
+    return std::make_unique<secured_duplex>(on, std::move(raw), std::move(context), std::move(connection),
+                                            true, handshake_timeout_);
+  }
+  status reload() override { return contexts_.reload(); }
+
+ private:
+  const duration handshake_timeout_;
+  reloading<server_context> contexts_;
+};
+
+}  // namespace
+
+result<std::shared_ptr<net::server_security>> server_options::build() const {
+  std::shared_ptr<net::server_security> made = std::make_shared<secured_server>(*this);
+  if (status s = made->reload(); !s.ok()) return s;
+  return made;
+}
+
+}  // namespace coracle::tls

@@ -1,0 +1,59 @@
+// certificates: those that certificates.sh makes, once for a test program.
+#pragma once
+
+#include "coracle/tls/client_options.hpp"
+#include "coracle/tls/server_options.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace coracle::testing_support {
+
+// A folder of its own, removed at the end of the program.
+class certificates {
+ public:
+  static const certificates& made() {
+    static const certificates one;
+    return one;
+  }
+  certificates(const certificates&) = delete;
+  certificates& operator=(const certificates&) = delete;
+  ~certificates() { std::filesystem::remove_all(folder_); }
+
+  // "ca.pem", "server.key": see certificates.sh.
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+
+ private:
+  certificates() {
+    std::string name = (std::filesystem::temp_directory_path() / "coracle-certificates-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    const std::string command =
+        std::string("bash \"") + CORACLE_TESTS_DIR + "/support/certificates.sh\" \"" + folder_ + '"';
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  std::string folder_;
+};
+
+inline std::string certificate(const std::string& name) { return certificates::made().path(name); }
+
+inline tls::server_options served_as(const std::string& name) {
+  return tls::server_options().certificate_files(certificate(name + ".pem"), certificate(name + ".key"));
+}
+inline tls::client_options trusting(const std::string& ca) {
+  return tls::client_options().ca_file(certificate(ca + ".pem"));
+}
+inline tls::key_pair pair_of(const std::string& name) {
+  return tls::key_pair::files(certificate(name + ".pem"), certificate(name + ".key"));
+}
+
+}  // namespace coracle::testing_support

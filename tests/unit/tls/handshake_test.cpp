@@ -1,0 +1,273 @@
+// Who is let in, who is not, and what each side is told.
+#include "unit/tls/secured_ends.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+
+namespace coracle::tls {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+struct outcome {
+  bool connected = false;
+  std::string client;  // why not
+  std::string server;
+};
+
+task<outcome> meet(two_sides& sides, std::string host) {
+  outcome o;
+  auto e = connect(sides, host);
+  e->client.send("hello");
+  co_await e->server.until([&] { return e->server.text == "hello" || e->server.end; });
+  o.connected = e->server.text == "hello";
+  if (o.connected) {
+    EXPECT_TRUE(e->server.send("welcome"));
+    co_await e->client.until_size(7);
+  } else {
+    // As transport::connection does: at once, and the alert arrives all the same.
+    o.server = e->server.line->end_reason();
+    co_await e->server.closed_down(true);
+    co_await e->client.until_end();
+    o.client = e->client.line->end_reason();
+    EXPECT_LT(*e->client.end, 0);
+  }
+  EXPECT_EQ(o.client.find('\n'), std::string::npos) << "one line";
+  co_await e->close();
+  co_return o;
+}
+
+class a_handshake : public a_secured_connection {
+ protected:
+  outcome between(const server_options& s, const client_options& c, const std::string& host = "localhost") {
+    two_sides sides(s, c);
+    return sync_wait(host_, host_.at(0), meet(sides, host));
+  }
+};
+
+TEST_F(a_handshake, VerifiesNamesAndAddresses) {
+  for (const char* host : {"localhost", "movies.example", "MOVIES.example", "127.0.0.1", "::1"})
+    EXPECT_TRUE(between(served_as("server"), trusting("ca"), host).connected) << host;
+}
+
+TEST_F(a_handshake, FailsForAnotherHost) {
+  for (const char* host : {"evil.example", "127.0.0.2", "sub.movies.example", "the server"}) {
+    const outcome o = between(served_as("server"), trusting("ca"), host);
+    EXPECT_FALSE(o.connected) << host;
+    EXPECT_THAT(o.client, HasSubstr("it is for localhost, movies.example, 127.0.0.1, ::1, not for " +
+                                    std::string(host)));
+  }
+}
+
+TEST_F(a_handshake, MatchesWildcardsInWholeLabelsOnly) {
+  EXPECT_TRUE(between(served_as("other_server"), trusting("ca"), "any.wild.example").connected);
+  EXPECT_FALSE(between(served_as("other_server"), trusting("ca"), "a.b.wild.example").connected);
+  EXPECT_FALSE(between(served_as("other_server"), trusting("ca"), "wild.example").connected);
+}
+
+TEST_F(a_handshake, TakesNoCommonNameForAName) {
+  const outcome o = between(served_as("nameless"), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("it has no subjectAltName: issue one with a subjectAltName for localhost"));
+}
+
+TEST_F(a_handshake, OverridesTheNameForTests) {
+  EXPECT_TRUE(
+      between(served_as("server"), trusting("ca").target_name("movies.example"), "evil.example").connected);
+}
+
+TEST_F(a_handshake, FailsWithAnExpiredCertificate) {
+  const outcome o = between(served_as("expired"), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("it has expired on"));
+  EXPECT_THAT(o.client, HasSubstr("(CN = the old server): renew it"));
+  EXPECT_THAT(o.server, HasSubstr("the client says that the server's certificate has expired"));
+}
+
+TEST_F(a_handshake, JudgesCertificatesByTheTimeOfItsWorld) {
+  world_.jump_wall_clock("host", std::chrono::hours(-48));
+  const outcome o = between(served_as("server"), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("it is valid only from"));
+}
+
+TEST_F(a_handshake, FailsWithAnUnknownCa) {
+  const outcome o = between(served_as("untrusted"), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client,
+              HasSubstr("no CA that is trusted here has issued it (CN = a server): name its CA with "
+                        "client_options::ca_file()"));
+  EXPECT_THAT(o.server, HasSubstr("the client does not trust the CA of the server's certificate"));
+  EXPECT_FALSE(between(served_as("server"), client_options()).connected) << "the system knows no CA of tests";
+}
+
+TEST_F(a_handshake, TakesSeveralCasAndTextInPlaceOfFiles) {
+  const auto& made = testing_support::certificates::made();
+  const auto both = client_options().ca_pem(made.text("other_ca.pem")).ca_pem(made.text("ca.pem"));
+  EXPECT_TRUE(
+      between(server_options().certificate_pem(made.text("server.pem"), made.text("server.key")), both)
+          .connected);
+  EXPECT_TRUE(between(served_as("untrusted"), both).connected);
+}
+
+TEST_F(a_handshake, SendsItsIntermediates) {
+  EXPECT_TRUE(between(served_as("chain"), trusting("ca")).connected);
+  EXPECT_FALSE(between(served_as("below"), trusting("ca")).connected);
+  EXPECT_TRUE(between(served_as("below"), trusting("middle")).connected)
+      << "a CA that is named need be no root";
+}
+
+TEST_F(a_handshake, SaysTheMendOfTheTutorialsCertificates) {
+  const outcome o = between(served_as("recipe"), trusting("recipe_ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_EQ(
+      o.client,
+      "the server's certificate is not accepted: it is self-signed, or bears the same name as its CA (CN = "
+      "localhost): give the CA a name of its own, and the server's certificate a subjectAltName for "
+      "localhost");
+}
+
+TEST_F(a_handshake, WithoutVerificationBelievesAnyone) {
+  EXPECT_TRUE(
+      between(served_as("untrusted"), client_options().without_verification(), "evil.example").connected);
+}
+
+TEST_F(a_handshake, ChoosesTheCertificateBySni) {
+  const auto several = served_as("server").certificate(pair_of("other_server"));
+  EXPECT_TRUE(between(several, trusting("ca"), "movies.example").connected);
+  EXPECT_TRUE(between(several, trusting("ca"), "other.example").connected);
+  EXPECT_TRUE(between(several, trusting("ca"), "any.wild.example").connected);
+  EXPECT_THAT(between(several, trusting("ca"), "neither.example").client, HasSubstr("it is for localhost"))
+      << "the first is for everybody else";
+}
+
+TEST_F(a_handshake, ReadsKeysInEveryForm) {
+  const auto with = [](const char* key) {
+    return key_pair::files(testing_support::certificate("server.pem"), testing_support::certificate(key));
+  };
+  EXPECT_TRUE(between(server_options().certificate(with("old_form.key")), trusting("ca")).connected);
+  EXPECT_TRUE(between(server_options().certificate(with("pkcs8.key")), trusting("ca")).connected);
+  auto opened = with("protected.key").passphrase([] { return std::string("sesame"); });
+  EXPECT_TRUE(between(server_options().certificate(opened), trusting("ca")).connected);
+}
+
+// --- mTLS
+
+server_options asking(client_certificates c) {
+  return served_as("server").client_ca_file(testing_support::certificate("ca.pem"), c);
+}
+
+TEST_F(a_handshake, LetsInAClientWithACertificate) {
+  for (const auto c : {client_certificates::required, client_certificates::requested})
+    EXPECT_TRUE(between(asking(c), trusting("ca").certificate(pair_of("client"))).connected);
+}
+
+TEST_F(a_handshake, NeedsNoCertificateWhereOneIsOnlyRequested) {
+  EXPECT_TRUE(between(asking(client_certificates::requested), trusting("ca")).connected);
+}
+
+TEST_F(a_handshake, FailsWithoutARequiredCertificate) {
+  const outcome o = between(asking(client_certificates::required), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("the server requires a client certificate: give one with"));
+  EXPECT_THAT(o.server, HasSubstr("the client has no certificate, and one is required"));
+}
+
+TEST_F(a_handshake, FailsWithACertificateOfAnotherCa) {
+  for (const auto c : {client_certificates::required, client_certificates::requested}) {
+    const outcome o = between(asking(c), trusting("ca").certificate(pair_of("wrong_client")));
+    EXPECT_FALSE(o.connected);
+    EXPECT_THAT(o.server,
+                HasSubstr("the client's certificate is not accepted: no CA that is trusted here has issued "
+                          "it (CN = mallory)"));
+    EXPECT_THAT(o.client, HasSubstr("the server does not trust the CA of the client's certificate"));
+  }
+}
+
+TEST_F(a_handshake, FailsWithAServersCertificateInAClientsHands) {
+  const outcome o =
+      between(asking(client_certificates::required), trusting("ca").certificate(pair_of("server")));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.server, HasSubstr("its extendedKeyUsage does not allow it to be a client's"));
+}
+
+task<> identities() {
+  two_sides sides(asking(client_certificates::required), trusting("ca").certificate(pair_of("client")));
+  for (const bool resumed : {false, true}) {
+    auto e = connect(sides);
+    e->client.send("hello");
+    co_await e->server.until_size(5);
+    const net::auth_context& seen = *e->server.line->auth();
+    using kind = net::peer_identity::kind;
+    const std::vector<net::peer_identity> wanted = {{kind::dns_name, "ada.example"},
+                                                    {kind::uri, "spiffe://example/ada"},
+                                                    {kind::email, "ada@example"},
+                                                    {kind::common_name, "ada"}};
+    EXPECT_EQ(seen.resumed(), resumed);
+    EXPECT_TRUE(seen.peer_verified());
+    EXPECT_EQ(seen.identities(), wanted);
+    EXPECT_EQ(seen.peer_certificates_pem(), testing_support::certificates::made().text("client.pem"));
+    EXPECT_TRUE(e->server.send("welcome"));  // behind the tickets
+    co_await e->client.until_size(7);
+    co_await e->close();
+  }
+}
+TEST_F(a_handshake, TellsTheServerWhoTheClientIsAlsoWhenASessionIsResumed) { run(identities); }
+
+// --- time
+
+task<> half_open() {
+  two_sides sides(served_as("server").handshake_timeout(3s), trusting("ca").handshake_timeout(2s));
+  loop& here = *loop::current();
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder silent(std::move(c));
+  recorder server(sides.server->secure(here, std::move(s)));
+  const time_point began = here.now();
+  co_await server.until_end();
+  EXPECT_EQ(here.now() - began, 3s);
+  EXPECT_EQ(*server.end, -ETIMEDOUT);
+  EXPECT_EQ(server.line->end_reason(), "the TLS handshake did not end within 3000 ms");
+  co_await server.closed_down();
+  EXPECT_EQ(here.now() - began, 3s) << "nobody is waited for";
+  co_await silent.until_end();
+  co_await silent.closed_down();
+}
+TEST_F(a_handshake, IsClosedWhenItDoesNotEndInTime) { run(half_open); }
+
+task<> plaintext_client() {
+  two_sides sides(served_as("server"), trusting("ca"));
+  loop& here = *loop::current();
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder plain(std::move(c));
+  recorder server(sides.server->secure(here, std::move(s)));
+  plain.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  co_await server.until_end();
+  EXPECT_EQ(server.line->end_reason(),
+            "the TLS handshake failed: the client speaks no TLS: does it use plaintext?");
+  co_await server.closed_down();
+  co_await plain.until_end();
+  co_await plain.closed_down();
+}
+TEST_F(a_handshake, SaysThatAClientIsPlaintext) { run(plaintext_client); }
+
+task<> hung_up() {
+  two_sides sides(served_as("server"), trusting("ca"));
+  loop& here = *loop::current();
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder client(sides.client->secure(here, std::move(c), "localhost"));
+  recorder raw(std::move(s));
+  client.send("hello");
+  co_await raw.until_size(1);
+  co_await raw.closed_down();
+  co_await client.until_end();
+  EXPECT_EQ(client.line->end_reason(), "the TLS handshake failed: the peer closed the connection");
+  co_await client.until_sent(1);
+  EXPECT_LT(client.sends.front(), 0);
+  co_await client.closed_down();
+}
+TEST_F(a_handshake, EndsWithItsConnection) { run(hung_up); }
+
+}  // namespace
+}  // namespace coracle::tls
