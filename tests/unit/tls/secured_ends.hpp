@@ -55,6 +55,7 @@ inline std::unique_ptr<secured_ends> connect(two_sides& sides, const std::string
 class a_secured_connection : public testing::Test {
  protected:
   explicit a_secured_connection(const sim::world_options& options = {}) : world_(1, options) {
+    testing_support::certificates::made();  // not later than the world's time
     const auto behind = std::chrono::system_clock::now() - host_.at(0).wall_now();
     world_.jump_wall_clock("host", std::chrono::duration_cast<duration>(behind));
   }
