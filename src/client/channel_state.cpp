@@ -31,6 +31,7 @@ connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
   how.authority = to.authority;
   how.by = std::move(by);
   how.name = to.name;
+  how.connection.http2.own_open_streams = o.streams_per_connection();
   how.connections_max = std::min(o.connections_per_server(), channel_options::connections_limit);
   return how;
 }

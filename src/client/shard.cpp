@@ -133,7 +133,9 @@ void shard::publish(connectivity c, const status& why) noexcept {
 }
 
 void shard::on_state(subchannel& s) noexcept {
-  if (balancer_) balancer_->on_state(s);
+  if (!balancer_) return;
+  balancer_->on_state(s);
+  serve_waiting();  // a further connection is no news to a balancer (gRFC A105)
 }
 
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
