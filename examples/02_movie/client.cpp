@@ -3,6 +3,7 @@
 #include "movie.coracle.hpp"
 
 #include <coracle/client.hpp>
+#include <coracle/tls/client_options.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -104,15 +105,24 @@ coracle::task<> tour(coracle::channel& channel) {
   co_await miss_a_deadline(movies);
 }
 
+coracle::transport::channel_credentials credentials_of(const examples::command_line& line) {
+  const auto ca = line.option("ca"), certificate = line.option("cert"), key = line.option("key");
+  if (!ca) return coracle::insecure();
+  coracle::tls::client_options tls;
+  tls.ca_file(*ca);
+  if (certificate && key) tls.certificate_files(*certificate, *key);
+  return tls;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return examples::run("movie_client", [&] {
-    const examples::command_line line(argc, argv, {}, 1);
+    const examples::command_line line(argc, argv, {"ca", "cert", "key"}, 1);
     if (line.words().empty())
       throw examples::usage_error("say the server's address: movie_client 127.0.0.1:50051");
     coracle::runtime runtime;
-    coracle::channel channel(runtime, line.words().front(), coracle::insecure());
+    coracle::channel channel(runtime, line.words().front(), credentials_of(line));
     coracle::sync_wait(runtime, tour(channel));
     show("done", "everything was right");
     return 0;

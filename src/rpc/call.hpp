@@ -78,12 +78,10 @@ class call {
 
   void count_sent(std::size_t bytes) noexcept {
     ++traffic_.messages_sent;
-    exchange_.count_sent();
     traffic_.bytes_sent += bytes;
   }
   void count_received(std::size_t bytes) noexcept {
     ++traffic_.messages_received;
-    if (exchange_) exchange_.count_received();
     traffic_.bytes_received += bytes;
   }
 

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""The interop cases of gRPC: grpc-go's client and ours against grpc-go's server and ours, on both backends."""
+"""The interop cases of gRPC: grpc-go's client and ours against grpc-go's server and ours, on both backends, plaintext and
+TLS."""
+
+import tempfile
 
 import stage
+from certificates import Certificates
 from stage import Cases, Server, equal, own, peer, run
 
 INTEROP_CASES = (
@@ -18,48 +22,57 @@ SOAK_CASES = ("rpc_soak", "channel_soak")
 OWN_CASES = ("cacheable_unary", "very_large_request", "long_lived_channel")
 
 
-def passes(client, server, case, backend):
-    more = [GO_HEARS_LOAD] if case in ORCA_CASES and client.name.startswith("grpc_go") else []
-    done = run(client, *more, "--server_host=127.0.0.1", f"--server_port={server.port}", f"--test_case={case}",
+TLS_NAME = "foo.test.google.fr"
+
+
+class Side:
+    """A client or a server: how it is started, and what it is told over TLS."""
+
+    def __init__(self, find, *words, tls=lambda made: (), env=None):
+        self.find, self.words, self.tls, self.env = find, words, tls, env or {}
+
+    def command(self, made):
+        return self.find(), *self.words, *(self.tls(made) if made else ())
+
+
+OUR_CLIENT = Side(lambda: own("interop_client"), "--server_host=127.0.0.1",
+                  tls=lambda made: ("--use_tls=true", f"--ca_file={made.ca}", f"--server_host_override={TLS_NAME}"))
+OUR_SERVER = Side(lambda: own("interop_server"), "--port=0",
+                  tls=lambda made: ("--use_tls=true", f"--tls_cert_file={made.server}", f"--tls_key_file={made.server_key}"))
+GO_CLIENT = Side(lambda: peer("grpc_go_interop_client"), "--server_host=127.0.0.1",
+                 tls=lambda made: ("-use_tls", "-use_test_ca", f"-ca_file={made.ca}", f"-server_host_override={TLS_NAME}"))
+GO_SERVER = Side(lambda: peer("grpc_go_interop_server"), "-port=0", env={"GRPC_GO_LOG_SEVERITY_LEVEL": "info"},
+                 tls=lambda made: ("-use_tls", f"-tls_cert_file={made.server}", f"-tls_key_file={made.server_key}"))
+
+BOTH = INTEROP_CASES + ORCA_CASES + SOAK_CASES
+PAIRS = {"GoClientOurServer": (GO_CLIENT, OUR_SERVER, BOTH), "OurClientGoServer": (OUR_CLIENT, GO_SERVER, BOTH),
+         "OurClientOurServer": (OUR_CLIENT, OUR_SERVER, BOTH + OWN_CASES)}
+
+
+def passes(client, made, server, case, backend):
+    more = (GO_HEARS_LOAD,) if client is GO_CLIENT and case in ORCA_CASES else ()
+    done = run(*client.command(made), *more, f"--server_port={server.port}", f"--test_case={case}",
                env={"CORACLE_BACKEND": backend})
     server.expect_alive()
     equal(done.returncode, 0, f"the exit code ({(done.stdout + done.stderr).strip()[-400:]})")
 
 
-def all_of_them(cases, group, chosen, client, server_command, backend, env=None):
-    client_path = client()
-    with Server(*server_command(), env={"CORACLE_BACKEND": backend, **(env or {})}) as server:
+def all_of_them(cases, group, pair, made, backend):
+    client, server_side, chosen = PAIRS[pair]
+    client.find()
+    with Server(*server_side.command(made), env={"CORACLE_BACKEND": backend, **server_side.env}) as server:
         for case in chosen:
-            cases.run(f"{group}.{case}", passes, client_path, server, case, backend)
-
-
-def our_client():
-    return own("interop_client")
-
-
-def our_server():
-    return own("interop_server"), "--port=0"
-
-
-def go_client():
-    return peer("grpc_go_interop_client")
-
-
-def go_server():
-    return peer("grpc_go_interop_server"), "-port=0"
+            cases.run(f"{group}.{case}", passes, client, made, server, case, backend)
 
 
 def main():
     cases = Cases()
-    say_the_port = {"GRPC_GO_LOG_SEVERITY_LEVEL": "info"}
-    for backend in stage.backends():
-        both = INTEROP_CASES + ORCA_CASES + SOAK_CASES
-        for group, chosen, client, server, env in (
-                ("GoClientOurServer", both, go_client, our_server, None),
-                ("OurClientGoServer", both, our_client, go_server, say_the_port),
-                ("OurClientOurServer", both + OWN_CASES, our_client, our_server, None)):
-            name = f"{group}.{backend}"
-            cases.run(f"{name}.TheServerServes", all_of_them, cases, name, chosen, client, server, backend, env)
+    with tempfile.TemporaryDirectory() as folder:
+        certificates = Certificates(folder)
+        for backend in stage.backends():
+            for pair in PAIRS:
+                for group, made in ((f"{pair}.{backend}", None), (f"{pair}.{backend}.Tls", certificates)):
+                    cases.run(f"{group}.TheServerServes", all_of_them, cases, group, pair, made, backend)
     cases.end()
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""grpcio's client against our movie server."""
+"""grpcio's client against our movie server, plaintext and TLS."""
 
 import queue
+import tempfile
 import time
 
 import stage
@@ -12,6 +13,7 @@ stage.with_packages("grpc", "grpc_tools")
 import grpc  # noqa: E402
 
 import movie_stubs  # noqa: E402
+from certificates import Certificates  # noqa: E402
 
 movie_pb2, movie_pb2_grpc = movie_stubs.load()
 
@@ -35,9 +37,13 @@ def movie(title, **more):
 
 
 class Client:
-    def __init__(self, server):
-        self.channel = grpc.insecure_channel(server.address, options=[("grpc.max_receive_message_length", -1),
-                                                                      ("grpc.max_send_message_length", -1)])
+    def __init__(self, server, ca=None):
+        options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+        if ca:
+            trust = grpc.ssl_channel_credentials(ca.read_bytes())
+            self.channel = grpc.secure_channel(server.address, trust, options)
+        else:
+            self.channel = grpc.insecure_channel(server.address, options)
         self.stub = movie_pb2_grpc.MovieServiceStub(self.channel)
 
     def add(self, title, **more):
@@ -168,16 +174,23 @@ CASES = [
 ]
 
 
-def against(backend, cases):
-    with Server(own("movie_server"), "--port=0", env={"CORACLE_BACKEND": backend}) as server:
-        client = Client(server)
-        cases.each(f"GrpcioClient.{backend}", CASES, client)
+def against(name, cases, backend, *flags, ca=None):
+    with Server(own("movie_server"), "--port=0", *flags, env={"CORACLE_BACKEND": backend}) as server:
+        client = Client(server, ca)
+        cases.each(name, CASES, client)
         client.channel.close()
-        cases.run(f"GrpcioClient.{backend}.TheServerEndsWell", lambda: equal(server.stop(), 0, "the exit code"))
+        cases.run(f"{name}.TheServerEndsWell", lambda: equal(server.stop(), 0, "the exit code"))
+
+
+def over_tls(name, cases, backend):
+    with tempfile.TemporaryDirectory() as folder:
+        made = Certificates(folder)
+        against(name, cases, backend, "--cert", made.server, "--key", made.server_key, ca=made.ca)
 
 
 if __name__ == "__main__":
     all_cases = Cases()
-    for name in stage.backends():
-        all_cases.run(f"GrpcioClient.{name}.TheServerServes", against, name, all_cases)
+    for one in stage.backends():
+        for group, serve in ((f"GrpcioClient.{one}", against), (f"GrpcioClient.{one}.Tls", over_tls)):
+            all_cases.run(f"{group}.TheServerServes", serve, group, all_cases, one)
     all_cases.end()

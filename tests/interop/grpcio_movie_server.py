@@ -1,7 +1,9 @@
 """The movie service as somebody using grpcio would write it; grpcio_server.py starts it for our client."""
 
 import concurrent.futures
+import pathlib
 import signal
+import sys
 import threading
 
 import grpc
@@ -66,10 +68,17 @@ class Movies(movie_pb2_grpc.MovieServiceServicer):
             yield kept
 
 
+def add_port(server, certificate=None, key=None):
+    if not certificate:
+        return server.add_insecure_port("127.0.0.1:0")
+    pair = pathlib.Path(key).read_bytes(), pathlib.Path(certificate).read_bytes()
+    return server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+
+
 def main():
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(16))
     movie_pb2_grpc.add_MovieServiceServicer_to_server(Movies(), server)
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = add_port(server, *sys.argv[1:])
     server.start()
     signal.signal(signal.SIGTERM, lambda *_: server.stop(1))
     print(f"listening on 127.0.0.1:{port}", flush=True)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Our movie client against grpcio's server, and against our own."""
+"""Our movie client against grpcio's server and against our own, plaintext and TLS."""
 
 import sys
+import tempfile
 
 import stage
+from certificates import Certificates
 from stage import Cases, Server, equal, expect, own, run
 
 stage.with_packages("grpc", "grpc_tools")
@@ -12,9 +14,9 @@ GRPCIO = (sys.executable, "-B", stage.ROOT / "tests/interop/grpcio_movie_server.
 OURS = (stage.BIN / "movie_server", "--port=0")
 
 
-def passes(server_command, backend):
+def passes(server_command, backend, *flags):
     with Server(*server_command, env={"CORACLE_BACKEND": backend}) as server:
-        client = run(own("movie_client"), server.address, env={"CORACLE_BACKEND": backend})
+        client = run(own("movie_client"), server.address, *flags, env={"CORACLE_BACKEND": backend})
         equal(client.returncode, 0, f"the exit code ({client.stdout[-300:]} {client.stderr[-300:]})")
         for step in ("unary", "client streaming", "server streaming", "bidirectional", "deadline"):
             expect(step in client.stdout, f"the client does not show its step {step!r}: {client.stdout}")
@@ -28,10 +30,20 @@ def notices_a_server_that_is_not_there():
     expect("UNAVAILABLE" in client.stdout + client.stderr, f"it says {client.stdout!r} {client.stderr!r}")
 
 
-if __name__ == "__main__":
+def main():
     cases = Cases()
-    for backend in stage.backends():
-        cases.run(f"MovieClient.{backend}.PassesAgainstGrpcio", passes, GRPCIO, backend)
-        cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServer", passes, OURS, backend)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Certificates(folder)
+        grpcio_tls = (*GRPCIO, made.server, made.server_key)
+        ours_tls = (*OURS, "--cert", made.server, "--key", made.server_key)
+        for backend in stage.backends():
+            cases.run(f"MovieClient.{backend}.PassesAgainstGrpcio", passes, GRPCIO, backend)
+            cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServer", passes, OURS, backend)
+            cases.run(f"MovieClient.{backend}.PassesAgainstGrpcioOverTls", passes, grpcio_tls, backend, "--ca", made.ca)
+            cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServerOverTls", passes, ours_tls, backend, "--ca", made.ca)
     cases.run("MovieClient.NoticesAServerThatIsNotThere", notices_a_server_that_is_not_there)
     cases.end()
+
+
+if __name__ == "__main__":
+    main()

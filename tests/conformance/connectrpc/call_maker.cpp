@@ -202,9 +202,8 @@ coracle::task<result> dispatch(const stub& service, const pb::ClientCompatReques
 }  // namespace
 
 coracle::task<result> make_call(coracle::runtime& runtime, const pb::ClientCompatRequest& request) {
-  if (!request.server_tls_cert().empty()) throw std::runtime_error("TLS is not supported yet");
   coracle::channel channel(runtime, request.host() + ":" + std::to_string(request.port()),
-                           coracle::insecure());
+                           credentials_for(request));
   const stub service(channel);
   co_return co_await dispatch(service, request);
 }

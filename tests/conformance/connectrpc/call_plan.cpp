@@ -2,6 +2,8 @@
 
 #include "header_fields.hpp"
 
+#include <coracle/tls/client_options.hpp>
+
 namespace conformance {
 
 coracle::call_options options_for(const pb::ClientCompatRequest& request) {
@@ -12,6 +14,15 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   for_each_field(request.request_headers(),
                  [&](const std::string& name, const std::string& value) { options.metadata(name, value); });
   return options;
+}
+
+coracle::transport::channel_credentials credentials_for(const pb::ClientCompatRequest& request) {
+  if (request.server_tls_cert().empty()) return coracle::insecure();
+  coracle::tls::client_options tls;
+  tls.ca_pem(request.server_tls_cert());
+  const auto& own = request.client_tls_creds();
+  if (request.has_client_tls_creds()) tls.certificate(coracle::tls::key_pair::pem(own.cert(), own.key()));
+  return tls;
 }
 
 cancel_plan cancel_plan_for(const pb::ClientCompatRequest& request) {

@@ -6,6 +6,7 @@
 #include "../../../examples/command_line.hpp"
 
 #include <coracle/server.hpp>
+#include <coracle/tls/server_options.hpp>
 
 #include <stdexcept>
 
@@ -20,21 +21,30 @@ coracle::server_options options_for(const pb::ServerCompatRequest& wanted) {
   return options;
 }
 
+coracle::transport::server_credentials credentials_for(const pb::ServerCompatRequest& wanted) {
+  if (!wanted.use_tls()) return coracle::insecure();
+  coracle::tls::server_options tls;
+  tls.certificate_pem(wanted.server_creds().cert(), wanted.server_creds().key());
+  if (!wanted.client_tls_cert().empty())
+    tls.client_ca(coracle::tls::pem_source::text(wanted.client_tls_cert()));
+  return tls;
+}
+
 }  // namespace
 
 int main() {
   return examples::run("conformance_server", [] {
     pb::ServerCompatRequest wanted;
     if (!conformance::read_framed(stdin, wanted)) throw std::runtime_error("say on stdin how to serve");
-    if (wanted.use_tls()) throw std::runtime_error("TLS is not supported yet");
     conformance::conformance_service service;
     coracle::server server(options_for(wanted));
     server.add(service);
-    if (const auto bound = server.listen("127.0.0.1:0", coracle::insecure()); !bound.ok())
+    if (const auto bound = server.listen("127.0.0.1:0", credentials_for(wanted)); !bound.ok())
       throw coracle::status_error(bound);
     pb::ServerCompatResponse answer;
     answer.set_host("127.0.0.1");
     answer.set_port(server.port());
+    if (wanted.use_tls()) answer.set_pem_cert(wanted.server_creds().cert());
     conformance::write_framed(stdout, answer);
     return server.run();
   });

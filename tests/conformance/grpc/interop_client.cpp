@@ -3,6 +3,8 @@
 
 #include "../../../examples/command_line.hpp"
 
+#include <coracle/tls/client_options.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -71,24 +73,31 @@ interop::soak_plan soak_plan_of(const examples::command_line& line) {
   return plan;
 }
 
+coracle::transport::channel_credentials credentials_of(const examples::command_line& line) {
+  if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
+  coracle::tls::client_options tls;
+  if (const auto file = line.option("ca_file")) tls.ca_file(*file);
+  if (const auto name = line.option("server_host_override")) tls.target_name(*name);
+  return tls;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return examples::run("interop_client", [&] {
     const examples::command_line line(
         argc, argv,
-        {"server_host", "server_port", "test_case", "use_tls", "soak_iterations", "soak_max_failures",
-         "soak_per_iteration_max_acceptable_latency_ms", "soak_min_time_ms_between_rpcs",
-         "soak_overall_timeout_seconds", "soak_request_size", "soak_response_size", "soak_num_threads"},
+        {"server_host", "server_port", "test_case", "use_tls", "ca_file", "server_host_override",
+         "soak_iterations", "soak_max_failures", "soak_per_iteration_max_acceptable_latency_ms",
+         "soak_min_time_ms_between_rpcs", "soak_overall_timeout_seconds", "soak_request_size",
+         "soak_response_size", "soak_num_threads"},
         0);
-    if (line.option("use_tls").value_or("false") != "false")
-      throw examples::usage_error("--use_tls is not supported yet; leave it out");
     const auto host = line.option("server_host").value_or("127.0.0.1");
     const auto port = std::to_string(line.port("server_port"));
     const auto address = host.find(':') == host.npos ? host + ":" + port : "[" + host + "]:" + port;
     const auto run_case = find_case(line.option("test_case").value_or(""));
     coracle::runtime runtime;
-    interop::session at(runtime, address, soak_plan_of(line));
+    interop::session at(runtime, address, credentials_of(line), soak_plan_of(line));
     coracle::sync_wait(runtime, run_case(at));
     return 0;
   });

@@ -5,15 +5,25 @@
 #include "../../../examples/command_line.hpp"
 
 #include <coracle/server.hpp>
+#include <coracle/tls/server_options.hpp>
 
 #include <cstdio>
 #include <string>
 
+namespace {
+
+coracle::transport::server_credentials credentials_of(const examples::command_line& line) {
+  if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
+  const auto certificate = line.option("tls_cert_file"), key = line.option("tls_key_file");
+  if (!certificate || !key) throw examples::usage_error("--use_tls needs --tls_cert_file and --tls_key_file");
+  return coracle::tls::server_options().certificate_files(*certificate, *key);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   return examples::run("interop_server", [&] {
-    const examples::command_line line(argc, argv, {"port", "use_tls"}, 0);
-    if (line.option("use_tls").value_or("false") != "false")
-      throw examples::usage_error("--use_tls is not supported yet; leave it out");
+    const examples::command_line line(argc, argv, {"port", "use_tls", "tls_cert_file", "tls_key_file"}, 0);
     const auto port = line.port("port");
     interop::load_reports loads;
     interop::test_service service(loads);
@@ -22,7 +32,7 @@ int main(int argc, char** argv) {
     server.add(service);
     server.add(loads);
     const auto address = "127.0.0.1:" + std::to_string(port);
-    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
+    if (const auto bound = server.listen(address, credentials_of(line)); !bound.ok())
       throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -25,14 +25,19 @@ struct soak_plan {
 
 class session {
  public:
-  session(coracle::runtime& on, std::string target, const soak_plan& soak)
-      : runtime_(on), target_(std::move(target)), soak_(soak), channel_(make_channel()) {}
+  session(coracle::runtime& on, std::string target, coracle::transport::channel_credentials credentials,
+          const soak_plan& soak)
+      : runtime_(on),
+        target_(std::move(target)),
+        credentials_(std::move(credentials)),
+        soak_(soak),
+        channel_(make_channel()) {}
 
   // The one of most cases.
   [[nodiscard]] coracle::channel& channel() const noexcept { return *channel_; }
   // Another one to the same server.
   [[nodiscard]] std::unique_ptr<coracle::channel> make_channel() const {
-    return std::make_unique<coracle::channel>(runtime_, target_, coracle::insecure());
+    return std::make_unique<coracle::channel>(runtime_, target_, credentials_);
   }
   [[nodiscard]] coracle::runtime& runtime() const noexcept { return runtime_; }
   [[nodiscard]] const soak_plan& soak() const noexcept { return soak_; }
@@ -40,6 +45,7 @@ class session {
  private:
   coracle::runtime& runtime_;
   std::string target_;
+  coracle::transport::channel_credentials credentials_;
   soak_plan soak_;
   std::unique_ptr<coracle::channel> channel_;
 };
