@@ -84,7 +84,7 @@ bool call::settle_read(read_operation& op, const framed_message& message) noexce
   const status why = read_message(*op.codec_, op.into_, message);
   if (why.ok()) {
     op.outcome_ = read_operation::outcome::message;
-    count_received(message.body.size());
+    count_received({message.body.size(), message.body.size()});
     return true;
   }
   op.outcome_ = read_operation::outcome::failed;
@@ -183,7 +183,7 @@ bool call::begin_write(write_operation& op) noexcept {
 
 void call::retry_writer() noexcept {
   if (!writer_ || writer_serialized_ || !prepare_write()) return;
-  writer_serialized_ = true;
+  writer_serialized_ = wrote_ = true;
   if (!send_message(*writer_->codec_, writer_->message_, false)) {
     if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
@@ -221,7 +221,7 @@ bool call::send_message(const codec& k, const void* message, bool end_stream) no
     messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
     return false;
   }
-  count_sent(size);
+  count_sent({size, size});
   const std::size_t whole = size + envelope_prefix_bytes;
   if (std::uint8_t* room = exchange_.reserve_data(whole)) {
     protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
@@ -244,7 +244,7 @@ bool call::send_formatted(const codec& k, const void* message, bool end_stream) 
 }
 
 bool call::send_body(bytes_view body, bool end_stream) noexcept {
-  count_sent(body.size());
+  count_sent({body.size(), body.size()});
   const std::size_t whole = body.size() + envelope_prefix_bytes;
   const auto put = [&](std::uint8_t* to) {
     protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(body.size()));

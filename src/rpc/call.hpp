@@ -6,6 +6,7 @@
 #include "coracle/rpc/operations.hpp"
 #include "rpc/deframer.hpp"
 #include "rpc/message_format.hpp"
+#include "rpc/message_watch.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -73,16 +74,21 @@ class call {
   std::size_t uncredited_ = 0;
   // Nobody reads in pieces: the one message is waited for from the start.
   bool single_message_ = false;
+  // A task has written a message: it cannot be had again.
+  bool wrote_ = false;
+  message_watch* watch_ = nullptr;  // null: nobody observes
   status failure_;
   call_traffic traffic_;
 
-  void count_sent(std::size_t bytes) noexcept {
+  void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
-    traffic_.bytes_sent += bytes;
+    traffic_.bytes_sent += m.wire_bytes;
+    if (watch_) watch_->message_sent(m);
   }
-  void count_received(std::size_t bytes) noexcept {
+  void count_received(message_size m) noexcept {
     ++traffic_.messages_received;
-    traffic_.bytes_received += bytes;
+    traffic_.bytes_received += m.wire_bytes;
+    if (watch_) watch_->message_received(m);
   }
 
  private:

@@ -2,7 +2,6 @@
 
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "protocol/grpc/status_mapping.hpp"
 #include "rpc/client_head.hpp"
 
 #include <algorithm>
@@ -52,6 +51,9 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   terms_.deadline = inherited.deadline;
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
+  const method_config* const config = channel_.config_for(terms_.path);
+  if (config) go_by(*config, now);
+  if (client_observer* o = channel_.observer()) watched_ = std::make_unique<call_watch>(*o, terms_);
   if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
@@ -61,7 +63,33 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  channel_.begin(*this);
+  make_attempts(config);
+}
+
+// The service config's part, where the caller says nothing or more.
+void client_call::go_by(const method_config& m, time_point now) noexcept {
+  if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
+  if (m.wait_for_ready && !terms_.options.wait_for_ready()) terms_.options.wait_for_ready(*m.wait_for_ready);
+  if (m.max_response_bytes) {
+    const bool said = terms_.options.sets_max_receive_bytes();
+    max_receive_bytes_ = said ? std::min(max_receive_bytes_, *m.max_response_bytes) : *m.max_response_bytes;
+  }
+  if (!m.max_request_bytes) return;
+  format_.limit_sent(std::min(format_.most_sent_bytes(), *m.max_request_bytes));
+  if (request_body_ && request_body_->size() > format_.most_sent_bytes())
+    request_failure_ = too_large_to_send(request_body_->size(), format_.most_sent_bytes());
+}
+
+void client_call::make_attempts(const method_config* m) noexcept {
+  if (!m || !(m->retry || m->hedging)) {
+    watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
+    watch_ = watched_attempt_.get();
+    return channel_.begin(*this);
+  }
+  attempts_ = std::make_unique<attempt_set>(
+      *this, terms_, m->retry ? attempt_plan(m->retry, m->throttle) : attempt_plan(m->hedging, m->throttle),
+      channel_.source(), watched_.get());
+  attempts_->begin();
 }
 
 void client_call::half_close() noexcept {
@@ -137,8 +165,30 @@ void client_call::dispose() noexcept {
 void client_call::attach(transport::exchange x, const call_target& target) noexcept {
   list_hook::unlink();
   exchange_ = x;
-  send_client_head(exchange_, target, terms_, 0);
+  target_ = &target;
+  send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+  if (watched_attempt_) watched_attempt_->attached(exchange_);
   send_request();
+}
+
+void client_call::attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept {
+  exchange_ = x;
+  target_ = &target;
+  watch_ = sizes;
+  send_request();
+}
+
+void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
+  exchange_ = x;
+  exchange_.set_handler(this);
+  watched_attempt_ = std::move(watch);
+  watch_ = watched_attempt_.get();
+  tried_again_ = true;  // other attempts are the set's to make
+}
+
+void client_call::attempts_failed(attempt_end& last) noexcept {
+  trailing_ = std::move(last.trailing);
+  end(last.how, false);
 }
 
 void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
@@ -149,12 +199,31 @@ void client_call::send_request() noexcept {
     send_message(*request_codec_, request_, true);
   } else if (request_body_) {
     half_close_sent_ = true;
-    send_body(as_bytes(*request_body_), true);
-    request_body_.reset();
+    send_request_body();
   } else {
     retry_writer();
     if (half_closed_) half_close();
   }
+}
+
+// Kept until the server says something, for a second attempt, unless that costs too much memory.
+void client_call::send_request_body() noexcept {
+  constexpr std::size_t kept_bytes_max = 256u << 10;
+  send_body(as_bytes(*request_body_), true);
+  if (request_body_->size() <= kept_bytes_max) return;
+  request_body_.reset();
+  wrote_ = true;
+}
+
+// Once, while nothing is lost: one request is still at hand, of a stream nothing was written yet.
+bool client_call::try_again(const transport::abnormal_end& e) noexcept {
+  if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
+  half_close_sent_ = false;
+  end_watch(watched_attempt_, end_by_reset(e));
+  watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
+  watch_ = watched_attempt_.get();
+  target_->source->begin(*this);
+  return true;
 }
 
 // --- receiving
@@ -168,14 +237,14 @@ void client_call::on_headers(transport::header_source& fields, transport::block_
 
 void client_call::take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept {
   (end_stream ? trailing_ : initial_) = std::move(head.metadata);
-  if (kind == transport::block_kind::head) http_status_ = head.http_status;
+  if (kind == transport::block_kind::head) {
+    http_status_ = head.http_status;
+    request_body_.reset();
+    if (watched_attempt_ && !end_stream) watched_attempt_->head_received();
+  }
   if (end_stream) return stream_ended(head);
   if (kind == transport::block_kind::head && (http_status_ != 200 || !head.grpc_content)) {
-    const status_code code =
-        http_status_ == 200 ? status_code::unknown : protocol::grpc::from_http_status(http_status_);
-    end({code,
-         "the server answered with HTTP status " + std::to_string(http_status_) + " and no gRPC content"},
-        true);
+    end(end_by_foreign_head(head), true);
   } else if (!head.has_form(format_.form())) {
     end(status::internal("the server answered in another form of messages than it was asked in"), true);
   }
@@ -217,6 +286,7 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
       return messages_broken(status::unimplemented("the server sent more than one reply"));
     const status how = read_message(*reply_codec_, reply_, message);
     if (!how.ok()) return messages_broken(how);
+    count_received({message.body.size(), message.body.size()});
     if (direct)
       bytes =
           bytes.subspan(static_cast<std::size_t>(message.body.data() + message.body.size() - bytes.data()));
@@ -225,30 +295,13 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
 }
 
 void client_call::stream_ended(const response_head& last) noexcept {
-  if (last.has_status) {
-    if (last.code != status_code::ok) return end(status(last.code, last.message, last.details), true);
-    return end(missing_reply(), true);
-  }
-  if (http_status_ != 200)
-    return end({protocol::grpc::from_http_status(http_status_),
-                "the server answered with HTTP status " + std::to_string(http_status_)},
-               true);
-  end(status::unknown("the server ended the call without a status"), true);
+  status how = end_by_trailers(last, http_status_);
+  end(how.ok() ? missing_reply() : std::move(how), true);
 }
 
 void client_call::on_reset(const transport::abnormal_end& e) noexcept {
   exchange_.release();
-  if (e.unprocessed)
-    return end(status::unavailable("the server did not take the call: it is going away or at its limit"),
-               true);
-  if (e.disconnected) {
-    return end(status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason), true);
-  }
-  const auto code = protocol::grpc::from_reset_code(static_cast<std::uint32_t>(e.code));
-  std::string text =
-      e.by == transport::initiator::peer ? "the server reset the call" : "the server broke a rule of HTTP/2";
-  if (!e.reason.empty()) text.append(": ").append(e.reason);
-  end({code, text}, true);
+  if (!try_again(e)) end(end_by_reset(e), true);
 }
 
 // --- the end
@@ -263,7 +316,9 @@ void client_call::end(status why, bool inside) noexcept {
   outcome_ = std::move(why);
   if (timer::holder) terms_.home->disarm(*this);
   on_stop_.unlink();
+  if (attempts_) attempts_->call_ended(outcome_);
   if (exchange_) exchange_.release();
+  tell_observer();
   list_hook::unlink();  // a call that waits for a connection waits no more
   if (unary_ || !inside) {
     outgoing_failed(outcome_);
@@ -276,6 +331,14 @@ void client_call::end(status why, bool inside) noexcept {
   tell_owner(false);
   if (outcome_.ok()) incoming_ended();
   else incoming_failed(outcome_, true);
+}
+
+void client_call::tell_observer() noexcept {
+  watch_ = nullptr;
+  if (!watched_) return;
+  end_watch(watched_attempt_, outcome_);
+  watched_->ended(outcome_);
+  watched_.reset();
 }
 
 // Resumes whoever waits for the end.

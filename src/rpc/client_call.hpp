@@ -7,8 +7,12 @@
 #include "coracle/rpc/call_options.hpp"
 #include "coracle/rpc/client_stream.hpp"
 #include "coracle/rpc/unary_call.hpp"
+#include "rpc/attempt_end.hpp"
+#include "rpc/attempt_set.hpp"
 #include "rpc/call.hpp"
 #include "rpc/call_attempt.hpp"
+#include "rpc/client_watch.hpp"
+#include "rpc/method_config.hpp"
 #include "rpc/response_head.hpp"
 
 #include <optional>
@@ -45,6 +49,16 @@ class client_call final : public call,
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
 
+  // --- from its attempt_set
+  // An exchange that stands for the attempts; `sizes` may be null.
+  void attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept;
+  // The exchange of the attempt that the call is committed to.
+  void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
+  void take_first_head(response_head& head, bool end_stream) noexcept {
+    take_head(head, transport::block_kind::head, end_stream);
+  }
+  void attempts_failed(attempt_end& last) noexcept;
+
   // call_attempt
   void attach(transport::exchange x, const call_target& target) noexcept override;
   void fail(const status& why, refusal how) noexcept override;
@@ -66,7 +80,12 @@ class client_call final : public call,
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
   void messages_broken(status why) noexcept override;
 
+  void go_by(const method_config& m, time_point now) noexcept;
+  void make_attempts(const method_config* m) noexcept;
   void send_request() noexcept;
+  void send_request_body() noexcept;
+  // gRFC A6, transparent retries. True when another attempt has begun.
+  [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
   void take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept;
   void single_reply_data(bytes_view bytes) noexcept;
   void late_reply() noexcept;
@@ -74,10 +93,15 @@ class client_call final : public call,
   void stream_ended(const response_head& last) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
+  void tell_observer() noexcept;
   void tell_owner(bool inside) noexcept;
 
   call_channel& channel_;
   call_terms terms_;
+  std::unique_ptr<call_watch> watched_;  // null: nobody observes
+  std::unique_ptr<attempt_watch> watched_attempt_;
+  std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
+  const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;
   std::coroutine_handle<> resume_later_;
 
@@ -99,6 +123,7 @@ class client_call final : public call,
   bool half_closed_ = false;
   bool half_close_sent_ = false;
   bool reply_read_ = false;
+  bool tried_again_ = false;
 };
 
 }  // namespace coracle::calls

@@ -11,7 +11,7 @@
 namespace coracle::calls {
 
 bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
-                      unsigned previous_attempts) noexcept {
+                      unsigned previous_attempts, const coracle::metadata* more) noexcept {
   static const std::string user_agent = std::string("grpc-c++20-coracle/") + version_text;
   if (!to.begin_headers()) return false;
   to.add_field(":method", "POST");
@@ -31,8 +31,9 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
     const char digit = static_cast<char>('0' + previous_attempts);
     to.add_field("grpc-previous-rpc-attempts", std::string_view(&digit, 1));
   }
-  for_each_wire_field(terms.options.metadata(),
-                      [&](std::string_view name, std::string_view value) { to.add_field(name, value); });
+  const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
+  for_each_wire_field(terms.options.metadata(), add);
+  if (more) for_each_wire_field(*more, add);
   to.end_headers(false);
   return true;
 }

@@ -97,6 +97,10 @@ server_call::server_call(transport::exchange x, const request_head& head, coracl
     static_cast<server_call&>(t).end_early(status::deadline_exceeded("the client's deadline passed"));
   };
   if (head.deadline != never) coro::this_executor().arm(*this, head.deadline);
+  if (set_.observer) {
+    watched_ = std::make_unique<server_watch>(*set_.observer, *this);
+    watch_ = watched_.get();
+  }
 }
 
 server_call::~server_call() {
@@ -154,7 +158,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
     const status how = read_message(*request.k, request.into, message);
     if (!how.ok()) return end_early(how);
     request_read_ = true;
-    count_received(message.body.size());
+    count_received({message.body.size(), message.body.size()});
     if (direct) bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
     else deframer_.pop(message);
   } else if (s != state::need_more) {
@@ -196,6 +200,7 @@ void server_call::cancel(const status& why) noexcept { end_early(why); }
 
 void server_call::send_head() noexcept {
   if (std::exchange(head_sent_, true) || !exchange_) return;
+  if (watched_) watched_->head_sent();
   if (initial_.empty()) {
     exchange_.send_block(subtype_.reply_head.bytes(), false);
     return;
@@ -254,6 +259,7 @@ void server_call::send_status(const status& why) noexcept {
     transport::header_block block;
     if (!std::exchange(head_sent_, true)) {  // Trailers-Only: one block is head and trailers
       block.append(subtype_.reply_head.bytes());
+      if (watched_) watched_->head_sent();
       add_metadata(block, initial_);
     }
     add_status(block, why);
@@ -261,9 +267,17 @@ void server_call::send_status(const status& why) noexcept {
     exchange_.send_block(block.bytes(), true);
   }
   exchange_.release();
+  tell_end(why);
 }
 
 // --- the end
+
+void server_call::tell_end(const status& how) noexcept {
+  if (!watched_) return;
+  watch_ = nullptr;
+  watched_->ended(how);
+  watched_.reset();
+}
 
 void server_call::end_early(const status& why) noexcept {
   if (handler_running_ && peer_ != &kept_peer_) {  // the handler may outlive its connection
@@ -273,6 +287,7 @@ void server_call::end_early(const status& why) noexcept {
     ++set_.abandoned;
   }
   send_status(why);
+  tell_end(why);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return leave();
   // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
@@ -289,6 +304,7 @@ void server_call::handler_done() noexcept {
 
 void server_call::leave() noexcept {
   call_set& set = set_;
+  tell_end(status::cancelled("the client has gone"));
   if (peer_ == &kept_peer_) --set.abandoned;
   set.give_back(std::move(received_));
   delete this;

@@ -9,6 +9,7 @@
 #include "coracle/rpc/service.hpp"
 #include "rpc/call.hpp"
 #include "rpc/interception.hpp"
+#include "rpc/server_watch.hpp"
 #include "rpc/subtype.hpp"
 
 #include <cstddef>
@@ -27,6 +28,7 @@ class call_set {
   std::size_t count = 0;
   // Of these: ended for their clients, while their handlers still run.
   std::size_t abandoned = 0;
+  server_observer* observer = nullptr;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Metadata objects whose memory the next calls use.
@@ -99,12 +101,15 @@ class server_call final : public call,
   void send_status(const status& why) noexcept;
   void handler_done() noexcept;
   void leave() noexcept;
+  // To the observer, if there is one; once.
+  void tell_end(const status& how) noexcept;
 
   service& service_;
   const subtype& subtype_;
   call_set& set_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
+  std::unique_ptr<server_watch> watched_;
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;

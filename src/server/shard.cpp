@@ -47,6 +47,7 @@ void refuse(transport::exchange x, const request_summary& request, const status&
 }  // namespace
 
 shard::shard(std::shared_ptr<server_state> server, loop& home) : server_(std::move(server)), home_(home) {
+  observer = server_->options.observer();
   emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
 }
 

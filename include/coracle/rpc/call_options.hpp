@@ -41,12 +41,15 @@ class call_options {
   // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
   // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
   // (grpc/grpc doc/wait-for-ready.md).
-  call_options& wait_for_ready(bool on = true) noexcept { return wait_for_ready_ = on, *this; }
+  call_options& wait_for_ready(bool on) noexcept { return wait_for_ready_ = on, *this; }
 
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
-  [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
+  [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept {
+    return max_receive_bytes_.value_or(4u << 20);
+  }
+  [[nodiscard]] bool sets_max_receive_bytes() const noexcept { return max_receive_bytes_.has_value(); }
   [[nodiscard]] std::optional<bool> wait_for_ready() const noexcept { return wait_for_ready_; }
   [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
   // Null: the binary format.
@@ -56,7 +59,7 @@ class call_options {
   coracle::metadata metadata_;
   std::optional<duration> timeout_;
   const message_codec* codec_ = nullptr;
-  std::uint32_t max_receive_bytes_ = 4u << 20;
+  std::optional<std::uint32_t> max_receive_bytes_;
   std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   bool bad_metadata_ = false;
   std::optional<bool> wait_for_ready_;

@@ -12,6 +12,8 @@
 
 namespace coracle {
 
+class server_observer;
+
 class server_options {
  public:
   server_options() noexcept {}
@@ -27,6 +29,9 @@ class server_options {
   // How long a drain waits for running calls before it stops them. Default 30 s, what Kubernetes
   // gives a container to end.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
+
+  // Is told of every call (coracle/rpc/server_observer.hpp); must outlive the server. Default: nobody.
+  server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
 
   // --- connections (gRFC A8, A9; defaults as they say)
   // A client that was silent for `time` is asked by a PING, with calls open or not; when nothing comes from it
@@ -48,6 +53,7 @@ class server_options {
     return max_connection_age_ = d, max_connection_age_grace_ = grace, *this;
   }
 
+  [[nodiscard]] server_observer* observer() const noexcept { return observer_; }
   [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
   [[nodiscard]] duration client_ping_interval() const noexcept { return ping_interval_; }
@@ -72,6 +78,7 @@ class server_options {
   bool pings_without_calls_ = false;
   std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   std::vector<const message_codec*> codecs_;
+  server_observer* observer_ = nullptr;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

@@ -1,0 +1,32 @@
+// attempt_end: how an attempt ended, whichever way it did.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/base/status.hpp"
+#include "coracle/rpc/metadata.hpp"
+#include "rpc/response_head.hpp"
+#include "transport/exchange.hpp"
+
+#include <optional>
+
+namespace coracle::calls {
+
+struct attempt_end {
+  status how;
+  coracle::metadata trailing;
+  // What the server says about trying again; see response_head.
+  bool pushback = false;
+  std::optional<duration> retry_after;
+  // Nobody may try again, whatever the code is.
+  bool final = false;
+
+  [[nodiscard]] bool told_to_stop() const noexcept { return pushback && !retry_after; }
+};
+
+// The status of a call whose last block this is. http_status: that of its head.
+status end_by_trailers(const response_head& last, int http_status);
+// The status that a head brings which is no gRPC's.
+status end_by_foreign_head(const response_head& head);
+status end_by_reset(const transport::abnormal_end& e);
+
+}  // namespace coracle::calls

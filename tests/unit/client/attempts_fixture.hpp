@@ -1,0 +1,125 @@
+// attempts_fixture: calls with a policy through a real channel to a scripted server, in virtual time.
+#pragma once
+
+#include "coracle/client/channel.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/sleep.hpp"
+#include "coracle/rpc/client_observer.hpp"
+#include "coracle/rpc/client_stream.hpp"
+#include "coracle/rpc/unary_call.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "rpc/hedging_policy.hpp"
+#include "rpc/method_config.hpp"
+#include "rpc/replay_buffer.hpp"
+#include "rpc/retry_policy.hpp"
+#include "rpc/retry_throttle.hpp"
+#include "support/scripted_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support {
+
+using namespace std::chrono_literals;
+using text = google::protobuf::StringValue;
+
+inline text text_of(std::string s) {
+  text t;
+  t.set_value(std::move(s));
+  return t;
+}
+
+// The channel with a method's configuration and an observer.
+class configured_channel final : public call_channel {
+ public:
+  explicit configured_channel(channel& inner) noexcept : inner_(inner) {}
+  calls::method_config config;
+  client_observer* watcher = nullptr;
+
+  void begin(calls::call_attempt& a) noexcept override { inner_.begin(a); }
+  std::shared_ptr<calls::attempt_source> source() noexcept override { return inner_.source(); }
+  loop& blocking_home() override { return inner_.blocking_home(); }
+  const calls::method_config* config_for(std::string_view) noexcept override { return &config; }
+  client_observer* observer() noexcept override { return watcher; }
+
+ private:
+  channel& inner_;
+};
+
+class attempts_fixture : public testing::Test {
+ protected:
+  attempts_fixture()
+      : server_(host_.at(0)), channel_(std::in_place, host_, server_.way()), calls_(*channel_) {}
+  ~attempts_fixture() override {
+    channel_.reset();
+    server_.disconnect();
+    world_.run_for(10s);
+  }
+
+  template <class T>
+  T run(task<T> t) {
+    return sync_wait(host_, host_.at(0), std::move(t));
+  }
+  // The time since the fixture's beginning, in ms.
+  [[nodiscard]] std::int64_t ms(time_point t) const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(t - began_).count();
+  }
+
+  void retry(unsigned attempts, std::initializer_list<status_code> codes = {status_code::unavailable}) {
+    auto p = std::make_shared<calls::retry_policy>();
+    p->max_attempts = attempts;
+    p->initial_backoff = 100ms;
+    p->max_backoff = 1s;
+    p->backoff_multiplier = 2;
+    for (const status_code c : codes) p->retryable.add(c);
+    calls_.config.retry = std::move(p);
+  }
+  void hedge(unsigned attempts, duration delay) {
+    auto p = std::make_shared<calls::hedging_policy>();
+    p->max_attempts = attempts;
+    p->delay = delay;
+    p->non_fatal.add(status_code::unavailable);
+    calls_.config.hedging = std::move(p);
+  }
+
+  // One unary call; what it brings stays in the fixture.
+  struct answer {
+    status how;
+    std::string text;
+    std::string attempt;  // x-attempt of the head: which request answered
+    std::string trailer;  // likewise
+    time_point ended{};
+  };
+  static task<answer> say_through(call_channel& to, std::string what, call_options options) {
+    const text request = text_of(std::move(what));
+    unary_call<text> call(to, "/scripted.Service/Method", request, options);
+    auto reply = co_await call;
+    answer a;
+    a.how = reply.status();
+    if (reply) a.text = reply->value();
+    a.attempt = std::string(call.initial_metadata().find("x-attempt").value_or(""));
+    a.trailer = std::string(call.trailing_metadata().find("x-trailer").value_or(""));
+    a.ended = loop::current()->now();
+    co_return a;
+  }
+  answer say(std::string what, const call_options& options = {}) {
+    return run(say_through(calls_, std::move(what), options));
+  }
+  using stream_call = bidi_call<text, text>;
+
+  sim::world world_{1};
+  runtime& host_ = world_.host("host", 1);
+  time_point began_ = world_.now();
+  scripted_server server_;
+  std::optional<channel> channel_;
+  configured_channel calls_;
+};
+
+}  // namespace coracle::testing_support
