@@ -29,14 +29,16 @@ void add_handler(std::string& to, const service_model& s, const method_model& m)
 }
 
 void add_fake(std::string& to, const service_model& s) {
-  to += concat({"\n// Stands in for ", s.name, " in tests: each method answers as its behaviour in `",
-                s.fake_group, "` was told, UNIMPLEMENTED\n// before, and remembers its calls.\n", "class ",
-                s.fake, " : public ", s.name, "::service {\n", " public:\n"});
-  if (!s.methods.empty()) {
-    to += "  struct {\n";
-    for (const method_model& m : s.methods) add_behaviour(to, m);
-    to += concat({"  } ", s.fake_group, ";\n"});
+  if (s.methods.empty()) {
+    to += concat({"\n// Stands in for ", s.name, ", which has no methods, in tests.\n", "class ", s.fake,
+                  " : public ", s.name, "::service {};\n"});
+    return;
   }
+  to += concat({"\n// Stands in for ", s.name, " in tests: each method answers as its member of `",
+                s.fake_group, "` was told, UNIMPLEMENTED\n// before, and remembers its calls.\n", "class ",
+                s.fake, " : public ", s.name, "::service {\n", " public:\n", "  struct {\n"});
+  for (const method_model& m : s.methods) add_behaviour(to, m);
+  to += concat({"  } ", s.fake_group, ";\n"});
   for (const method_model& m : s.methods) add_handler(to, s, m);
   to += "};\n";
 }

@@ -1,30 +1,64 @@
 #include "coracle/client/channel.hpp"
 
-#include "client/address_connector.hpp"
+#include "client/address_dialer.hpp"
 #include "client/channel_state.hpp"
+#include "client/connector_dialer.hpp"
 
 #include <utility>
 
 namespace coracle {
 
-channel::channel(std::string_view target, transport::channel_credentials credentials)
+namespace {
+
+std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view target,
+                                                 transport::channel_credentials credentials,
+                                                 channel_options options) {
+  client::destination to = client::find_destination(target, options);
+  return std::make_shared<client::channel_state>(on, std::move(to), client::make_address_dialer(),
+                                                 std::move(credentials), std::move(options));
+}
+
+// One server, wherever the connector leads.
+std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr<transport::connector> by,
+                                                    transport::channel_credentials credentials,
+                                                    channel_options options) {
+  client::destination to;
+  to.known.add(net::address());
+  to.name = by->authority();
+  to.authority = options.authority().empty() ? to.name : options.authority();
+  return std::make_shared<client::channel_state>(on, std::move(to),
+                                                 client::make_connector_dialer(std::move(by)),
+                                                 std::move(credentials), std::move(options));
+}
+
+}  // namespace
+
+channel::channel(std::string_view target, transport::channel_credentials credentials, channel_options options)
     : own_(std::make_unique<runtime>()),
-      state_(std::make_shared<client::channel_state>(*own_, client::make_address_connector(target),
-                                                     std::move(credentials))) {}
+      state_(to_target(*own_, target, std::move(credentials), std::move(options))) {}
 
-channel::channel(runtime& on, std::string_view target, transport::channel_credentials credentials)
-    : channel(on, client::make_address_connector(target), std::move(credentials)) {}
+channel::channel(runtime& on, std::string_view target, transport::channel_credentials credentials,
+                 channel_options options)
+    : state_(to_target(on, target, std::move(credentials), std::move(options))) {}
 
-channel::channel(runtime& on, std::shared_ptr<transport::connector> to)
-    : channel(on, std::move(to), insecure()) {}
+channel::channel(runtime& on, std::shared_ptr<transport::connector> to, channel_options options)
+    : channel(on, std::move(to), insecure(), std::move(options)) {}
 
 channel::channel(runtime& on, std::shared_ptr<transport::connector> to,
-                 transport::channel_credentials credentials)
-    : state_(std::make_shared<client::channel_state>(on, std::move(to), std::move(credentials))) {}
+                 transport::channel_credentials credentials, channel_options options)
+    : state_(to_connector(on, std::move(to), std::move(credentials), std::move(options))) {}
 
 channel::~channel() { state_->close(); }
 
 runtime& channel::owner() const noexcept { return state_->owner; }
+
+connectivity channel::state() const noexcept { return state_->state(); }
+
+void channel::connect() { state_->connect(); }
+
+task<bool> channel::wait_for_state_change(connectivity from, duration at_most) {
+  return client::wait_for_change(state_, from, at_most);
+}
 
 void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 

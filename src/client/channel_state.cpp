@@ -1,20 +1,68 @@
 #include "client/channel_state.hpp"
 
+#include "client/channel_home.hpp"
 #include "client/shard.hpp"
 #include "coracle/base/assert.hpp"
+#include "coracle/coro/post_function.hpp"
+#include "coracle/coro/timeout.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace coracle::client {
 
-channel_state::channel_state(runtime& on, std::shared_ptr<transport::connector> to,
-                             transport::channel_credentials c)
+namespace {
+
+// Credentials that cannot be used are as bad as a target that cannot.
+destination checked(destination to, const transport::channel_credentials& credentials) {
+  if (to.bad.ok() && !credentials.failure().ok()) {
+    std::string text = "cannot connect to " + to.name;
+    text.append(": ").append(credentials.failure().message());
+    to.bad = status::unavailable(text);
+  }
+  to.authority = transport::authority_of(credentials, to.authority);
+  return to;
+}
+
+connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
+                          transport::channel_credentials credentials, const channel_options& o) {
+  connecting how;
+  how.credentials = std::move(credentials);
+  how.authority = to.authority;
+  how.by = std::move(by);
+  how.name = to.name;
+  how.connection.http2.own_open_streams = o.streams_per_connection();
+  how.connections_max = std::min(o.connections_per_server(), channel_options::connections_limit);
+  return how;
+}
+
+std::shared_ptr<const snapshot> snapshot_of(resolution found, const channel_options& o) {
+  auto made = std::make_shared<snapshot>();
+  made->servers = found.endpoints();
+  if (made->servers.size() > resolution::endpoints_max)
+    made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
+  if (made->servers.empty()) made->why = status::unavailable("the resolver has found no servers");
+  made->how = o.balance();
+  return made;
+}
+
+}  // namespace
+
+channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dialer> by,
+                             transport::channel_credentials credentials, channel_options o)
     : owner(on),
-      connector(std::move(to)),
-      credentials(std::move(c)),
-      authority(transport::authority_of(credentials, connector->authority())),
-      target{transport::scheme_of(credentials), authority, this},
-      shards_(on.size(), nullptr) {}
+      to(checked(std::move(where), credentials)),
+      options(std::move(o)),
+      target{transport::scheme_of(credentials), to.authority, this},
+      how(connecting_for(to, std::move(by), std::move(credentials), options)),
+      news(connectivity::idle),
+      shards_(on.size(), nullptr),
+      doors_(on.size()),
+      states_(on.size(), connectivity::idle) {
+  if (!to.by) latest_ = snapshot_of(to.known, options);
+}
+
+// --- shards and the home
 
 void channel_state::begin(calls::call_attempt& a) noexcept {
   if (shard* s = here(*a.terms().home)) return s->begin(a);
@@ -24,22 +72,129 @@ void channel_state::begin(calls::call_attempt& a) noexcept {
 shard* channel_state::here(loop& current) {
   CORACLE_ASSERT(&current.owner() == &owner,
                  "a channel is used on the loops of its own runtime: construct it with this one");
+  shard* const mine = shards_[current.index()];
+  return mine ? mine : make_shard(current);
+}
+
+shard* channel_state::make_shard(loop& current) {
   shard*& mine = shards_[current.index()];
-  if (mine) return mine;
-  const std::lock_guard lock(mutex_);
-  if (closed_ || owner.stopping()) return nullptr;
-  auto made = std::make_unique<shard>(std::static_pointer_cast<channel_state>(shared_from_this()), current);
-  mine = made.get();
-  doors_.push_back(io::resident::settle(current, std::move(made)));
+  channel_home* home = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || owner.stopping()) return nullptr;
+    auto made = std::make_unique<shard>(self(), current);
+    mine = made.get();
+    doors_[current.index()] = io::resident::settle(current, std::move(made));
+    if (to.by && !home_door_) {
+      auto made_home = std::make_unique<channel_home>(self(), current);
+      home = home_ = made_home.get();
+      home_door_ = io::resident::settle(current, std::move(made_home));
+    }
+  }
+  if (home) home->start();  // it may publish at once
   return mine;
 }
 
-void channel_state::forget(loop& where) noexcept { shards_[where.index()] = nullptr; }
+void channel_state::forget(loop& where) noexcept {
+  shards_[where.index()] = nullptr;
+  report(where, connectivity::shutdown);
+}
 
 void channel_state::close() noexcept {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  for (const auto& door : doors_) door->ask_to_leave();
+  for (const auto& door : doors_)
+    if (door) door->ask_to_leave();
+  if (home_door_) home_door_->ask_to_leave();
+  set_state(connectivity::shutdown);
+}
+
+void channel_state::connect() {
+  loop* const current = loop::current();
+  if (current && &current->owner() == &owner) {
+    if (shard* s = here(*current)) s->wake();
+    return;
+  }
+  coro::post_function(owner.at(0), [self = self()] {
+    if (shard* s = self->here(self->owner.at(0))) s->wake();
+  });
+}
+
+// --- what is published
+
+std::shared_ptr<const snapshot> channel_state::latest() const {
+  const std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+void channel_state::publish(resolution found) {
+  if (found.endpoints().size() > resolution::endpoints_max)
+    owner.log().write(log_level::warning, to.name + " has more servers than are kept: the rest is dropped");
+  auto made = snapshot_of(std::move(found), options);
+  const std::lock_guard lock(mutex_);
+  // No servers: those of before are better than none.
+  if (!made->why.ok() && latest_ && latest_->why.ok()) return;
+  latest_ = std::move(made);
+  tell_shards();
+}
+
+void channel_state::publish_failure(const status& why) {
+  const std::lock_guard lock(mutex_);
+  if (latest_ && latest_->why.ok()) return;
+  auto made = std::make_shared<snapshot>();
+  made->why = why;
+  latest_ = std::move(made);
+  tell_shards();
+}
+
+void channel_state::tell_shards() {
+  for (std::size_t i = 0; i < doors_.size(); ++i) {
+    if (!doors_[i]) continue;
+    doors_[i]->run_there([self = self(), i] {
+      if (shard* s = self->shards_[i]) s->update();
+    });
+  }
+}
+
+void channel_state::resolve_again() noexcept {
+  if (!to.by) return;
+  const std::lock_guard lock(mutex_);
+  if (!home_door_) return;
+  home_door_->run_there([self = self()] {
+    if (self->home_) self->home_->want();
+  });
+}
+
+// --- connectivity
+
+void channel_state::report(loop& where, connectivity c) noexcept {
+  const std::lock_guard lock(mutex_);
+  states_[where.index()] = c;
+  if (closed_) return;
+  // The best that a loop has; a loop that fails says more than one that is idle.
+  for (const connectivity best :
+       {connectivity::ready, connectivity::connecting, connectivity::transient_failure, connectivity::idle}) {
+    if (std::find(states_.begin(), states_.end(), best) == states_.end()) continue;
+    return set_state(best);
+  }
+  set_state(connectivity::shutdown);
+}
+
+void channel_state::set_state(connectivity c) noexcept {
+  if (state_.exchange(c, std::memory_order_acq_rel) != c) news.set(c);
+}
+
+task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from, duration at_most) {
+  const time_point end = deadline_after(coro::this_executor().now(), at_most);
+  watch<connectivity>::observer mine(of->news);
+  while (of->state() == from) {
+    const duration left = end - coro::this_executor().now();
+    if (left <= duration::zero()) co_return false;
+    auto change = mine.changed();
+    const auto told = co_await timeout(left, std::move(change));
+    if (!told) co_return of->state() != from;
+  }
+  co_return true;
 }
 
 }  // namespace coracle::client

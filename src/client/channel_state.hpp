@@ -1,13 +1,18 @@
-// channel_state: what the shards of a channel share, and how the channel reaches them.
+// channel_state: what the shards of a channel share, and how the channel, its home and its shards reach each other.
 #pragma once
 
+#include "client/destination.hpp"
+#include "client/snapshot.hpp"
+#include "client/subchannel.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/client/channel_options.hpp"
+#include "coracle/client/connectivity.hpp"
+#include "coracle/coro/watch.hpp"
 #include "coracle/runtime/runtime.hpp"
-#include "coracle/transport/connector.hpp"
-#include "coracle/transport/credentials.hpp"
 #include "rpc/call_attempt.hpp"
 #include "runtime/resident.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,30 +20,65 @@
 
 namespace coracle::client {
 
+class channel_home;
 class shard;
 
-// Kept alive by the channel and by each shard.
+// Kept alive by the channel, its home and each shard.
 class channel_state final : public calls::attempt_source {
  public:
-  channel_state(runtime& on, std::shared_ptr<transport::connector> to, transport::channel_credentials c);
+  channel_state(runtime& on, destination where, std::shared_ptr<dialer> by,
+                transport::channel_credentials credentials, channel_options o);
 
+  // --- any thread
+  void close() noexcept;
+  [[nodiscard]] connectivity state() const noexcept { return state_.load(std::memory_order_acquire); }
+  // What was published last; null: nothing yet.
+  [[nodiscard]] std::shared_ptr<const snapshot> latest() const;
+  // Has the current loop's shard (a loop's, off loops: loop 0's) leave IDLE.
+  void connect();
+
+  // --- loops of the runtime
   void begin(calls::call_attempt& a) noexcept override;
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
-  void forget(loop& where) noexcept;  // by the shard, on its loop
-  void close() noexcept;              // any thread
+  // By a shard, on its loop.
+  void forget(loop& where) noexcept;
+  void report(loop& where, connectivity c) noexcept;
+  void resolve_again() noexcept;
+
+  // --- by the home, on its loop
+  void publish(resolution found);
+  void publish_failure(const status& why);
+  void forget_home() noexcept { home_ = nullptr; }
 
   runtime& owner;
-  const std::shared_ptr<transport::connector> connector;
-  const transport::channel_credentials credentials;
-  const std::string authority;
-  calls::call_target target;
+  const destination to;
+  const channel_options options;
+  const calls::call_target target;
+  const connecting how;
+  watch<connectivity> news;  // the latest state()
 
  private:
+  [[nodiscard]] std::shared_ptr<channel_state> self() noexcept {
+    return std::static_pointer_cast<channel_state>(shared_from_this());
+  }
+  shard* make_shard(loop& current);
+  void tell_shards();
+  void set_state(connectivity c) noexcept;
+
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
-  std::mutex mutex_;            // of what follows
-  std::vector<std::shared_ptr<io::residence>> doors_;
+  channel_home* home_ = nullptr;  // its loop's
+  std::atomic<connectivity> state_{connectivity::idle};
+
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<std::shared_ptr<io::residence>> doors_;  // by loop; null: no shard yet
+  std::shared_ptr<io::residence> home_door_;
+  std::vector<connectivity> states_;  // by loop
+  std::shared_ptr<const snapshot> latest_;
   bool closed_ = false;
 };
+
+// task<bool> behind channel::wait_for_state_change().
+task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from, duration at_most);
 
 }  // namespace coracle::client

@@ -1,151 +1,165 @@
 #include "client/shard.hpp"
 
-#include "coracle/coro/timeout.hpp"
-#include "net/duplex.hpp"
-#include "runtime/backend.hpp"
-
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace coracle::client {
 
 shard::shard(std::shared_ptr<channel_state> channel, loop& home) : channel_(std::move(channel)), home_(home) {
-  timer::fire = [](coro::timer& t) noexcept {
-    auto& self = static_cast<shard&>(t);
-    if (self.state_ != state::transient_failure) return;
-    self.state_ = state::idle;
-    if (!self.waiting_.empty()) self.connect();
-  };
+  timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).rest_if_unused(); };
 }
 
 shard::~shard() {
-  CORACLE_ASSERT(connections_.empty() && waiting_.empty(), "a shard went before its calls and connections");
+  CORACLE_ASSERT(subchannels_.empty() && waiting_.empty(), "a shard went before its calls and connections");
 }
+
+// --- calls
 
 void shard::begin(calls::call_attempt& a) noexcept {
-  switch (state_) {
-    case state::shutdown:
-      return a.fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
-    case state::transient_failure:
-      if (!a.terms().wait_for_ready()) return a.fail(last_failure_, calls::refusal::unavailable);
-      break;
-    case state::ready:
-      if (waiting_.empty()) {
-        if (transport::exchange x = current_->open(a)) return a.attach(x, channel_->target);
-      }
-      break;
-    case state::idle: waiting_.push_back(a); return connect();
-    case state::connecting: break;
+  used_ = true;
+  if (state_ != connectivity::ready || !waiting_.empty()) return begin_slowly(a);
+  if (!serve(a)) waiting_.push_back(a);
+}
+
+bool shard::serve(calls::call_attempt& a) noexcept {
+  const pick p = balancer_->choose(pick_info(a));
+  if (p.drop) {
+    a.unlink();
+    a.fail(status::unavailable("dropped by the channel's pick policy"), calls::refusal::final);
+    return true;
   }
+  if (!p.to) return false;
+  transport::exchange x = p.to->open(a);
+  if (!x) {
+    p.to->scale();
+    return false;
+  }
+  a.attach(x, channel_->target);
+  return true;
+}
+
+void shard::begin_slowly(calls::call_attempt& a) noexcept {
+  if (state_ == connectivity::shutdown)
+    return a.fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
+  if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, calls::refusal::final);
+  if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
+    return a.fail(last_failure_, calls::refusal::unavailable);
   waiting_.push_back(a);
+  if (state_ == connectivity::idle) wake();
 }
-
-// --- connecting
-
-void shard::connect() {
-  state_ = state::connecting;
-  attempt_began_ = home_.now();
-  attempting_ = true;
-  work_.spawn(make_connection());
-}
-
-task<> shard::make_connection() {
-  using made = result<std::unique_ptr<net::duplex>>;
-  task<made> attempt = channel_->connector->connect(home_);
-  timeout<made> limited(connect_timeout, std::move(attempt));
-  made outcome = status::unavailable("not connected");
-  try {
-    if (channel_->credentials.failure().ok()) outcome = co_await limited;
-    else outcome = channel_->credentials.failure();
-  } catch (const coro::cancelled&) {
-    outcome = status::unavailable("the channel is being destroyed");
-  } catch (...) {
-    outcome = status::unavailable("the connector threw an exception");
-  }
-  attempting_ = false;
-  if (state_ == state::shutdown) co_return leave_if_done();
-  if (!outcome) co_return attempt_failed(outcome.status());
-  auto stream = transport::secured(channel_->credentials, home_, *std::move(outcome), channel_->authority);
-  connections_.push_back(std::make_unique<transport::connection>(
-      home_, std::move(stream), transport::role::client, transport::connection_options{},
-      static_cast<transport::connection_owner&>(*this), nullptr));
-  current_ = connections_.back().get();
-  current_->start();
-}
-
-void shard::attempt_failed(const status& why) noexcept {
-  std::string text = "cannot connect to " + channel_->authority;
-  text.append(": ").append(why.message());
-  last_failure_ = status::unavailable(text);
-  home_.log().write(log_level::info, text);
-  state_ = state::transient_failure;
-  home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
-  fail_waiting(last_failure_, calls::refusal::unavailable);
-}
-
-void shard::on_ready(transport::connection& c) noexcept {
-  if (&c != current_ || state_ != state::connecting) return;
-  state_ = state::ready;
-  backoff_.reset();
-  serve_waiting();
-}
-
-void shard::on_slots(transport::connection&) noexcept { serve_waiting(); }
 
 void shard::serve_waiting() noexcept {
-  while (state_ == state::ready && !waiting_.empty()) {
-    calls::call_attempt& a = *waiting_.front();
-    transport::exchange x = current_->open(a);
-    if (!x) return;  // at the peer's limit: on_slots() will come
-    a.attach(x, channel_->target);
-  }
+  while (state_ == connectivity::ready && !waiting_.empty())
+    if (!serve(*waiting_.front())) return;  // a stream that ends, or the balancer, will come
 }
 
-// With `final` all of them, else those that do not wait for a connection that comes later.
-void shard::fail_waiting(const status& why, calls::refusal how) noexcept {
+// Those that do not wait for better times (grpc/grpc doc/wait-for-ready.md).
+void shard::fail_waiting() noexcept {
   base::intrusive_list<calls::call_attempt> asked;
   asked.take(waiting_);
   while (calls::call_attempt* a = asked.pop_front()) {
-    if (how != calls::refusal::final && a->terms().wait_for_ready()) waiting_.push_back(*a);
-    else a->fail(why, how);
+    if (a->terms().wait_for_ready()) waiting_.push_back(*a);
+    else a->fail(last_failure_, calls::refusal::unavailable);
   }
 }
 
-// --- losing
+// --- waking and resting
 
-void shard::on_going_away(transport::connection& c) noexcept {
-  if (&c != current_) return;
-  current_ = nullptr;
-  if (state_ == state::connecting) {
-    attempt_failed(status::unavailable(c.end_reason()));
-  } else if (state_ == state::ready) {
-    state_ = state::idle;
-    if (!waiting_.empty()) connect();
+void shard::wake() {
+  if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
+  if (balancer_) return balancer_->connect();
+  awake_ = true;
+  if (channel_->options.idle_timeout() != duration::max())
+    home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
+  if (channel_->latest()) {
+    channel_->resolve_again();  // it may be old
+    return update();
+  }
+  publish(connectivity::connecting, {});  // the resolver has begun with this shard, or another
+}
+
+void shard::update() {
+  if (!awake_ || state_ == connectivity::shutdown) return;
+  const std::shared_ptr<const snapshot> now = channel_->latest();
+  if (!now->why.ok()) {
+    publish(connectivity::transient_failure, now->why);
+    return channel_->resolve_again();
+  }
+  if (!balancer_ || how_ != now->how) {
+    balancer_.reset();
+    how_ = now->how;
+    balancer_ = make_balancer(how_, *this);
+    balancer_->update(now->servers);
+    return balancer_->connect();
+  }
+  balancer_->update(now->servers);
+}
+
+void shard::rest_if_unused() noexcept {
+  const bool calls = std::any_of(subchannels_.begin(), subchannels_.end(),
+                                 [](const auto& s) { return s->open_calls() > 0; });
+  if (!std::exchange(used_, false) && !calls && waiting_.empty()) return rest();
+  home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
+}
+
+void shard::rest() noexcept {
+  awake_ = false;
+  balancer_.reset();
+  publish(connectivity::idle, {});
+}
+
+// --- the balancer's host
+
+subchannel& shard::make_subchannel(const endpoint& to) {
+  subchannels_.push_back(
+      std::make_unique<subchannel>(home_, channel_->how, to, static_cast<subchannel_owner&>(*this)));
+  return *subchannels_.back();
+}
+
+void shard::drop_subchannel(subchannel& s) noexcept { s.leave(); }
+
+void shard::resolve_again() noexcept { channel_->resolve_again(); }
+
+void shard::publish(connectivity c, const status& why) noexcept {
+  if (std::exchange(state_, c) != c) channel_->report(home_, c);
+  switch (c) {
+    case connectivity::ready: return serve_waiting();
+    case connectivity::transient_failure: last_failure_ = why; return fail_waiting();
+    case connectivity::idle:
+      if (balancer_ && !waiting_.empty()) balancer_->connect();
+      return;
+    default: return;
   }
 }
 
-void shard::on_closed(transport::connection& c) noexcept {
-  if (&c == current_) on_going_away(c);
-  std::erase_if(connections_, [&](const auto& p) { return p.get() == &c; });
-  if (state_ == state::shutdown) leave_if_done();
+void shard::on_state(subchannel& s) noexcept {
+  if (!balancer_) return;
+  balancer_->on_state(s);
+  serve_waiting();  // a further connection is no news to a balancer (gRFC A105)
 }
+
+void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
+
+void shard::on_left(subchannel& s) noexcept {
+  std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
+  if (state_ == connectivity::shutdown) leave_if_done();
+}
+
+// --- the end
 
 void shard::leave() noexcept {
-  state_ = state::shutdown;
+  state_ = connectivity::shutdown;
   channel_->forget(home_);
   if (timer::holder) home_.disarm(*this);
-  fail_waiting(status::unavailable("the channel is being destroyed"), calls::refusal::final);
-  work_.request_stop();
-  current_ = nullptr;
-  for (const auto& c : connections_)
-    c->close(transport::error_code::no_error, "the channel is being destroyed");
+  while (calls::call_attempt* a = waiting_.pop_front())
+    a->fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
+  balancer_.reset();
+  for (const auto& s : subchannels_) s->close("the channel is being destroyed");
   leave_if_done();
 }
 
 void shard::leave_if_done() noexcept {
-  if (!connections_.empty() || attempting_ || left_called_) return;
-  left_called_ = true;
+  if (!subchannels_.empty() || std::exchange(left_called_, true)) return;
   left();
 }
 

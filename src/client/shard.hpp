@@ -1,57 +1,71 @@
-// shard: a channel on one loop: its connection there, and the calls that wait for one.
+// shard: a channel on one loop: its balancer and subchannels there, and the calls that wait.
 #pragma once
 
-#include "client/backoff.hpp"
+#include "client/balancer.hpp"
 #include "client/channel_state.hpp"
 #include "coracle/base/intrusive_list.hpp"
-#include "coracle/coro/event.hpp"
-#include "coracle/coro/scope.hpp"
-#include "transport/connection.hpp"
+#include "coracle/client/connectivity.hpp"
+#include "rpc/call_attempt.hpp"
+#include "runtime/resident.hpp"
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace coracle::client {
 
-// States as in grpc/grpc doc/connectivity-semantics-and-api.md. Everything happens on the loop.
-class shard final : public io::resident, private transport::connection_owner, private coro::timer {
+// Everything happens on the loop. IDLE it has no balancer and no connection; the first call wakes it, and
+// channel_options::idle_timeout() without a call puts it to rest again. A call that gets no stream waits in one list,
+// first come first served, and is picked for anew when the balancer has news or a stream becomes free; it leaves the
+// list by itself when it ends meanwhile (deadline, cancel).
+class shard final : public io::resident,
+                    private subchannel_owner,
+                    private balancer_host,
+                    private coro::timer {
  public:
   shard(std::shared_ptr<channel_state> channel, loop& home);
   ~shard() override;
 
   void begin(calls::call_attempt& a) noexcept;
+  // Leaves IDLE.
+  void wake();
+  // The home has published something.
+  void update();
 
  private:
-  enum class state : std::uint8_t { idle, connecting, ready, transient_failure, shutdown };
-
   // io::resident
   void leave() noexcept override;
-  // transport::connection_owner
-  void on_ready(transport::connection& c) noexcept override;
-  void on_slots(transport::connection& c) noexcept override;
-  void on_going_away(transport::connection& c) noexcept override;
-  void on_closed(transport::connection& c) noexcept override;
+  // subchannel_owner
+  void on_state(subchannel& s) noexcept override;
+  void on_slots(subchannel& s) noexcept override;
+  void on_left(subchannel& s) noexcept override;
+  // balancer_host
+  subchannel& make_subchannel(const endpoint& to) override;
+  void drop_subchannel(subchannel& s) noexcept override;
+  void publish(connectivity c, const status& why) noexcept override;
+  void resolve_again() noexcept override;
+  [[nodiscard]] loop& home() const noexcept override { return home_; }
 
-  void connect();
-  task<> make_connection();
-  void attempt_failed(const status& why) noexcept;
+  // False when it has to wait.
+  bool serve(calls::call_attempt& a) noexcept;
+  void begin_slowly(calls::call_attempt& a) noexcept;
   void serve_waiting() noexcept;
-  void fail_waiting(const status& why, calls::refusal how) noexcept;
+  void fail_waiting() noexcept;
+  void rest_if_unused() noexcept;
+  void rest() noexcept;
   void leave_if_done() noexcept;
 
   std::shared_ptr<channel_state> channel_;
   loop& home_;
-  state state_ = state::idle;
-  backoff backoff_;
+  connectivity state_ = connectivity::idle;
+  bool used_ = false;  // a call has begun since the idle timer was looked at
+  bool awake_ = false;
+  bool left_called_ = false;
+  std::unique_ptr<balancer> balancer_;
+  balancing how_ = balancing::pick_first();  // of balancer_
   status last_failure_;
   base::intrusive_list<calls::call_attempt> waiting_;
-  // The current one last; those before it are going away.
-  std::vector<std::unique_ptr<transport::connection>> connections_;
-  transport::connection* current_ = nullptr;
-  scope work_;  // the attempt to connect
-  time_point attempt_began_{};
-  bool attempting_ = false;
-  bool left_called_ = false;
+  std::vector<std::unique_ptr<subchannel>> subchannels_;  // those that leave among them
 };
 
 }  // namespace coracle::client

@@ -136,6 +136,8 @@ bool connection::draining() const noexcept { return state_->goaway_first && !sta
 bool connection::failed() const noexcept { return state_->failed; }
 
 std::uint32_t connection::peer_header_list_bytes() const noexcept { return state_->peer.header_list_bytes; }
+std::int64_t connection::send_window_bytes() const noexcept { return state_->send.bytes(); }
+std::int64_t connection::receive_window_bytes() const noexcept { return state_->receive.open_bytes(); }
 std::uint64_t connection::keepalives_sent() const noexcept { return state_->alive.pings(); }
 std::uint64_t connection::pings_answered() const noexcept { return state_->pings_answered; }
 

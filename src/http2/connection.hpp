@@ -120,6 +120,9 @@ class connection {
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept;
   // PINGs answered so far, for keepalive enforcement (gRFC A8).
   [[nodiscard]] std::uint64_t pings_answered() const noexcept;
+  // What the windows of the connection let each side send at the moment.
+  [[nodiscard]] std::int64_t send_window_bytes() const noexcept;
+  [[nodiscard]] std::int64_t receive_window_bytes() const noexcept;
   // PINGs that limits::keepalive has sent.
   [[nodiscard]] std::uint64_t keepalives_sent() const noexcept;
 

@@ -19,6 +19,7 @@
 #include "http2/stream_index.hpp"
 #include "http2/token_bucket.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +112,9 @@ struct connection::state {
   stream_ref open(void* user);
   void reset(stream_ref ref, error_code code);
   void release(stream_ref ref);
-  [[nodiscard]] bool at_limit() const noexcept { return open_count >= peer.max_concurrent_streams; }
+  [[nodiscard]] bool at_limit() const noexcept {
+    return open_count >= std::min(peer.max_concurrent_streams, limit.own_open_streams);
+  }
   [[nodiscard]] bool can_open() const noexcept;
   void note_limit() noexcept;
 

@@ -29,6 +29,8 @@ struct limits {
   // --- ours alone
   // Client: streams opened in the connection's whole life; there are no more ids.
   std::uint32_t own_streams = 1u << 30;
+  // Client: streams open at a time, where the peer allows more.
+  std::uint32_t own_open_streams = ~std::uint32_t{0};
   // Hard, on encoded bytes over HEADERS and CONTINUATION: connection error.
   std::uint32_t header_block_bytes = 64u << 10;
   // Frames per block (CVE-2024-27316).

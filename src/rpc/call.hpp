@@ -82,11 +82,13 @@ class call {
 
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
+    exchange_.count_sent();
     traffic_.bytes_sent += m.wire_bytes;
     if (watch_) watch_->message_sent(m);
   }
   void count_received(message_size m) noexcept {
     ++traffic_.messages_received;
+    if (exchange_) exchange_.count_received();
     traffic_.bytes_received += m.wire_bytes;
     if (watch_) watch_->message_received(m);
   }

@@ -188,6 +188,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
 
 void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   exchange_.release();
+  ++set_.failed;
   end_early(end.disconnected ? status::cancelled("the client's connection was lost")
                              : status::cancelled("the client cancelled the call"));
 }
@@ -253,6 +254,7 @@ void server_call::chain_ended(const status& how, const codec* k, const void* rep
 
 void server_call::send_status(const status& why) noexcept {
   if (!exchange_) return;
+  ++(why.ok() ? set_.succeeded : set_.failed);
   if (why.ok() && trailing_.empty() && head_sent_) {
     exchange_.send_block(ok_trailers().bytes(), true);
   } else {

@@ -28,6 +28,9 @@ class call_set {
   std::size_t count = 0;
   // Of these: ended for their clients, while their handlers still run.
   std::size_t abandoned = 0;
+  // Of all there ever were: answered with OK, and otherwise.
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
   server_observer* observer = nullptr;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;

@@ -4,6 +4,7 @@
 #include "coracle/base/log.hpp"
 #include "net/acceptor.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -13,12 +14,18 @@ namespace coracle::serving {
 // Owned by loop 0's shard, which destroys it when it is told that the socket is closed.
 class entrance final : private net::acceptor_sink {
  public:
-  entrance(std::unique_ptr<net::acceptor> a, logger& log, std::function<void(io::handle)> accepted,
-           std::function<void(entrance&)> closed)
-      : acceptor_(std::move(a)), log_(log), accepted_(std::move(accepted)), closed_(std::move(closed)) {
+  entrance(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
+           std::function<void(io::handle)> accepted, std::function<void(entrance&)> closed)
+      : id_(id),
+        acceptor_(std::move(a)),
+        log_(log),
+        accepted_(std::move(accepted)),
+        closed_(std::move(closed)) {
     acceptor_->start(*this);
   }
   void close() noexcept { acceptor_->close(); }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] const net::address& local_address() const noexcept { return acceptor_->local_address(); }
 
  private:
   void accepted(io::handle connection) noexcept override { accepted_(connection); }
@@ -27,6 +34,7 @@ class entrance final : private net::acceptor_sink {
   }
   void closed() noexcept override { closed_(*this); }
 
+  const std::uint64_t id_;  // among the server's connections and listeners
   std::unique_ptr<net::acceptor> acceptor_;
   logger& log_;
   std::function<void(io::handle)> accepted_;

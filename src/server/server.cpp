@@ -96,6 +96,8 @@ void server::start() { state_->owner.start(); }
 void server::stop() noexcept { state_->request_stop(); }
 task<> server::drain(duration grace) { return state_->drain(grace); }
 
+task<server_snapshot> server::snapshot() { return state_->snapshot(); }
+
 std::shared_ptr<transport::connector> server::in_process() {
   return std::make_shared<in_process_connector>(state_);
 }

@@ -9,6 +9,7 @@
 #include "coracle/rpc/server_interceptor.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
+#include "coracle/server/server_snapshot.hpp"
 #include "coracle/transport/credentials.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/resident.hpp"
@@ -39,6 +40,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void close() noexcept;
   [[nodiscard]] task<> drain(duration grace);
   [[nodiscard]] task<> serve_until_told();
+  [[nodiscard]] task<server_snapshot> snapshot();
   // Runs f(shard*) on the i-th shard's loop: null if it has gone meanwhile. False, and f is not run, when it is
   // gone already.
   template <class F>
@@ -63,6 +65,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<server_interceptor*> interceptors;  // filled before the first connection
   std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
+  // Of connections and listeners; the last that was given.
+  std::atomic<std::uint64_t> last_id{0};
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
   status listen_failure;

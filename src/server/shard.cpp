@@ -59,7 +59,7 @@ shard::~shard() {
 void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security) {
   if (draining_ || leaving_) return;
   entrances_.push_back(std::make_unique<entrance>(
-      std::move(a), home_.log(),
+      ++server_->last_id, std::move(a), home_.log(),
       [this, security = std::move(security)](io::handle h) { server_->accepted(h, security); },
       [this](entrance& e) {
         shard& self = *this;  // the entrance takes this function along
@@ -75,7 +75,7 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
                                                       static_cast<transport::connection_owner&>(*this),
                                                       static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
-  connections_.emplace(&c, served{std::move(made), adopted_++});
+  connections_.emplace(&c, served{std::move(made), ++server_->last_id});
   c.start();
 }
 
@@ -104,10 +104,12 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
       return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
     head.deadline = deadline_after(home_.now(), r.timeout);
   }
+  ++calls_started_;
   (new calls::server_call(x, head, std::move(received), *this))->begin(end_stream);  // it owns itself
 }
 
 void shard::on_closed(transport::connection& c) noexcept {
+  last_call_started_ = std::max(last_call_started_, c.figures().last_stream_started);
   connections_.erase(&c);
   settle_if_empty();
 }
@@ -117,7 +119,7 @@ void shard::on_closed(transport::connection& c) noexcept {
 // The order of addresses would differ from run to run.
 std::vector<transport::connection*> shard::connections_in_order() const {
   std::vector<std::pair<std::uint64_t, transport::connection*>> numbered;
-  for (const auto& [c, s] : connections_) numbered.emplace_back(s.number, c);
+  for (const auto& [c, s] : connections_) numbered.emplace_back(s.id, c);
   std::sort(numbered.begin(), numbered.end());
   std::vector<transport::connection*> ordered;
   for (const auto& [number, c] : numbered) ordered.push_back(c);

@@ -34,6 +34,8 @@ class shard final : public io::resident,
   // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
   // when no connection is left.
   [[nodiscard]] task<> drain(duration grace);
+  // Its part of the server's; calls_started counts gRPC calls that reached a handler's method.
+  [[nodiscard]] server_snapshot snapshot() const;
   // The grace is over.
   void hurry() noexcept;
 
@@ -54,10 +56,11 @@ class shard final : public io::resident,
   loop& home_;
   struct served {
     std::unique_ptr<transport::connection> connection;
-    std::uint64_t number;  // which of this shard's
+    std::uint64_t id;  // among the server's connections and listeners
   };
   std::unordered_map<transport::connection*, served> connections_;
-  std::uint64_t adopted_ = 0;
+  std::uint64_t calls_started_ = 0;
+  time_point last_call_started_{};  // on connections that are closed
   std::vector<std::unique_ptr<entrance>> entrances_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;

@@ -103,6 +103,7 @@ exchange connection::open(exchange_handler& handler) {
   if (closing_) return {};
   const stream_ref s = engine_.open(&handler);
   if (s == http2::no_stream) return {};
+  stream_begins();
   if (--opens_left_ == 0) going_away();  // no ids are left (RFC 9113 5.1.1)
   return exchange(*this, s);
 }
@@ -115,8 +116,10 @@ void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {
 
 void connection::received(bytes_view bytes) noexcept {
   if (closing_) return;
-  engine_.feed(bytes, home_.now());
+  last_received_ = home_.now();
+  engine_.feed(bytes, last_received_);
   dispatch();
+  note_received();
 }
 
 void connection::receive_ended(std::int64_t result) noexcept {
@@ -146,8 +149,10 @@ void connection::handle(const http2::event& e) noexcept {
   switch (e.what) {
     case kind::headers: {
       block_source fields(engine_);
-      if (!handler && acceptor_ && !e.trailers)
+      if (!handler && acceptor_ && !e.trailers) {
+        stream_begins();
         return acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream);
+      }
       const block_kind k = e.informational ? block_kind::informational
                            : e.trailers    ? block_kind::trailers
                                            : block_kind::head;
@@ -184,6 +189,34 @@ void connection::handle(const http2::event& e) noexcept {
   }
 }
 
+// --- figures: what is looked at once a turn costs nothing per message
+
+void connection::stream_begins() noexcept {
+  ++counted_.streams_started;
+  counted_.last_stream_started = last_received_;
+}
+
+void connection::note_received() noexcept {
+  if (std::exchange(counted_.messages_received, messages.received) != messages.received)
+    counted_.last_message_received = last_received_;
+}
+
+void connection::note_sent() noexcept {
+  if (std::exchange(counted_.messages_sent, messages.sent) != messages.sent)
+    counted_.last_message_sent = last_send_;
+}
+
+connection_figures connection::figures() noexcept {
+  connection_figures f = counted_;
+  f.messages_sent = messages.sent;
+  f.messages_received = messages.received;
+  f.streams_open = engine_.open_streams();
+  f.keepalives_sent = engine_.keepalives_sent();
+  f.send_window_bytes = engine_.send_window_bytes();
+  f.receive_window_bytes = engine_.receive_window_bytes();
+  return f;
+}
+
 // --- sending
 
 void connection::touch() noexcept {
@@ -201,6 +234,7 @@ void connection::flush() noexcept {
     if (!out.empty()) {
       in_flight_.swap(out);
       last_send_ = home_.now();
+      note_sent();
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
     } else if (release_at_ == never && std::max(in_flight_.capacity(), out.capacity()) > output_kept_bytes) {
       release_at_ = deadline_after(home_.now(), idle_time);
@@ -316,13 +350,16 @@ void connection::add_field(std::string_view name, std::string_view value, bool i
 }
 
 void connection::end_headers(stream_ref, bool end_stream) {
+  counted_.streams_succeeded += end_stream;
   engine_.end_headers(end_stream);
   touch();
 }
 
 bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream) {
   touch();
-  return !closing_ && engine_.send_block(s, stateless, end_stream);
+  if (closing_ || !engine_.send_block(s, stateless, end_stream)) return false;
+  counted_.streams_succeeded += end_stream;
+  return true;
 }
 
 std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
@@ -332,13 +369,16 @@ std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
 
 void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
   engine_.commit_data(s, n, end_stream);
+  counted_.streams_succeeded += end_stream;
   touch();
 }
 
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   touch();
-  return !closing_ && engine_.queue_data(s, std::move(bytes), n, end_stream);
+  if (closing_ || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
+  counted_.streams_succeeded += end_stream;
+  return true;
 }
 
 std::size_t connection::queued(stream_ref s) const noexcept { return engine_.queued(s); }

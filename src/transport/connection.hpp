@@ -5,6 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "http2/connection.hpp"
 #include "net/duplex.hpp"
+#include "transport/connection_figures.hpp"
 #include "transport/connection_options.hpp"
 #include "transport/exchange.hpp"
 #include "transport/lifespan.hpp"
@@ -60,6 +61,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // To be asked in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
+  [[nodiscard]] connection_figures figures() noexcept;
+  [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
+
   // carrier
   bool begin_headers(stream_ref s) override;
   void add_field(std::string_view name, std::string_view value, bool index) override;
@@ -92,6 +96,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void flush() noexcept;
   void update_timer() noexcept;
   void mind_age() noexcept;
+  void stream_begins() noexcept;
+  void note_received() noexcept;
+  void note_sent() noexcept;
   void release_if_idle() noexcept;
   void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
@@ -109,6 +116,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   std::string end_reason_;
   std::uint32_t opens_left_;  // client
   time_point last_send_{};
+  time_point last_received_{};
+  connection_figures counted_;
   lifespan life_;
   // When to look whether the output buffers are too large for an idle connection.
   time_point release_at_ = never;

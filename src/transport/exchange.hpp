@@ -65,11 +65,19 @@ class exchange_handler {
   ~exchange_handler() = default;
 };
 
+// What a carrier has carried, for snapshots. Plain numbers of its loop, counted by the layer above.
+struct message_counts {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+};
+
 // The lower side: a connection that carries exchanges, numbered by stream_ref. HTTP/2 is one, a
 // later HTTP/1.1 another. What each function promises is said in http2/connection.hpp; all are
 // harmless on a stream that has ended meanwhile.
 class carrier {
  public:
+  message_counts messages;
+
   // A head (or, where no data is queued, trailers), field by field.
   virtual bool begin_headers(stream_ref s) = 0;
   virtual void add_field(std::string_view name, std::string_view value, bool index) = 0;
@@ -130,6 +138,8 @@ class exchange {
     carrier* c = std::exchange(carrier_, nullptr);
     if (c) c->release(stream_);
   }
+  void count_sent() noexcept { ++carrier_->messages.sent; }
+  void count_received() noexcept { ++carrier_->messages.received; }
   [[nodiscard]] loop& home() const noexcept { return carrier_->home(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return carrier_->peer_address(); }
   [[nodiscard]] const net::auth_context* auth() const noexcept { return carrier_->auth(); }

@@ -55,8 +55,15 @@ def fault_of(proto, out, update):
     complaint = generate(proto, out)
     if complaint:
         return complaint.splitlines()[0]
-    expected = proto.with_suffix(".coracle.hpp")
-    written = (out / "services" / expected.relative_to(HERE)).read_text()
+    for written in sorted((out / "services" / proto.relative_to(HERE)).parent.glob(f"{proto.stem}.coracle*.hpp")):
+        fault = difference(proto.parent / written.name, written.read_text(), update)
+        if fault:
+            return fault
+    return None
+
+
+def difference(expected, written, update):
+    """As fault_of(), of one header."""
     if update:
         expected.write_text(written)
     elif not expected.exists():
@@ -69,7 +76,7 @@ def fault_of(proto, out, update):
 def program_of(headers, folder):
     """Includes each header twice, and makes the compiler look into each class."""
     lines = [f'#include "{header}"' for header in headers] * 2
-    for number, header in enumerate(headers):
+    for number, header in enumerate(header for header in headers if not header.endswith(".fake.hpp")):
         text = (folder / header).read_text()
         space = re.search(r"^namespace (\S+) \{$", text, re.M)
         for name in re.findall(r"^class (\w+) final \{$", text, re.M) if space else []:
@@ -111,6 +118,7 @@ def main(arguments):
             failed |= report(str(proto.relative_to(HERE).with_suffix("")), fault_of(proto, out, bool(arguments)))
         headers = [str(proto.relative_to(HERE).with_suffix(".coracle.hpp")) for proto in protos
                    if proto.stem not in NOT_COMPILED]
+        headers += [header.replace(".hpp", ".fake.hpp") for header in headers]
         headers = [header for header in headers if (out / "services" / header).exists()]
         for compiler in ("g++", "clang++-19"):
             if shutil.which(compiler):

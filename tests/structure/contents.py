@@ -13,7 +13,7 @@ def names(tree):
             stem = part.split(".")[0]
             if stem.lower() in VAGUE:
                 yield f'{name}: "{stem}" says nothing about what is inside; name it after its main type'
-        if name.endswith(SOURCES) and not re.fullmatch(r"[a-z0-9_]+(\.coracle)?\.[ch]pp", name.split("/")[-1]):
+        if name.endswith(SOURCES) and not re.fullmatch(r"[a-z0-9_]+(\.coracle(\.fake)?)?\.[ch]pp", name.split("/")[-1]):
             yield f"{name}: file names are snake_case"
 
 

@@ -8,6 +8,7 @@
 #include "coracle/rpc/service.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/server/server_options.hpp"
+#include "coracle/server/server_snapshot.hpp"
 #include "coracle/transport/connector.hpp"
 #include "coracle/transport/credentials.hpp"
 
@@ -68,6 +69,10 @@ class server {
   // For channels of this process: their bytes pass through memory, with everything else as it is on a
   // socket. Valid as long as the server.
   [[nodiscard]] std::shared_ptr<transport::connector> in_process();
+
+  // What it has done so far, gathered from its loops one after the other: connections that come or go meanwhile
+  // may be missed. For coroutines of any runtime's loop.
+  [[nodiscard]] task<server_snapshot> snapshot();
 
   [[nodiscard]] runtime& owner() const noexcept;
 

@@ -1,0 +1,77 @@
+// channel_options: what a client says about all calls through one channel, and about its connections.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/client/balancing.hpp"
+#include "coracle/client/resolver.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// A value; builder style. Equal options say the same, which is what channel_pool goes by; resolvers, makers and
+// policies are the same when they are the same object.
+class channel_options {
+ public:
+  channel_options() noexcept {}
+
+  // --- where to
+  // Finds the servers instead of the target's scheme, whose text becomes :authority only.
+  channel_options& resolver(std::shared_ptr<client::resolver> r) { return resolver_ = std::move(r), *this; }
+  // Resolves targets "scheme:..." (lower case). A scheme of the library's own is replaced.
+  channel_options& resolver_for(std::string scheme, client::resolver_maker make) {
+    makers_.insert_or_assign(std::move(scheme),
+                             std::make_shared<const client::resolver_maker>(std::move(make)));
+    return *this;
+  }
+  // How long an answer of a resolver is good enough, whatever is lost meanwhile. Default 30 s, so that a
+  // restart of many servers does not flood the name servers.
+  channel_options& resolve_pause(duration d) noexcept { return resolve_pause_ = d, *this; }
+  // How calls are spread, unless a service config says it. Default balancing::pick_first().
+  channel_options& balance(coracle::balancing how) noexcept { return balancing_ = std::move(how), *this; }
+  // Goes into :authority instead of the target's host and port.
+  channel_options& authority(std::string name) { return authority_ = std::move(name), *this; }
+
+  // --- connections
+  // Without a call for so long (at most twice as long), a loop's connections are closed, until the next call.
+  // Default 30 min; duration::max(): never.
+  channel_options& idle_timeout(duration d) noexcept { return idle_timeout_ = d, *this; }
+  // Calls at a time on one connection, where the server allows more; others wait, within their deadlines.
+  channel_options& streams_per_connection(std::uint32_t n) noexcept { return streams_max_ = n, *this; }
+  // Connections to one server and loop, made one by one while calls wait for a stream (gRFC A105). Default
+  // 1; a service config may say more, up to connections_limit.
+  channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
+  static constexpr std::uint32_t connections_limit = 10;
+
+  [[nodiscard]] const std::shared_ptr<client::resolver>& resolver() const noexcept { return resolver_; }
+  [[nodiscard]] const auto& resolver_makers() const noexcept { return makers_; }
+  [[nodiscard]] duration resolve_pause() const noexcept { return resolve_pause_; }
+  [[nodiscard]] const coracle::balancing& balance() const noexcept { return balancing_; }
+  [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
+  [[nodiscard]] duration idle_timeout() const noexcept { return idle_timeout_; }
+  [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
+  [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
+
+  friend bool operator==(const channel_options&, const channel_options&) = default;
+
+ private:
+  std::shared_ptr<client::resolver> resolver_;
+  std::map<std::string, std::shared_ptr<const client::resolver_maker>, std::less<>> makers_;
+  duration resolve_pause_ = std::chrono::seconds(30);
+  coracle::balancing balancing_ = balancing::pick_first();
+  std::string authority_;
+  duration idle_timeout_ = std::chrono::minutes(30);
+  std::uint32_t streams_max_ = ~std::uint32_t{0};
+  std::uint32_t connections_ = 1;
+};
+static_assert(!std::is_aggregate_v<channel_options>,
+              "GCC 12 destroys aggregates in co_await expressions twice");
+
+}  // namespace coracle

@@ -1,0 +1,29 @@
+// connectivity: what a channel says of its way to its servers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace coracle {
+
+// grpc/grpc doc/connectivity-semantics-and-api.md.
+//
+//   IDLE --a call, connect()--> CONNECTING --> READY --lost, or nobody calls--> IDLE
+//                                 |   ^
+//                                 v   | by itself, after a pause
+//                            TRANSIENT_FAILURE
+enum class connectivity : std::uint8_t { idle, connecting, ready, transient_failure, shutdown };
+
+// "TRANSIENT_FAILURE" and so on.
+[[nodiscard]] constexpr std::string_view name_of(connectivity c) noexcept {
+  switch (c) {
+    case connectivity::idle: return "IDLE";
+    case connectivity::connecting: return "CONNECTING";
+    case connectivity::ready: return "READY";
+    case connectivity::transient_failure: return "TRANSIENT_FAILURE";
+    case connectivity::shutdown: return "SHUTDOWN";
+  }
+  return "?";
+}
+
+}  // namespace coracle

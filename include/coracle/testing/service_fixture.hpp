@@ -1,0 +1,60 @@
+// service_fixture: a service behind a real server and a real channel, in one process, without a port.
+#pragma once
+
+#include "coracle/client/channel.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/server/server.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace coracle::testing {
+
+// Calls pass through both HTTP/2 engines, over memory instead of a socket: headers, flow control, deadlines and resets are
+// what they are elsewhere. For a test's thread, which calls with sync_wait(); it drives no loop. A member of the test, or
+// in its body:
+//
+//   coracle::testing::service_fixture<movies> movie(store);
+//   movie::rpc::MovieService::stub stub(movie.channel());
+//   EXPECT_EQ(coracle::sync_wait(stub.AddMovie(m)).status(), coracle::status());
+template <class Service>
+class service_fixture {
+ public:
+  // Service(args...), on a runtime of the fixture's, with one loop.
+  template <class... Args>
+  explicit service_fixture(Args&&... args)
+      : own_(std::make_unique<coracle::runtime>()),
+        runtime_(*own_),
+        service_(std::forward<Args>(args)...),
+        server_(runtime_) {
+    server_.add(service_);
+  }
+  // The same on `on`, which the service may share with the fixtures of those that it calls: a channel is for the loops of
+  // its own runtime.
+  template <class... Args>
+  explicit service_fixture(coracle::runtime& on, Args&&... args)
+      : runtime_(on), service_(std::forward<Args>(args)...), server_(runtime_) {
+    server_.add(service_);
+  }
+  service_fixture(const service_fixture&) = delete;
+  service_fixture& operator=(const service_fixture&) = delete;
+
+  [[nodiscard]] Service& service() noexcept { return service_; }
+  // For more services and interceptors, before the first channel().
+  [[nodiscard]] coracle::server& server() noexcept { return server_; }
+  [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }
+  [[nodiscard]] coracle::channel& channel() {
+    if (!channel_) channel_.emplace(runtime_, server_.in_process());
+    return *channel_;
+  }
+
+ private:
+  std::unique_ptr<coracle::runtime> own_;
+  coracle::runtime& runtime_;
+  Service service_;
+  coracle::server server_;
+  std::optional<coracle::channel> channel_;
+};
+
+}  // namespace coracle::testing

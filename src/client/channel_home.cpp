@@ -1,0 +1,69 @@
+#include "client/channel_home.hpp"
+
+#include "coracle/coro/sleep.hpp"
+#include "runtime/backend.hpp"
+
+#include <string>
+#include <utility>
+
+namespace coracle::client {
+
+channel_home::channel_home(std::shared_ptr<channel_state> channel, loop& home)
+    : channel_(std::move(channel)), home_(home), asked_(home) {}
+
+channel_home::~channel_home() { CORACLE_ASSERT(!running_, "a channel's home went before its resolver"); }
+
+void channel_home::start() {
+  running_ = true;
+  work_.spawn(run());
+}
+
+task<> channel_home::run() {
+  std::string why = "the resolver has ended";
+  try {
+    co_await channel_->to.by->run(*channel_->to.of, *this);
+  } catch (const coro::cancelled&) {
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    why = "the resolver threw what is no std::exception";
+  }
+  running_ = false;
+  if (leaving_) co_return left();
+  if (!found_) fail(status::unavailable(why));
+}
+
+void channel_home::publish(resolution found) {
+  if (leaving_) return;
+  pause_.reset();
+  not_before_ = deadline_after(home_.now(), channel_->options.resolve_pause());
+  found_ = true;
+  asked_.reset();  // this is the answer to whoever asked meanwhile
+  channel_->publish(std::move(found));
+}
+
+void channel_home::fail(const status& why) {
+  if (leaving_) return;
+  not_before_ = deadline_after(home_.now(), pause_.next(home_.io().random()));
+  std::string text = "cannot resolve " + channel_->to.name;
+  text.append(": ").append(why.message());
+  home_.log().write(log_level::info, text);
+  channel_->publish_failure(status::unavailable(text));
+}
+
+task<> channel_home::wanted() {
+  co_await asked_;
+  co_await sleep_until(not_before_);
+  asked_.reset();
+}
+
+void channel_home::want() noexcept { asked_.set(); }
+
+void channel_home::leave() noexcept {
+  leaving_ = true;
+  channel_->forget_home();
+  work_.request_stop();
+  if (!running_) left();
+}
+
+}  // namespace coracle::client

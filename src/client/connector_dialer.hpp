@@ -1,0 +1,27 @@
+// connector_dialer: has a transport::connector make the connections, wherever it leads.
+#pragma once
+
+#include "client/dialer.hpp"
+#include "coracle/transport/connector.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace coracle::client {
+
+class connector_dialer final : public dialer {
+ public:
+  explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
+  task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
+    return by_->connect(on);
+  }
+
+ private:
+  std::shared_ptr<transport::connector> by_;
+};
+
+inline std::shared_ptr<dialer> make_connector_dialer(std::shared_ptr<transport::connector> by) {
+  return std::make_shared<connector_dialer>(std::move(by));
+}
+
+}  // namespace coracle::client

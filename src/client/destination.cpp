@@ -1,0 +1,155 @@
+#include "client/destination.hpp"
+
+#include "client/dns_resolver.hpp"
+#include "coracle/net/address.hpp"
+#include "net/host_name.hpp"
+
+#include <charconv>
+#include <utility>
+#include <vector>
+
+namespace coracle::client {
+
+namespace {
+
+// naming.md: the port of a dns target that names none.
+constexpr std::uint16_t default_port = 443;
+
+status unfit(const target& t, std::string_view why_and_mend) {
+  std::string message = "the target \"" + t.text();
+  message.append("\" ").append(why_and_mend);
+  return status::unavailable(message);
+}
+
+struct host_and_port {
+  std::string host;  // without brackets
+  std::optional<std::uint16_t> port;
+};
+
+// "host", "host:port", "[v6]", "[v6]:port" or a bare IPv6 address; nothing when it is none of these.
+std::optional<host_and_port> split(std::string_view text) {
+  host_and_port found;
+  std::string_view port;
+  bool has_port = false;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return {};
+    found.host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+    has_port = !port.empty();
+    if (has_port && !port.starts_with(':')) return {};
+    if (has_port) port.remove_prefix(1);
+  } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
+    found.host = text.substr(0, colon);
+    has_port = colon != std::string_view::npos;
+    if (has_port) port = text.substr(colon + 1);
+  } else {
+    found.host = text;
+  }
+  if (has_port) {
+    std::uint16_t n = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), n);
+    if (port.empty() || error != std::errc() || end != port.data() + port.size()) return {};
+    found.port = n;
+  }
+  if (found.host.empty()) return {};
+  return found;
+}
+
+// A name that has to be looked up, or what needs no looking up.
+void find_host(const target& t, std::optional<std::uint16_t> port, destination& d) {
+  const auto parts = split(t.endpoint());
+  if (!parts) {
+    d.bad = unfit(t, "is no host with a port: write host:port, 127.0.0.1:port or [::1]:port");
+    return;
+  }
+  if (parts->port) port = parts->port;
+  if (!port) {
+    d.bad = unfit(t, "has no port: write host:port");
+    return;
+  }
+  std::vector<net::address> literal = net::addresses_at_once(parts->host, *port);
+  for (net::address& a : literal) d.known.add(std::move(a));
+  if (!literal.empty()) return;
+  if (const status fit = net::check_host_name(parts->host); !fit.ok()) {
+    d.bad = unfit(t, "is no address and no name: " + std::string(fit.message()));
+    return;
+  }
+  d.by = make_dns_resolver(parts->host, *port);
+}
+
+// "a:p,b:p"
+void find_list(const target& t, net::address::family family, destination& d) {
+  std::string_view rest = t.endpoint();
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    std::string_view one = rest.substr(0, comma);
+    const auto parts = split(one);
+    const auto found = parts ? net::addresses_at_once(parts->host, parts->port.value_or(default_port))
+                             : std::vector<net::address>();
+    if (found.size() != 1 || found.front().kind() != family) {
+      d.bad = unfit(t, family == net::address::family::ipv4
+                           ? "is no list of IPv4 addresses: ipv4:1.2.3.4:50051,..."
+                           : "is no list of IPv6 addresses: ipv6:[::1]:50051,...");
+      return;
+    }
+    d.known.add(found.front());
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  // One host for HTTP's sake.
+  d.authority = d.known.endpoints().front().address().to_string();
+}
+
+void find_unix(const target& t, destination& d) {
+  d.authority = "localhost";
+  const bool abstract = t.scheme() == "unix-abstract";
+  if (!t.authority().empty()) {
+    d.bad = unfit(t, "names a host: write unix:/path, unix:///path or unix-abstract:name");
+    return;
+  }
+  auto found = abstract ? net::address::abstract(t.endpoint()) : net::address::path(t.endpoint());
+  if (found) d.known.add(*std::move(found));
+  else d.bad = unfit(t, found.status().message());
+}
+
+void find(const target& t, const channel_options& options, destination& d) {
+  const auto made = options.resolver_makers().find(t.scheme());
+  if (options.resolver()) {
+    d.by = options.resolver();
+  } else if (made != options.resolver_makers().end()) {
+    d.by = (*made->second)(t);
+    if (!d.by) d.bad = unfit(t, "was not taken by the resolver of its scheme");
+  } else if (t.scheme() == "unix" || t.scheme() == "unix-abstract") {
+    find_unix(t, d);
+  } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {
+    find_list(t, t.scheme() == "ipv4" ? net::address::family::ipv4 : net::address::family::ipv6, d);
+  } else if (t.scheme() == "passthrough") {
+    find_host(t, {}, d);
+  } else if (!t.authority().empty()) {
+    d.bad = unfit(t, "names a DNS server, which is not supported: write dns:///host:port");
+  } else {
+    find_host(t, default_port, d);
+  }
+}
+
+}  // namespace
+
+destination find_destination(std::string_view text, const channel_options& options) {
+  std::vector<std::string_view> schemes{"dns", "unix", "unix-abstract", "ipv4", "ipv6", "passthrough"};
+  for (const auto& [scheme, maker] : options.resolver_makers()) schemes.push_back(scheme);
+  destination d;
+  d.name = text;
+  result<target> parsed = target::parse(text, schemes);
+  if (!parsed) {
+    d.bad = status::unavailable(parsed.status().message());
+    return d;
+  }
+  d.of = *std::move(parsed);
+  d.authority = d.of->endpoint();
+  find(*d.of, options, d);
+  if (!options.authority().empty()) d.authority = options.authority();
+  return d;
+}
+
+}  // namespace coracle::client

@@ -1,0 +1,183 @@
+#include "client/subchannel.hpp"
+
+#include "coracle/coro/timeout.hpp"
+#include "runtime/backend.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::client {
+
+subchannel::subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner)
+    : home_(home),
+      how_(how),
+      where_(std::move(where)),
+      owner_(owner),
+      keepalive_time_(how.connection.http2.keepalive.time) {
+  timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).time_is_up(); };
+  work::run = [](coro::work& w) noexcept { static_cast<subchannel&>(w).told(); };
+}
+
+subchannel::~subchannel() {
+  CORACLE_ASSERT(lines_.empty() && !dialing_ && !telling_, "a subchannel went before its connections");
+  if (timer::holder) home_.disarm(*this);
+}
+
+connectivity subchannel::state() const noexcept {
+  if (leaving_) return connectivity::shutdown;
+  if (ready_lines() > 0) return connectivity::ready;
+  if (attempting_) return connectivity::connecting;
+  return pausing_ ? connectivity::transient_failure : connectivity::idle;
+}
+
+// --- connecting
+
+void subchannel::connect() noexcept {
+  if (state() == connectivity::idle) begin_attempt();
+}
+
+void subchannel::begin_attempt() noexcept {
+  attempting_ = dialing_ = true;
+  attempt_began_ = home_.now();
+  work_.spawn(attempt());
+}
+
+void subchannel::scale() noexcept {
+  const std::size_t n = ready_lines();
+  if (n > 0 && n < how_.connections_max && !leaving_ && !attempting_ && !pausing_) begin_attempt();
+}
+
+task<> subchannel::attempt() {
+  using made = result<std::unique_ptr<net::duplex>>;
+  task<made> dial = how_.by->dial(home_, where_);
+  timeout<made> limited(connect_timeout, std::move(dial));
+  made outcome = status::unavailable("not connected");
+  try {
+    outcome = co_await limited;
+  } catch (const coro::cancelled&) {
+    outcome = status::unavailable("connecting was stopped");
+  } catch (...) {
+    outcome = status::unavailable("the connector threw an exception");
+  }
+  dialing_ = false;
+  if (leaving_) co_return tell();
+  if (!outcome) co_return attempt_failed(outcome.status().message());
+  transport::connection_options options = how_.connection;
+  options.http2.keepalive.time = keepalive_time_;
+  auto stream = transport::secured(how_.credentials, home_, *std::move(outcome), how_.authority);
+  lines_.push_back(
+      {std::make_unique<transport::connection>(home_, std::move(stream), transport::role::client, options,
+                                               static_cast<transport::connection_owner&>(*this), nullptr)});
+  // The server's SETTINGS are part of the attempt.
+  home_.arm(*this, deadline_after(attempt_began_, connect_timeout));
+  lines_.back().connection->start();
+}
+
+void subchannel::attempt_failed(std::string_view why) noexcept {
+  attempting_ = false;
+  std::string text = "cannot connect to " + how_.name;
+  text.append(": ").append(why);
+  failure_ = status::unavailable(text);
+  home_.log().write(log_level::info, text);
+  pausing_ = true;
+  home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
+  tell();
+}
+
+void subchannel::time_is_up() noexcept {
+  if (std::exchange(pausing_, false)) return tell();
+  if (!attempting_ || lines_.empty()) return;
+  lines_.back().connection->close(transport::error_code::no_error,
+                                  "the server did not begin to speak HTTP/2");
+}
+
+void subchannel::on_ready(transport::connection& c) noexcept {
+  line* l = line_of(c);
+  if (!l || l->going || std::exchange(l->ready, true)) return;
+  attempting_ = false;
+  if (timer::holder) home_.disarm(*this);
+  backoff_.reset();
+  tell();
+}
+
+// --- calls
+
+transport::exchange subchannel::open(transport::exchange_handler& handler) {
+  for (line& l : lines_) {
+    if (!l.ready || l.going) continue;
+    if (transport::exchange x = l.connection->open(handler)) return x;
+  }
+  return {};
+}
+
+bool subchannel::can_open() const noexcept {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [](const line& l) { return l.ready && !l.going && l.connection->can_open(); });
+}
+
+std::size_t subchannel::open_calls() const noexcept {
+  std::size_t n = 0;
+  for (const line& l : lines_) n += l.connection->open_streams();
+  return n;
+}
+
+void subchannel::on_slots(transport::connection&) noexcept {
+  if (!leaving_) owner_.on_slots(*this);
+}
+
+// --- losing
+
+void subchannel::on_going_away(transport::connection& c) noexcept {
+  line* l = line_of(c);
+  if (!l || std::exchange(l->going, true)) return;
+  if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
+  if (leaving_) return;
+  if (l->ready) return tell();
+  if (timer::holder) home_.disarm(*this);
+  attempt_failed(c.end_reason());
+}
+
+void subchannel::on_closed(transport::connection& c) noexcept {
+  on_going_away(c);
+  std::erase_if(lines_, [&](const line& l) { return l.connection.get() == &c; });
+  if (leaving_) tell();
+}
+
+void subchannel::leave(bool at_once, std::string_view reason) noexcept {
+  leaving_ = true;
+  attempting_ = pausing_ = false;
+  if (timer::holder) home_.disarm(*this);
+  work_.request_stop();
+  for (const line& l : lines_) {
+    // One that never began to speak has nothing to wait for.
+    if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
+    else l.connection->drain();
+  }
+  tell();
+}
+
+// --- telling
+
+void subchannel::tell() noexcept {
+  if (std::exchange(telling_, true)) return;
+  home_.post(*this);
+}
+
+void subchannel::told() noexcept {
+  telling_ = false;
+  if (!leaving_) return owner_.on_state(*this);
+  if (lines_.empty() && !dialing_) owner_.on_left(*this);  // destroys this
+}
+
+subchannel::line* subchannel::line_of(const transport::connection& c) noexcept {
+  const auto found =
+      std::find_if(lines_.begin(), lines_.end(), [&](const line& l) { return l.connection.get() == &c; });
+  return found == lines_.end() ? nullptr : &*found;
+}
+
+std::size_t subchannel::ready_lines() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(lines_.begin(), lines_.end(), [](const line& l) { return l.ready && !l.going; }));
+}
+
+}  // namespace coracle::client

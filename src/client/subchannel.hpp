@@ -1,0 +1,114 @@
+// subchannel: the connections of one loop to one server, and their states.
+#pragma once
+
+#include "client/backoff.hpp"
+#include "client/dialer.hpp"
+#include "coracle/client/connectivity.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/transport/credentials.hpp"
+#include "transport/connection.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::client {
+
+class subchannel;
+
+// On the subchannel's loop.
+class subchannel_owner {
+ public:
+  // state() may be another than at the last call; from the loop's queue, so never from inside a function of the
+  // subchannel. States that follow each other at once may be told as one.
+  virtual void on_state(subchannel& s) noexcept = 0;
+  // Another exchange may be opened.
+  virtual void on_slots(subchannel& s) noexcept = 0;
+  // After leave(): nothing is left of it. From the loop's queue; the owner may destroy it in the call.
+  virtual void on_left(subchannel& s) noexcept = 0;
+
+ protected:
+  ~subchannel_owner() = default;
+};
+
+// The same for all subchannels of a channel.
+struct connecting {
+  std::shared_ptr<dialer> by;
+  transport::channel_credentials credentials = insecure();
+  std::string authority;  // the server has to prove that it is this host
+  std::string name;  // of the target, for texts
+  transport::connection_options connection;
+  // To one server and loop (gRFC A105).
+  std::uint32_t connections_max = 1;
+};
+
+// Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
+// as gRFC A105 says: READY with at least one connection whose SETTINGS have come, else CONNECTING with an attempt in
+// flight, else TRANSIENT_FAILURE during the pause after one that failed, else IDLE. One attempt at a time, with
+// pauses between (backoff.hpp); a lost connection is no failure of an attempt. It never begins to connect by itself.
+class subchannel final : private transport::connection_owner, private coro::timer, private coro::work {
+ public:
+  subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner);
+  ~subchannel();
+
+  [[nodiscard]] const endpoint& where() const noexcept { return where_; }
+  void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
+  [[nodiscard]] connectivity state() const noexcept;
+  // Of the last attempt that failed: UNAVAILABLE, with the reason.
+  [[nodiscard]] const status& failure() const noexcept { return failure_; }
+
+  // IDLE: begins an attempt. Else nothing.
+  void connect() noexcept;
+  // A call waits for a stream: another connection, where how.connections_max allows it.
+  void scale() noexcept;
+  // Empty when no stream can be opened now. The oldest connection that has room.
+  transport::exchange open(transport::exchange_handler& handler);
+  [[nodiscard]] bool can_open() const noexcept;
+  [[nodiscard]] std::size_t open_calls() const noexcept;
+
+  // No new exchanges; the connections close when their last exchange has ended. on_left() follows.
+  void leave() noexcept { leave(false, "no longer in use"); }
+  // Ends them at once, exchanges included. May follow a leave().
+  void close(std::string_view reason) noexcept { leave(true, reason); }
+
+ private:
+  struct line {
+    std::unique_ptr<transport::connection> connection;
+    bool ready = false;
+    bool going = false;
+  };
+  // transport::connection_owner
+  void on_ready(transport::connection& c) noexcept override;
+  void on_slots(transport::connection& c) noexcept override;
+  void on_going_away(transport::connection& c) noexcept override;
+  void on_closed(transport::connection& c) noexcept override;
+
+  void leave(bool at_once, std::string_view reason) noexcept;
+  void begin_attempt() noexcept;
+  task<> attempt();
+  void attempt_failed(std::string_view why) noexcept;
+  void time_is_up() noexcept;
+  void tell() noexcept;  // the owner, soon
+  void told() noexcept;
+  line* line_of(const transport::connection& c) noexcept;
+  [[nodiscard]] std::size_t ready_lines() const noexcept;
+
+  loop& home_;
+  const connecting& how_;
+  endpoint where_;
+  subchannel_owner& owner_;
+  backoff backoff_;
+  status failure_;
+  duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
+  std::vector<line> lines_;  // by age, those that are going among them
+  scope work_;  // the attempt to connect
+  time_point attempt_began_{};
+  bool dialing_ = false;  // attempt() runs
+  bool attempting_ = false;  // until SETTINGS have come
+  bool pausing_ = false;
+  bool leaving_ = false;
+  bool telling_ = false;
+};
+
+}  // namespace coracle::client

@@ -1,0 +1,82 @@
+#include "coracle/client/target.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace coracle::client {
+
+namespace {
+
+std::optional<int> hex_digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return {};
+}
+
+// What is no escape stays as it is: "[fe80::1%2]:80" is written without "%25" everywhere but in RFC 6874.
+std::string percent_decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      const auto high = hex_digit(text[i + 1]);
+      const auto low = hex_digit(text[i + 2]);
+      if (high && low) {
+        plain += static_cast<char>(*high * 16 + *low);
+        i += 2;
+        continue;
+      }
+    }
+    plain += text[i];
+  }
+  return plain;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+status unfit(std::string_view text, std::string_view why_and_mend) {
+  std::string message = "\"";
+  message.append(text).append("\" ").append(why_and_mend);
+  return status::invalid_argument(message);
+}
+
+}  // namespace
+
+result<target> target::parse(std::string_view text, const std::vector<std::string_view>& known) {
+  target found;
+  found.text_ = text;
+  const std::size_t colon = text.find(':');
+  std::string scheme = lower(text.substr(0, colon));
+  if (colon == std::string_view::npos || std::find(known.begin(), known.end(), scheme) == known.end()) {
+    // naming.md: what has no scheme that is known is a name for the default one, whole.
+    found.scheme_ = "dns";
+    found.endpoint_ = text;
+    if (text.empty()) return unfit(text, "is no target: write host:port, dns:///host:port or unix:/path");
+    if (text.find("//") != std::string_view::npos)
+      return unfit(text,
+                   "has a scheme that nobody resolves: write dns:///host:port, or give the channel a "
+                   "resolver for it (channel_options::resolver_for)");
+    return found;
+  }
+  found.scheme_ = std::move(scheme);
+  std::string_view rest = text.substr(colon + 1);
+  if (rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    const std::size_t slash = rest.find('/');
+    if (slash == std::string_view::npos)
+      return unfit(text, "has no third slash: write scheme:///name; what stands before it is an authority");
+    found.authority_ = rest.substr(0, slash);
+    // The path of a file keeps its slash; it is none of a name's.
+    rest.remove_prefix(found.scheme_ == "unix" ? slash : slash + 1);
+  }
+  found.endpoint_ = percent_decoded(rest);
+  if (found.endpoint_.empty()) return unfit(text, "names nothing behind its scheme");
+  return found;
+}
+
+}  // namespace coracle::client

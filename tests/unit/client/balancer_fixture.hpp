@@ -1,0 +1,139 @@
+// balancer_fixture: a balancer in a simulated world, in a host that records what it says.
+#pragma once
+
+#include "client/balancer.hpp"
+#include "coracle/client/balancing.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "rpc/call_attempt.hpp"
+#include "unit/client/scripted_servers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::client::test {
+
+// Holds a stream open, as a call would.
+class held_call final : public calls::call_attempt {
+ public:
+  explicit held_call(const char* path = "/s/m") : call_attempt(terms_of_this_) { terms_of_this_.path = path; }
+  ~held_call() { end(); }
+  void attach(transport::exchange x, const calls::call_target&) noexcept override { x_ = x; }
+  void fail(const status& why, calls::refusal) noexcept override { failed = why; }
+  void on_headers(transport::header_source& f, transport::block_kind, bool) noexcept override {
+    for (transport::field unused; f.next(unused);) {
+    }
+  }
+  void on_data(bytes_view, bool) noexcept override {}
+  void on_writable() noexcept override {}
+  void on_reset(const transport::abnormal_end&) noexcept override { end(); }
+  void begin(transport::exchange x) {
+    x_ = x;
+    if (!x_.begin_headers()) return;
+    for (const auto& [name, value] :
+         {std::pair{":method", "POST"}, {":scheme", "http"}, {":path", terms().path}, {":authority", "a"}})
+      x_.add_field(name, value);
+    x_.end_headers(false);
+  }
+  void end() {
+    if (x_) x_.release();
+  }
+  [[nodiscard]] bool open() const noexcept { return static_cast<bool>(x_); }
+  status failed;
+
+ private:
+  calls::call_terms terms_of_this_;
+  transport::exchange x_;
+};
+
+// What a shard does for its balancer, and a record of it.
+class recording_host final : public balancer_host, subchannel_owner {
+ public:
+  explicit recording_host(loop& home) : home_(home) {
+    how.by = net;
+    how.name = "target";
+  }
+  ~recording_host() { EXPECT_TRUE(alive.empty()); }
+
+  struct said {
+    time_point when;
+    connectivity what;
+    std::string why;
+  };
+  std::vector<said> record;
+  int questions = 0;  // to the resolver
+  connecting how;
+  std::shared_ptr<scripted_servers> net = std::make_shared<scripted_servers>();
+  std::unique_ptr<balancer> policy;
+  std::vector<std::unique_ptr<subchannel>> alive;
+
+  [[nodiscard]] connectivity state() const {
+    return record.empty() ? connectivity::idle : record.back().what;
+  }
+  [[nodiscard]] const std::string& why() const { return record.back().why; }
+  // A call; null where it goes: it has to wait.
+  subchannel* call(held_call& c) {
+    const pick p = policy->choose(pick_info(c));
+    if (!p.to) return nullptr;
+    const transport::exchange x = p.to->open(c);
+    if (!x) {
+      p.to->scale();
+      return nullptr;
+    }
+    c.begin(x);
+    return p.to;
+  }
+  // Ends everything and waits for it.
+  task<> end() {
+    policy.reset();
+    for (const auto& s : alive) s->close("the test is over");
+    net->end();
+    co_await sleep_for(1min);
+  }
+
+  // balancer_host
+  subchannel& make_subchannel(const endpoint& to) override {
+    alive.push_back(std::make_unique<subchannel>(home_, how, to, static_cast<subchannel_owner&>(*this)));
+    return *alive.back();
+  }
+  void drop_subchannel(subchannel& s) noexcept override { s.leave(); }
+  void publish(connectivity c, const status& why) noexcept override {
+    record.push_back({home_.now(), c, std::string(why.message())});
+  }
+  void resolve_again() noexcept override { ++questions; }
+  [[nodiscard]] loop& home() const noexcept override { return home_; }
+
+ private:
+  void on_state(subchannel& s) noexcept override {
+    if (policy) policy->on_state(s);
+  }
+  void on_slots(subchannel&) noexcept override {}
+  void on_left(subchannel& s) noexcept override {
+    std::erase_if(alive, [&](const auto& p) { return p.get() == &s; });
+  }
+  loop& home_;
+};
+
+class balancer_fixture : public testing::Test {
+ protected:
+  // play: a coroutine that gets the host, whose policy is made.
+  template <class Play>
+  void run(const balancing& how, Play play) {
+    sync_wait(host_, host_.at(0), whole(how, play));
+  }
+  sim::world world_{1};
+  runtime& host_ = world_.host("host", 1);
+
+ private:
+  static task<> whole(const balancing& how, task<> (*play)(recording_host&)) {
+    recording_host host(*loop::current());
+    host.policy = make_balancer(how, host);
+    co_await play(host);
+    co_await host.end();
+  }
+};
+
+}  // namespace coracle::client::test

@@ -1,0 +1,203 @@
+// spread_balancer and its policies over scripted servers, in virtual time.
+#include "unit/client/balancer_fixture.hpp"
+
+#include <array>
+
+namespace coracle::client::test {
+namespace {
+
+class spread : public balancer_fixture {
+ protected:
+  static void start(recording_host& h, std::initializer_list<int> list) {
+    for (int n : list) h.net->serve(n);
+    h.policy->update(servers(list));
+  }
+  // So many calls, all held open, counted by server.
+  static std::map<net::address, int> count(recording_host& h, std::vector<std::unique_ptr<held_call>>& calls,
+                                           int n) {
+    std::map<net::address, int> by;
+    for (int i = 0; i < n; ++i) {
+      calls.push_back(std::make_unique<held_call>());
+      if (subchannel* s = h.call(*calls.back())) ++by[s->where().address()];
+    }
+    return by;
+  }
+};
+
+TEST_F(spread, RoundRobinGivesEachServerItsTurn) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    start(h, {1, 2, 3});
+    co_await sleep_for(100ms);
+    std::vector<std::unique_ptr<held_call>> calls;
+    for (const auto& [where, n] : count(h, calls, 30)) EXPECT_EQ(n, 10) << where;
+    EXPECT_EQ(h.net->log.size(), 3u);
+  });
+}
+
+TEST_F(spread, RoundRobinPassesOverServersThatAreFull) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    for (int n : {1, 2}) h.net->serve(n, 1ms, n == 1 ? 2 : 100);
+    h.policy->update(servers({1, 2}));
+    co_await sleep_for(100ms);
+    std::vector<std::unique_ptr<held_call>> calls;
+    auto by = count(h, calls, 30);
+    EXPECT_EQ(by[at(1)], 2);
+    EXPECT_EQ(by[at(2)], 28);
+  });
+}
+
+TEST_F(spread, IsReadyWithOneServerAndFailsOnlyWithoutAny) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    h.net->serve(1, 500ms);
+    h.policy->update(servers({1, 2, 3}));
+    EXPECT_EQ(h.state(), connectivity::connecting);
+    co_await sleep_for(400ms);
+    EXPECT_EQ(h.state(), connectivity::connecting);
+    co_await sleep_for(200ms);
+    EXPECT_EQ(h.state(), connectivity::ready);
+    h.net->refuse(1);
+    for (scripted_server* s : h.net->of(1)) s->die();
+    co_await sleep_for(10s);
+    EXPECT_EQ(h.state(), connectivity::transient_failure);
+    EXPECT_NE(h.why().find("none of 3 servers"), std::string::npos) << h.why();
+    EXPECT_GE(h.questions, 1);
+    h.net->serve(2);
+    co_await sleep_for(1min);
+    EXPECT_EQ(h.state(), connectivity::ready);
+  });
+}
+
+TEST_F(spread, ConnectsAgainToAServerThatWasLostWithoutACall) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    start(h, {1, 2});
+    co_await sleep_for(100ms);
+    for (scripted_server* s : h.net->of(1)) s->die();
+    co_await sleep_for(5s);
+    EXPECT_EQ(h.net->of(1).size(), 1u);
+    EXPECT_EQ(h.net->dials(2), 1u);
+  });
+}
+
+TEST_F(spread, KeepsTheConnectionsOfServersThatStayInTheList) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    start(h, {1, 2});
+    co_await sleep_for(100ms);
+    h.net->serve(3);
+    h.policy->update(servers({2, 3}));
+    co_await sleep_for(10s);
+    EXPECT_EQ(h.net->dials(2), 1u);
+    EXPECT_TRUE(h.net->of(1).empty());
+    EXPECT_EQ(h.net->of(3).size(), 1u);
+    std::vector<std::unique_ptr<held_call>> calls;
+    EXPECT_EQ(count(h, calls, 10)[at(1)], 0);
+  });
+}
+
+TEST_F(spread, LeastRequestPrefersTheServerWithFewerCalls) {
+  run(balancing::least_request(10), [](recording_host& h) -> task<> {
+    start(h, {1, 2, 3});
+    co_await sleep_for(100ms);
+    std::vector<std::unique_ptr<held_call>> calls;
+    auto by = count(h, calls, 60);
+    for (int n : {1, 2, 3}) EXPECT_NEAR(by[at(n)], 20, 3);
+  });
+}
+
+TEST_F(spread, WeightsAreSharesOfTheCalls) {
+  run(balancing::weighted(), [](recording_host& h) -> task<> {
+    for (int n : {1, 2, 3, 4}) h.net->serve(n);
+    h.policy->update({endpoint(at(1), 1), endpoint(at(2), 2), endpoint(at(3), 5), endpoint(at(4), 0)});
+    co_await sleep_for(100ms);
+    std::vector<std::unique_ptr<held_call>> calls;
+    auto by = count(h, calls, 80);
+    EXPECT_NEAR(by[at(1)], 10, 1);
+    EXPECT_NEAR(by[at(2)], 20, 1);
+    EXPECT_NEAR(by[at(3)], 50, 1);
+    EXPECT_EQ(h.net->dials(4), 0u);  // a server of no weight is not even connected to
+    h.policy->update({endpoint(at(1), 9), endpoint(at(2), 1)});
+    calls.clear();
+    co_await sleep_for(100ms);
+    EXPECT_NEAR((count(h, calls, 80)[at(1)]), 72, 1);
+    EXPECT_EQ(h.net->dials(1), 1u);
+  });
+}
+
+// Sends calls of one path to one server, and drops those of another.
+class by_path final : public pick_policy {
+ public:
+  std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) override {
+    if (call.path() == "/s/dropped") return drop;
+    for (std::size_t i = 0; i < ready.size(); ++i)
+      if (ready[i].where().address() == at(2)) return i;
+    return 0;
+  }
+};
+
+TEST_F(spread, GoesByAPolicyOfTheUsers) {
+  run(balancing::by([](std::uint64_t) { return std::make_unique<by_path>(); }),
+      [](recording_host& h) -> task<> {
+        start(h, {1, 2, 3});
+        co_await sleep_for(100ms);
+        std::vector<std::unique_ptr<held_call>> calls;
+        EXPECT_EQ(count(h, calls, 10)[at(2)], 10);
+        held_call dropped("/s/dropped");
+        EXPECT_TRUE(h.policy->choose(pick_info(dropped)).drop);
+      });
+}
+
+TEST_F(spread, MakesFurtherConnectionsWhileCallsWait) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    h.how.connections_max = 3;
+    h.net->serve(1, 1ms, 2);
+    h.policy->update(servers({1}));
+    co_await sleep_for(100ms);
+    std::vector<std::unique_ptr<held_call>> calls;
+    for (int round = 0; round < 10; ++round) {
+      count(h, calls, 1);
+      co_await sleep_for(10ms);
+    }
+    EXPECT_EQ(h.net->of(1).size(), 3u);
+    std::vector<std::size_t> requests;
+    for (scripted_server* s : h.net->of(1)) requests.push_back(s->requests());
+    EXPECT_EQ(requests, (std::vector<std::size_t>{2, 2, 2}));
+  });
+}
+
+TEST_F(spread, StaysReadyWhileAFurtherConnectionFails) {
+  run(balancing::round_robin(), [](recording_host& h) -> task<> {
+    h.how.connections_max = 2;
+    h.net->serve(1, 1ms, 1);
+    h.policy->update(servers({1}));
+    co_await sleep_for(100ms);
+    h.net->refuse(1);
+    std::vector<std::unique_ptr<held_call>> calls;
+    for (int round = 0; round < 20; ++round) {
+      count(h, calls, 1);
+      co_await sleep_for(100ms);
+    }
+    EXPECT_EQ(h.state(), connectivity::ready);
+    // One at once, then after pauses: not one a call.
+    EXPECT_GE(h.net->dials(1), 2u);
+    EXPECT_LE(h.net->dials(1), 4u);
+  });
+}
+
+TEST_F(spread, MayGoInAnyState) {
+  for (int state = 0; state < 3; ++state) {
+    struct program {
+      static task<> play(int which) {
+        recording_host h(*loop::current());
+        if (which == 1) h.net->vanish(1);
+        if (which == 2) h.net->serve(1);
+        h.policy = make_balancer(balancing::round_robin(), h);
+        h.policy->update(servers({1, 2}));
+        co_await sleep_for(10ms);
+        co_await h.end();
+      }
+    };
+    sync_wait(host_, host_.at(0), program::play(state));
+  }
+}
+
+}  // namespace
+}  // namespace coracle::client::test
