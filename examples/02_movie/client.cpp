@@ -1,9 +1,9 @@
 // movie_client: drives all four kinds of call and a deadline that expires, and checks what comes back.
 #include "../command_line.hpp"
+#include "credentials.hpp"
 #include "movie.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/tls/client_options.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -105,24 +105,14 @@ coracle::task<> tour(coracle::channel& channel) {
   co_await miss_a_deadline(movies);
 }
 
-coracle::transport::channel_credentials credentials_of(const examples::command_line& line) {
-  const auto ca = line.option("ca"), certificate = line.option("cert"), key = line.option("key");
-  if (!ca) return coracle::insecure();
-  coracle::tls::client_options tls;
-  tls.ca_file(*ca);
-  if (certificate && key) tls.certificate_files(*certificate, *key);
-  return tls;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   return examples::run("movie_client", [&] {
     const examples::command_line line(argc, argv, {"ca", "cert", "key"}, 1);
-    if (line.words().empty())
-      throw examples::usage_error("say the server's address: movie_client 127.0.0.1:50051");
+    if (line.words().empty()) throw examples::usage_error("say where the server is: 127.0.0.1:50051");
     coracle::runtime runtime;
-    coracle::channel channel(runtime, line.words().front(), credentials_of(line));
+    coracle::channel channel(runtime, line.words().front(), examples::channel_credentials_of(line));
     coracle::sync_wait(runtime, tour(channel));
     show("done", "everything was right");
     return 0;

@@ -1,10 +1,10 @@
 // movie_server: the movie service over a SQLite store.
 #include "../command_line.hpp"
+#include "credentials.hpp"
 #include "movie.coracle.hpp"
 #include "movie_store.hpp"
 
 #include <coracle/server.hpp>
-#include <coracle/tls/server_options.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -91,16 +91,6 @@ class movies final : public movie::rpc::MovieService::service {
 };
 // [/service]
 
-coracle::transport::server_credentials credentials_of(const examples::command_line& line) {
-  const auto certificate = line.option("cert"), key = line.option("key"), clients = line.option("client-ca");
-  if (!certificate && !key && !clients) return coracle::insecure();
-  if (!certificate || !key) throw examples::usage_error("TLS needs both --cert and --key");
-  coracle::tls::server_options tls;
-  tls.certificate_files(*certificate, *key);
-  if (clients) tls.client_ca_file(*clients);  // only who has a certificate of this CA may call
-  return tls;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -113,7 +103,7 @@ int main(int argc, char** argv) {
     server.add(service);
     coracle::with_defaults(server);  // health and reflection: grpcurl needs no .proto
     const auto address = "127.0.0.1:" + std::to_string(port);
-    if (const auto bound = server.listen(address, credentials_of(line)); !bound.ok())
+    if (const auto bound = server.listen(address, examples::server_credentials_of(line)); !bound.ok())
       throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
