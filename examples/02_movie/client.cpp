@@ -110,7 +110,7 @@ coracle::task<> tour(coracle::channel& channel) {
 int main(int argc, char** argv) {
   return examples::run("movie_client", [&] {
     const examples::command_line line(argc, argv, {"ca", "cert", "key"}, 1);
-    if (line.words().empty()) throw examples::usage_error("say where the server is: 127.0.0.1:50051");
+    if (line.words().empty()) throw examples::usage_error("say the server's address: 127.0.0.1:50051");
     coracle::runtime runtime;
     coracle::channel channel(runtime, line.words().front(), examples::channel_credentials_of(line));
     coracle::sync_wait(runtime, tour(channel));

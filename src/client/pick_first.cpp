@@ -144,8 +144,13 @@ void pick_first::end_pass_if_all_failed() {
 void pick_first::publish_failure() {
   if (last_failure_.ok()) last_failure_ = status::unavailable("the server closed each connection at once");
   if (list_.size() == 1) return host_.publish(connectivity::transient_failure, last_failure_);
-  std::string text = "none of " + std::to_string(list_.size()) + " servers can be reached; the last said: ";
-  text.append(last_failure_.message());
+  // The telling reason need not be the last: localhost is two addresses, and a server listens on one of them.
+  constexpr std::size_t told_max = 3;
+  std::string text = "none of " + std::to_string(list_.size()) + " servers can be reached";
+  for (std::size_t i = 0; i < list_.size() && i < told_max; ++i) {
+    const status& why = list_[i].at->failure();
+    text.append(i == 0 ? ": " : "; ").append(why.ok() ? "it closed the connection at once" : why.message());
+  }
   host_.publish(connectivity::transient_failure, status::unavailable(text));
 }
 

@@ -65,9 +65,13 @@ def a_test_case_that_is_none():
     refused(["interop_client", "--server_host=127.0.0.1", "--server_port=1", "--test_case=telepathy"], "telepathy", "empty_unary")
 
 
-def what_is_not_there_yet():
-    refused(["interop_client", "--server_port=1", "--use_tls=true", "--test_case=empty_unary"], "use_tls")
-    refused(["interop_server", "--port=0", "--use_tls=true"], "use_tls")
+def files_that_are_missing():
+    missing = ("--tls_cert_file=/nowhere/a.pem", "--tls_key_file=/nowhere/a.key")
+    refused(["interop_server", "--port=0", "--use_tls=true"], "tls_cert_file")
+    refused(["interop_server", "--port=0", "--use_tls=true", *missing], "/nowhere/a.pem")
+    refused(["movie_server", "--port=0", "--cert", "/nowhere/a.pem"], "--key")
+    refused(["movie_server", "--port=0", "--cert", "/nowhere/a.pem", "--key", "/nowhere/a.key"], "/nowhere/a.pem")
+    refused(["movie_client", "127.0.0.1:1", "--ca", "/nowhere/ca.pem"], "/nowhere/ca.pem")
 
 
 if __name__ == "__main__":
@@ -80,5 +84,5 @@ if __name__ == "__main__":
         if name != "interop_client":
             cases.each(f"CommandLine.{name}", [an_address_that_is_none], name)
     cases.each("CommandLine.movie_server", [a_database_that_cannot_be_opened])
-    cases.each("CommandLine.interop", [a_test_case_that_is_none, what_is_not_there_yet])
+    cases.each("CommandLine.interop", [a_test_case_that_is_none, files_that_are_missing])
     cases.end()
