@@ -24,14 +24,15 @@ configure() { cmake -G Ninja -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release
 installed() {
   cmake --install "$CORACLE_BUILD_DIR" --prefix "$scratch/prefix" &&
     configure -S "$here/installed" -B "$scratch/installed" -DCMAKE_PREFIX_PATH="$scratch/prefix" &&
-    cmake --build "$scratch/installed" && "$scratch/installed/program"
+    cmake --build "$scratch/installed" && "$scratch/installed/program" && "$scratch/installed/served"
 }
 
 # As a shared library, so that one build shows both.
 subproject() {
   configure -S "$here/subproject" -B "$scratch/subproject" -DCMAKE_BUILD_TYPE=None -DBUILD_SHARED_LIBS=ON \
     -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache)" &&
-    cmake --build "$scratch/subproject" --target program && "$scratch/subproject/program"
+    cmake --build "$scratch/subproject" --target program served && "$scratch/subproject/program" &&
+    "$scratch/subproject/served"
 }
 
 self_contained() {

@@ -35,7 +35,7 @@ fi
 # A line for each of its tests.
 "$scratch/build/bin/three_generators" >"$scratch/run.log" 2>&1 || status=1
 sed -n -E 's/^\[       OK \] (\S+) .*/PASS \1/p; s/^\[  FAILED  \] (\S+) \(.*/FAIL \1: see run.log/p' "$scratch/run.log"
-grep -q '^\[  PASSED  \] 3 tests' "$scratch/run.log" || {
+grep -q '^\[  PASSED  \] 4 tests' "$scratch/run.log" || {
   echo "FAIL ThreeGeneratorsInOneProgram: $(tail -1 "$scratch/run.log")"
   status=1
 }

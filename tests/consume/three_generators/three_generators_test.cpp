@@ -1,4 +1,5 @@
 // One program with the classes of three generators for one .proto, all of them at work.
+#include "grpc/health/v1/health.coracle.hpp"
 #include "shipyard.coracle.hpp"
 #include "shipyard.grpc.pb.h"
 #include "shipyard.pb.h"
@@ -7,7 +8,9 @@
 #include "coracle/server.hpp"
 
 #include <google/protobuf/service.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -98,6 +101,34 @@ TEST(ThreeGenerators, ProtobufsStubCallsProtobufsService) {
   shipyard::Boat boat;
   stub.Build(nullptr, &request, &boat, google::protobuf::NewCallback(google::protobuf::DoNothing));
   EXPECT_EQ(boat.name(), "a raft by protobuf");
+}
+
+// Is the server at that port healthy? Asked with C++ that this program has generated for itself.
+bool healthy(int port) {
+  coracle::channel channel("127.0.0.1:" + std::to_string(port), coracle::insecure());
+  const grpc::health::v1::rpc::Health::stub stub(channel);
+  const auto reply = coracle::sync_wait(stub.Check(grpc::health::v1::HealthCheckRequest()));
+  return reply && reply->status() == grpc::health::v1::HealthCheckResponse::SERVING;
+}
+
+TEST(ThreeGenerators, HealthAndReflectionOfThreeMakesStandBesideEachOther) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc_yard theirs;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&theirs);
+  const std::unique_ptr<grpc::Server> their_server = builder.BuildAndStart();
+  EXPECT_TRUE(healthy(port));
+
+  our_yard ours;
+  coracle::server server;
+  server.add(ours);
+  coracle::with_defaults(server);
+  ASSERT_TRUE(server.listen("127.0.0.1:0", coracle::insecure()).ok());
+  server.start();
+  EXPECT_TRUE(healthy(server.port()));
 }
 
 }  // namespace
