@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     movies service(store);
     coracle::server server;
     server.add(service);
-    coracle::with_defaults(server);  // health and reflection: grpcurl needs no .proto
+    coracle::with_defaults(server);  // health, reflection, channelz: grpcurl needs no .proto
     const auto address = "127.0.0.1:" + std::to_string(port);
     if (const auto bound = server.listen(address, examples::server_credentials_of(line)); !bound.ok())
       throw coracle::status_error(bound);

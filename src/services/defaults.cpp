@@ -1,6 +1,7 @@
 #include "coracle/services/defaults.hpp"
 
 #include "coracle/server/server.hpp"
+#include "coracle/services/channelz_service.hpp"
 #include "coracle/services/reflection_service.hpp"
 
 #include <memory>
@@ -10,16 +11,19 @@ namespace coracle {
 namespace {
 
 struct default_services {
+  explicit default_services(server& of) : channelz(of) {}
   health_service health;
   reflection_service reflection;
+  channelz_service channelz;
 };
 
 }  // namespace
 
 health_service& with_defaults(server& to) {
-  const auto all = std::make_shared<default_services>();
+  const auto all = std::make_shared<default_services>(to);
   to.add(std::shared_ptr<service>(all, &static_cast<service&>(all->health)));
   to.add(std::shared_ptr<service>(all, &static_cast<service&>(all->reflection)));
+  to.add(std::shared_ptr<service>(all, &static_cast<service&>(all->channelz)));
   return all->health;
 }
 

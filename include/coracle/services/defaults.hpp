@@ -7,12 +7,13 @@ namespace coracle {
 
 class server;
 
-// Adds health and reflection (v1 and v1alpha), which live as long as the server. Before the first listen().
+// Adds health, reflection (v1 and v1alpha) and channelz, which live as long as the server. Before the first listen().
 // Gives the health service, as long-lived, for those who have more to say than that the server serves:
 //
 //   coracle::health_service& health = coracle::with_defaults(server);
 //
-// Reflection tells whoever can connect what is served: on a port that strangers reach, add what you want by hand.
+// Reflection and channelz tell whoever can connect what is served and who else is connected: on a port that strangers
+// reach, add what you want of the three by hand.
 health_service& with_defaults(server& to);
 
 }  // namespace coracle

@@ -1,0 +1,87 @@
+#include "services/channelz_messages.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace coracle::services {
+
+namespace {
+
+namespace wire = wellknown::channelz::v1;
+
+void write(const net::address& from, wire::Address& to) {
+  switch (from.kind()) {
+    case net::address::family::none: to.mutable_other_address()->set_name("in-process"); return;
+    case net::address::family::path: to.mutable_uds_address()->set_filename(from.name()); return;
+    case net::address::family::abstract: to.mutable_uds_address()->set_filename("@" + from.name()); return;
+    case net::address::family::ipv4:
+    case net::address::family::ipv6: break;
+  }
+  auto& tcp = *to.mutable_tcpip_address();
+  const std::size_t length = from.kind() == net::address::family::ipv4 ? 4 : 16;
+  tcp.set_ip_address(reinterpret_cast<const char*>(from.ip_bytes().data()), length);
+  tcp.set_port(from.port());
+}
+
+// Gives no timestamp for what has never happened.
+template <class Mutable>
+void write_time(wall_time when, Mutable timestamp) {
+  if (when == wall_time{}) return;
+  const auto since = when.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  auto& to = *timestamp();
+  to.set_seconds(seconds.count());
+  to.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(since - seconds).count()));
+}
+
+std::int64_t number(std::uint64_t n) noexcept { return static_cast<std::int64_t>(n); }
+
+}  // namespace
+
+void write(const server_snapshot& from, wire::Server& to) {
+  to.mutable_ref()->set_server_id(server_id);
+  auto& data = *to.mutable_data();
+  data.set_calls_started(number(from.calls_started));
+  data.set_calls_succeeded(number(from.calls_succeeded));
+  data.set_calls_failed(number(from.calls_failed));
+  write_time(from.last_call_started, [&] { return data.mutable_last_call_started_timestamp(); });
+  for (const listener_snapshot& l : from.listeners) {
+    auto& ref = *to.add_listen_socket();
+    ref.set_socket_id(number(l.id));
+    ref.set_name(l.local.to_string());
+  }
+}
+
+void write(const connection_snapshot& from, wire::Socket& to) {
+  write_ref(from, *to.mutable_ref());
+  write(from.local, *to.mutable_local());
+  write(from.peer, *to.mutable_remote());
+  if (from.secure) to.mutable_security()->mutable_tls();
+  auto& data = *to.mutable_data();
+  data.set_streams_started(number(from.streams_started));
+  data.set_streams_succeeded(number(from.streams_succeeded));
+  data.set_streams_failed(number(from.streams_failed));
+  data.set_messages_sent(number(from.messages_sent));
+  data.set_messages_received(number(from.messages_received));
+  data.set_keep_alives_sent(number(from.keepalives_sent));
+  write_time(from.last_stream_started, [&] { return data.mutable_last_remote_stream_created_timestamp(); });
+  write_time(from.last_message_sent, [&] { return data.mutable_last_message_sent_timestamp(); });
+  write_time(from.last_message_received, [&] { return data.mutable_last_message_received_timestamp(); });
+  data.mutable_local_flow_control_window()->set_value(from.receive_window_bytes);
+  data.mutable_remote_flow_control_window()->set_value(from.send_window_bytes);
+}
+
+void write(const listener_snapshot& from, wire::Socket& to) {
+  to.mutable_ref()->set_socket_id(number(from.id));
+  to.mutable_ref()->set_name(from.local.to_string());
+  write(from.local, *to.mutable_local());
+  to.mutable_data();
+}
+
+void write_ref(const connection_snapshot& from, wire::SocketRef& to) {
+  to.set_socket_id(number(from.id));
+  to.set_name(from.peer.to_string());
+}
+
+}  // namespace coracle::services

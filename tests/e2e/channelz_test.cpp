@@ -1,0 +1,145 @@
+#include "coracle/services/channelz_service.hpp"
+#include "grpc/channelz/v1/channelz.coracle.hpp"
+#include "support/echo_fixture.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+namespace wire = grpc::channelz::v1;
+using channelz_stub = wire::rpc::Channelz::stub;
+
+class channelz : public echo_fixture {
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+    server_.emplace(rt());
+    server_->add(service_);
+    with_defaults(*server_);
+    link();
+  }
+  [[nodiscard]] channelz_stub ask() { return channelz_stub(*channel_); }
+  void say(const std::string& what) { (void)sync_wait(stub().Misbehave(text(what))); }
+  wire::Server server_now() {
+    wire::GetServerRequest request;
+    request.set_server_id(1);
+    const auto reply = sync_wait(ask().GetServer(request));
+    EXPECT_EQ(reply.status(), status());
+    return reply ? reply->server() : wire::Server();
+  }
+  std::vector<std::int64_t> sockets(std::int64_t from, std::int64_t most, bool& end) {
+    wire::GetServerSocketsRequest request;
+    request.set_server_id(1);
+    request.set_start_socket_id(from);
+    request.set_max_results(most);
+    const auto reply = sync_wait(ask().GetServerSockets(request));
+    EXPECT_EQ(reply.status(), status());
+    std::vector<std::int64_t> ids;
+    if (reply)
+      for (const auto& ref : reply->socket_ref()) ids.push_back(ref.socket_id());
+    end = reply && reply->end();
+    return ids;
+  }
+  result<wire::GetSocketResponse> socket(std::int64_t id) {
+    wire::GetSocketRequest request;
+    request.set_socket_id(id);
+    return sync_wait(ask().GetSocket(request));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, channelz, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(channelz, AServerCountsItsCalls) {
+  say("hello");
+  say("status");  // NOT_FOUND
+  const wire::ServerData data = server_now().data();
+  EXPECT_EQ(data.calls_started(), 3);  // with the question itself
+  EXPECT_EQ(data.calls_succeeded(), 1);
+  EXPECT_EQ(data.calls_failed(), 1);
+  EXPECT_TRUE(data.has_last_call_started_timestamp());
+}
+
+TEST_P(channelz, ListsOfServersComeInPages) {
+  wire::GetServersRequest request;
+  const auto all = sync_wait(ask().GetServers(request));
+  ASSERT_EQ(all.status(), status());
+  ASSERT_EQ(all->server_size(), 1);
+  EXPECT_TRUE(all->end());
+  request.set_start_server_id(all->server(0).ref().server_id() + 1);
+  const auto rest = sync_wait(ask().GetServers(request));
+  ASSERT_EQ(rest.status(), status());
+  EXPECT_EQ(rest->server_size(), 0);
+  EXPECT_TRUE(rest->end());
+}
+
+TEST_P(channelz, AConnectionTellsWhatPassedThroughIt) {
+  say("hello");
+  bool end = false;
+  const auto ids = sockets(0, 0, end);
+  ASSERT_EQ(ids.size(), 1u);
+  EXPECT_TRUE(end);
+  const auto found = socket(ids[0]);
+  ASSERT_EQ(found.status(), status());
+  const wire::Socket& s = found->socket();
+  EXPECT_EQ(s.ref().socket_id(), ids[0]);
+  EXPECT_EQ(s.data().streams_started(), 3);
+  EXPECT_EQ(s.data().streams_succeeded(), 2);
+  EXPECT_EQ(s.data().messages_received(), 3);
+  EXPECT_EQ(s.data().messages_sent(), 2);
+  EXPECT_GT(s.data().remote_flow_control_window().value(), 0);
+  EXPECT_FALSE(s.has_security());
+  switch (std::get<1>(GetParam())) {
+    case link_kind::tcp:
+      EXPECT_EQ(s.local().tcpip_address().port(), server_->port());
+      EXPECT_EQ(s.remote().tcpip_address().ip_address(), std::string("\x7f\0\0\x01", 4));
+      break;
+    case link_kind::unix_socket: EXPECT_EQ(s.local().uds_address().filename().front(), '@'); break;
+    case link_kind::in_process: EXPECT_EQ(s.remote().other_address().name(), "in-process"); break;
+  }
+}
+
+TEST_P(channelz, SocketsComeInPagesInOrder) {
+  say("hello");
+  std::vector<std::unique_ptr<channel>> others;
+  for (int i = 0; i < 4; ++i) {
+    others.push_back(address_.empty() ? std::make_unique<channel>(rt(), server_->in_process())
+                                      : std::make_unique<channel>(rt(), address_, insecure()));
+    (void)sync_wait(echo_stub(*others.back()).Say(text("x")));
+  }
+  bool end = false;
+  const auto all = sockets(0, 0, end);
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+  EXPECT_EQ(sockets(0, 2, end), std::vector<std::int64_t>(all.begin(), all.begin() + 2));
+  EXPECT_FALSE(end);
+  EXPECT_EQ(sockets(all[1] + 1, 3, end), std::vector<std::int64_t>(all.begin() + 2, all.end()));
+  EXPECT_TRUE(end);
+}
+
+TEST_P(channelz, AListeningSocketHasAnAddressAlone) {
+  const wire::Server server = server_now();
+  if (std::get<1>(GetParam()) == link_kind::in_process) {
+    EXPECT_EQ(server.listen_socket_size(), 0);
+    return;
+  }
+  ASSERT_EQ(server.listen_socket_size(), 1);
+  const auto found = socket(server.listen_socket(0).socket_id());
+  ASSERT_EQ(found.status(), status());
+  EXPECT_TRUE(found->socket().has_local());
+  EXPECT_FALSE(found->socket().has_remote());
+}
+
+TEST_P(channelz, WhatIsNotThereIsNotFound) {
+  EXPECT_EQ(socket(4711).status(), status::not_found("no such socket"));
+  wire::GetServerRequest server;
+  server.set_server_id(2);
+  EXPECT_EQ(sync_wait(ask().GetServer(server)).status(), status::not_found("no such server"));
+  wire::GetServerSocketsRequest listed;
+  listed.set_server_id(0);
+  EXPECT_EQ(sync_wait(ask().GetServerSockets(listed)).status(), status::not_found("no such server"));
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
