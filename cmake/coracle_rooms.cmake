@@ -71,6 +71,15 @@ function(coracle_room_uses name scope)
   target_link_libraries(${library} ${scope} ${ARGN})
 endfunction()
 
+# Leaves one source file out of a room, where the build takes another in its place.
+function(coracle_room_without name file)
+  if(TARGET coracle_${name})
+    get_target_property(sources coracle_${name} SOURCES)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/src/${name}/${file})
+    set_target_properties(coracle_${name} PROPERTIES SOURCES "${sources}")
+  endif()
+endfunction()
+
 # Sets <result> to the given rooms and all rooms below them, as far as they have targets.
 function(coracle_rooms_with_all_below result)
   set(pending ${ARGN})

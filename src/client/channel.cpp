@@ -66,4 +66,9 @@ std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state
 
 loop& channel::blocking_home() { return state_->owner.at(0); }
 
+const compression* channel::default_compression() noexcept {
+  const compression& c = state_->options.compression();
+  return c.what() == encoding::identity ? nullptr : &c;
+}
+
 }  // namespace coracle

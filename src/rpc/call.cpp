@@ -2,6 +2,7 @@
 
 #include "coracle/base/assert.hpp"
 #include "protocol/envelope.hpp"
+#include "rpc/message_workspace.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -24,9 +25,7 @@ status stopped_wait() { return status::cancelled("the task was asked to stop"); 
 }  // namespace
 
 status broken_message(deframer::state s, std::uint32_t limit) {
-  if (s == deframer::state::too_large)
-    return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
-                                      " bytes");
+  if (s == deframer::state::too_large) return too_large_to_receive(limit);
   return status::internal("a message has a flag byte that means nothing");
 }
 
@@ -84,7 +83,6 @@ bool call::settle_read(read_operation& op, const framed_message& message) noexce
   const status why = read_message(*op.codec_, op.into_, message);
   if (why.ok()) {
     op.outcome_ = read_operation::outcome::message;
-    count_received({message.body.size(), message.body.size()});
     return true;
   }
   op.outcome_ = read_operation::outcome::failed;
@@ -94,10 +92,15 @@ bool call::settle_read(read_operation& op, const framed_message& message) noexce
 }
 
 status call::read_message(const codec& k, void* into, const framed_message& m) noexcept {
-  if (m.compressed)
-    return status::internal("a message has a compressed flag, but no compression was agreed on");
-  if (!format_.plain(k)) return format_.read(k, into, m.body);
-  if (k.read(into, m.body)) return {};
+  read_compressed_ = m.compressed;
+  bytes_view body = m.body;
+  if (m.compressed) {
+    status how = format_.unpack(m.body, max_receive_bytes_, body);
+    if (!how.ok()) return how;
+  }
+  count_received({body.size(), m.body.size()});
+  if (!format_.reads_as_is(k)) return format_.read(k, into, body);
+  if (k.read(into, body)) return {};
   return status::internal("a message does not parse");
 }
 
@@ -184,7 +187,7 @@ bool call::begin_write(write_operation& op) noexcept {
 void call::retry_writer() noexcept {
   if (!writer_ || writer_serialized_ || !prepare_write()) return;
   writer_serialized_ = wrote_ = true;
-  if (!send_message(*writer_->codec_, writer_->message_, false)) {
+  if (!send_message(*writer_->codec_, writer_->message_, writer_->compress_, false)) {
     if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
   }
@@ -214,8 +217,8 @@ void call::write_settled(const status& how, bool inside) noexcept {
   coro::this_executor().post(*op);
 }
 
-bool call::send_message(const codec& k, const void* message, bool end_stream) noexcept {
-  if (!format_.plain(k)) return send_formatted(k, message, end_stream);
+bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept {
+  if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
   const std::size_t size = k.size_bytes(message);
   if (size > format_.most_sent_bytes()) {
     messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
@@ -235,20 +238,21 @@ bool call::send_message(const codec& k, const void* message, bool end_stream) no
   return exchange_.queue_data(std::move(bytes), whole, end_stream);
 }
 
-bool call::send_formatted(const codec& k, const void* message, bool end_stream) noexcept {
-  std::string body;
+bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept {
+  std::string& body = message_workspace::here().empty_text();
   const status how = format_.write(k, message, body);
-  if (how.ok()) return send_body(as_bytes(body), end_stream);
+  if (how.ok()) return send_body(as_bytes(body), may_pack, end_stream);
   messages_broken(how);
   return false;
 }
 
-bool call::send_body(bytes_view body, bool end_stream) noexcept {
-  count_sent({body.size(), body.size()});
-  const std::size_t whole = body.size() + envelope_prefix_bytes;
+bool call::send_body(bytes_view body, bool may_pack, bool end_stream) noexcept {
+  const framed_message m = may_pack ? format_.pack(body) : framed_message{body, false};
+  count_sent({body.size(), m.body.size()});
+  const std::size_t whole = m.body.size() + envelope_prefix_bytes;
   const auto put = [&](std::uint8_t* to) {
-    protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(body.size()));
-    if (!body.empty()) std::memcpy(to + envelope_prefix_bytes, body.data(), body.size());
+    protocol::write_envelope_prefix(to, m.compressed, static_cast<std::uint32_t>(m.body.size()));
+    if (!m.body.empty()) std::memcpy(to + envelope_prefix_bytes, m.body.data(), m.body.size());
   };
   if (std::uint8_t* room = exchange_.reserve_data(whole)) {
     put(room);

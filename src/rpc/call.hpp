@@ -29,6 +29,8 @@ class call {
   bool begin_write(write_operation& op) noexcept;
   void abandon_write() noexcept { writer_ = nullptr; }
   void stop_writing() noexcept;
+  // The message that was read last came compressed.
+  [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
 
  protected:
   enum class incoming : std::uint8_t { open, clean, failed };
@@ -56,13 +58,13 @@ class call {
   // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
   void serve_reader(bool inside) noexcept;
   void retry_writer() noexcept;
-  // Parses one message as the call's format says. Not ok: the call cannot go on.
+  // Parses one message as the call's format says, decompressing it first if need be. Not ok: the call cannot go on.
   status read_message(const codec& k, void* into, const framed_message& m) noexcept;
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
-  bool send_message(const codec& k, const void* message, bool end_stream) noexcept;
-  // The same for one that message_format::write() has made.
-  bool send_body(bytes_view body, bool end_stream) noexcept;
+  bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;
+  // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
+  bool send_body(bytes_view body, bool may_pack, bool end_stream) noexcept;
   void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
@@ -97,11 +99,12 @@ class call {
   bool settle_read(read_operation& op, const framed_message& message) noexcept;
   bool take_kept(read_operation& op) noexcept;
   void write_settled(const status& how, bool inside) noexcept;
-  bool send_formatted(const codec& k, const void* message, bool end_stream) noexcept;
+  bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;
 
   read_operation* reader_ = nullptr;
   write_operation* writer_ = nullptr;
   bool writer_serialized_ = false;
+  bool read_compressed_ = false;
 };
 
 // A message that a peer sent breaks the rules of `s`.

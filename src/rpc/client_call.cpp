@@ -51,6 +51,9 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   terms_.deadline = inherited.deadline;
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
+  if (!terms_.options.compression())
+    if (const compression* c = channel_.default_compression()) terms_.options.compression(*c);
+  if (const auto& c = terms_.options.compression()) format_.pack_as(*c);
   const method_config* const config = channel_.config_for(terms_.path);
   if (config) go_by(*config, now);
   if (client_observer* o = channel_.observer()) watched_ = std::make_unique<call_watch>(*o, terms_);
@@ -196,7 +199,7 @@ void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
 void client_call::send_request() noexcept {
   if (request_) {
     half_closed_ = half_close_sent_ = true;
-    send_message(*request_codec_, request_, true);
+    send_message(*request_codec_, request_, true, true);
   } else if (request_body_) {
     half_close_sent_ = true;
     send_request_body();
@@ -209,7 +212,7 @@ void client_call::send_request() noexcept {
 // Kept until the server says something, for a second attempt, unless that costs too much memory.
 void client_call::send_request_body() noexcept {
   constexpr std::size_t kept_bytes_max = 256u << 10;
-  send_body(as_bytes(*request_body_), true);
+  send_body(as_bytes(*request_body_), true, true);
   if (request_body_->size() <= kept_bytes_max) return;
   request_body_.reset();
   wrote_ = true;
@@ -247,6 +250,10 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
     end(end_by_foreign_head(head), true);
   } else if (!head.has_form(format_.form())) {
     end(status::internal("the server answered in another form of messages than it was asked in"), true);
+  } else if (head.unknown_encoding) {
+    end(status::internal("the server's messages are compressed in a way that was not offered"), true);
+  } else {
+    format_.unpack_as(head.encoding);
   }
 }
 
@@ -286,7 +293,6 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
       return messages_broken(status::unimplemented("the server sent more than one reply"));
     const status how = read_message(*reply_codec_, reply_, message);
     if (!how.ok()) return messages_broken(how);
-    count_received({message.body.size(), message.body.size()});
     if (direct)
       bytes =
           bytes.subspan(static_cast<std::size_t>(message.body.data() + message.body.size() - bytes.data()));
@@ -348,6 +354,7 @@ void client_call::tell_owner(bool inside) noexcept {
     unary_->status_ = outcome_;
     unary_->initial_ = std::move(initial_);
     unary_->trailing_ = std::move(trailing_);
+    unary_->read_compressed_ = read_compressed();
     waiter = std::exchange(unary_->waiter_, {});
   } else if (ender_) {
     end_operation* op = std::exchange(ender_, nullptr);
@@ -415,6 +422,7 @@ client_stream::client_stream(call_channel& channel, const char* path, const call
 void client_stream::cancel() { call_->cancel(); }
 const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
 const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
+bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
 loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
 
 void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {

@@ -3,6 +3,7 @@
 #include "coracle/base/version.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/grpc/timeout.hpp"
+#include "rpc/accepted_encodings.hpp"
 #include "rpc/subtype.hpp"
 #include "rpc/wire_metadata.hpp"
 
@@ -22,6 +23,10 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   const message_codec* form = terms.options.codec();
   if (!form) to.add_field("content-type", "application/grpc");
   else to.add_field("content-type", content_type_of(form->name()));
+  const auto& packing = terms.options.compression();
+  if (packing && packing->what() != encoding::identity && available(packing->what()))
+    to.add_field("grpc-encoding", name_of(packing->what()));
+  to.add_field("grpc-accept-encoding", accepted_here());
   to.add_field("user-agent", user_agent);
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());

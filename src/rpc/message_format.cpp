@@ -1,5 +1,7 @@
 #include "rpc/message_format.hpp"
 
+#include "rpc/message_workspace.hpp"
+
 #include <google/protobuf/message.h>
 
 namespace coracle::calls {
@@ -27,8 +29,13 @@ status too_large_to_send(std::size_t bytes, std::uint32_t limit) {
                                     " bytes is larger than max_send_bytes, " + std::to_string(limit));
 }
 
+status too_large_to_receive(std::uint32_t limit) {
+  return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
+                                    " bytes");
+}
+
 status message_format::write(const codec& k, const void* message, std::string& body) const {
-  if (plain(k)) {
+  if (reads_as_is(k)) {  // and so written
     const std::size_t size = k.size_bytes(message);
     if (size > most_sent_bytes_) return too_large_to_send(size, most_sent_bytes_);
     body.resize(size);
@@ -44,6 +51,32 @@ status message_format::write(const codec& k, const void* message, std::string& b
 status message_format::read(const codec& k, void* into, bytes_view message) const {
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
   return form_->read(message_at(into), message);
+}
+
+framed_message message_format::pack(bytes_view body) const {
+  if (packing_.what() == encoding::identity || body.size() < packing_.min_bytes()) return {body, false};
+  message_workspace& here = message_workspace::here();
+  base::output_buffer& to = message_workspace::emptied(here.packed);
+  const bool packed = here.coders.of(packing_.what())->pack(body, packing_.level(), to);
+  // What does not get smaller is better sent as it is.
+  if (!packed || to.size() >= body.size()) return {body, false};
+  return {to.pending(), true};
+}
+
+status message_format::unpack(bytes_view packed, std::uint32_t most_bytes, bytes_view& body) const {
+  if (unpacking_ == encoding::identity)
+    return status::internal("a message has a compressed flag, but no compression was agreed on");
+  message_workspace& here = message_workspace::here();
+  base::output_buffer& to = message_workspace::emptied(here.unpacked);
+  switch (here.coders.of(unpacking_)->unpack(packed, most_bytes, to)) {
+    case compress::unpacked::done: break;
+    case compress::unpacked::too_large: return too_large_to_receive(most_bytes);
+    case compress::unpacked::broken:
+      return status::internal("a message is not what " + std::string(name_of(unpacking_)) +
+                              " makes: it is corrupt or cut short");
+  }
+  body = to.pending();
+  return {};
 }
 
 }  // namespace coracle::calls

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/compress/compression.hpp"
 #include "coracle/rpc/codec.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "rpc/deframer.hpp"
@@ -16,24 +17,55 @@ namespace coracle::calls {
 class message_format {
  public:
   // Null: protobuf's binary format.
-  void use(const message_codec* form) noexcept { form_ = form; }
+  void use(const message_codec* form) noexcept {
+    form_ = form;
+    settle();
+  }
   [[nodiscard]] const message_codec* form() const noexcept { return form_; }
-  // A larger message is not sent.
+  // A larger message is not sent; in bytes before it is compressed.
   void limit_sent(std::uint32_t most_bytes) noexcept { most_sent_bytes_ = most_bytes; }
   [[nodiscard]] std::uint32_t most_sent_bytes() const noexcept { return most_sent_bytes_; }
+  // How messages are sent from now on; as they are, where the library was built without the encoding.
+  void pack_as(const compression& c) noexcept {
+    packing_ = available(c.what()) ? c : compression();
+    settle();
+  }
+  // For grpc-encoding; identity: it is not sent.
+  [[nodiscard]] encoding packed_as() const noexcept { return packing_.what(); }
+  // What the peer's grpc-encoding said; one that is available().
+  void unpack_as(encoding e) noexcept { unpacking_ = e; }
+  [[nodiscard]] encoding unpacked_as() const noexcept { return unpacking_; }
 
-  // What k itself writes is what travels.
-  [[nodiscard]] bool plain(const codec& k) const noexcept { return !form_ || k.kind == message_kind::own; }
-  // The body of an envelope. Not ok: the call cannot go on.
+  // What k itself writes, or reads, is what travels.
+  [[nodiscard]] bool writes_as_is(const codec& k) const noexcept {
+    return as_is_ || (packing_.what() == encoding::identity && k.kind == message_kind::own);
+  }
+  [[nodiscard]] bool reads_as_is(const codec& k) const noexcept {
+    return !form_ || k.kind == message_kind::own;
+  }
+  // Not ok: the call cannot go on.
   status write(const codec& k, const void* message, std::string& body) const;
   status read(const codec& k, void* into, bytes_view message) const;
 
+  // A body as it goes into an envelope: compressed if that was asked for and helps. Borrowed from the argument or
+  // the loop, until the loop's next message.
+  [[nodiscard]] framed_message pack(bytes_view body) const;
+  // The other way, up to `most_bytes`. Likewise borrowed.
+  status unpack(bytes_view packed, std::uint32_t most_bytes, bytes_view& body) const;
+
  private:
+  void settle() noexcept { as_is_ = !form_ && packing_.what() == encoding::identity; }
+
   const message_codec* form_ = nullptr;
+  compression packing_;
   std::uint32_t most_sent_bytes_ = std::numeric_limits<std::uint32_t>::max();
+  encoding unpacking_ = encoding::identity;
+  bool as_is_ = true;
 };
 
 // A message of the user's is larger than `limit`.
 status too_large_to_send(std::size_t bytes, std::uint32_t limit);
+// A message of the peer's is.
+status too_large_to_receive(std::uint32_t limit);
 
 }  // namespace coracle::calls

@@ -4,6 +4,7 @@
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/status_mapping.hpp"
 #include "protocol/grpc/status_message.hpp"
+#include "rpc/accepted_encodings.hpp"
 #include "rpc/wire_metadata.hpp"
 
 #include <charconv>
@@ -24,6 +25,10 @@ bool response_head::read(transport::header_source& fields) {
       protocol::grpc::base64_decode(f.value, details);
     } else if (f.name == "grpc-retry-pushback-ms") {
       read_pushback(f.value);
+    } else if (f.name == "grpc-encoding") {
+      const auto e = available_encoding(f.value);
+      unknown_encoding = !e;
+      encoding = e.value_or(coracle::encoding::identity);
     } else if (f.name == ":status") {
       http_status = 0;
       for (char c : f.value) http_status = http_status * 10 + (c - '0');

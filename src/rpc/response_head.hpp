@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/compress/encoding.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "transport/exchange.hpp"
@@ -16,6 +17,8 @@ namespace coracle::calls {
 struct response_head {
   int http_status = 0;  // 0: not said, as in trailers
   bool grpc_content = false;
+  coracle::encoding encoding = coracle::encoding::identity;  // grpc-encoding
+  bool unknown_encoding = false;
   std::string subtype;  // of the content-type; may be empty
   bool has_status = false;  // grpc-status was there
   status_code code = status_code::unknown;

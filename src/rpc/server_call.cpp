@@ -12,6 +12,9 @@
 namespace coracle {
 
 void server_context::send_initial_metadata() { static_cast<calls::server_call*>(this)->send_head(); }
+bool server_context::read_compressed() const noexcept {
+  return static_cast<const calls::server_call*>(this)->calls::call::read_compressed();
+}
 
 const call_traffic& server_context::traffic() const noexcept {
   return static_cast<const calls::server_call*>(this)->exchanged();
@@ -75,12 +78,18 @@ bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; 
 
 server_call::server_call(transport::exchange x, const request_head& head, coracle::metadata received,
                          call_set& set)
-    : service_(*head.target), subtype_(*head.subtype), set_(set), body_(head.what->make()) {
+    : service_(*head.target),
+      subtype_(*head.subtype),
+      accepted_(head.accepted),
+      set_(set),
+      body_(head.what->make()) {
   exchange_ = x;
   exchange_.set_handler(this);
   max_receive_bytes_ = head.max_receive_bytes;
   format_.use(subtype_.form);
   format_.limit_sent(head.max_send_bytes);
+  format_.unpack_as(head.received);
+  compression_ = head.compression;
   method_ = head.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
@@ -158,7 +167,6 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
     const status how = read_message(*request.k, request.into, message);
     if (!how.ok()) return end_early(how);
     request_read_ = true;
-    count_received({message.body.size(), message.body.size()});
     if (direct) bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
     else deframer_.pop(message);
   } else if (s != state::need_more) {
@@ -202,11 +210,18 @@ void server_call::cancel(const status& why) noexcept { end_early(why); }
 void server_call::send_head() noexcept {
   if (std::exchange(head_sent_, true) || !exchange_) return;
   if (watched_) watched_->head_sent();
-  if (initial_.empty()) {
+  if (compression_.what() != encoding::identity && accepted_.has(compression_.what()))
+    format_.pack_as(compression_);
+  const encoding sent = format_.packed_as();
+  const encoding received = format_.unpacked_as();
+  if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
     exchange_.send_block(subtype_.reply_head.bytes(), false);
     return;
   }
   transport::header_block block(subtype_.reply_head);
+  if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
+  // For clients that compress: what their next calls may use.
+  if (received != encoding::identity) block.add("grpc-accept-encoding", accepted_here());
   add_metadata(block, initial_);
   exchange_.send_block(block.bytes(), false);
 }
@@ -219,7 +234,7 @@ bool server_call::prepare_write() noexcept {
 void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
   if (!exchange_) return;
   send_head();
-  if (send_message(k, reply, false)) send_status(how);
+  if (send_message(k, reply, true, false)) send_status(how);
 }
 
 bool server_call::finish_with(const codec& k, const void* reply) noexcept {

@@ -7,6 +7,7 @@
 #include "coracle/rpc/method.hpp"
 #include "coracle/rpc/server_context.hpp"
 #include "coracle/rpc/service.hpp"
+#include "rpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
 #include "rpc/interception.hpp"
 #include "rpc/server_watch.hpp"
@@ -51,6 +52,9 @@ struct request_head {
   std::uint32_t max_receive_bytes = 4u << 20;
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
   interceptor_chain interceptors;
+  encoding received = encoding::identity;  // grpc-encoding
+  accepted_encodings accepted;             // grpc-accept-encoding
+  coracle::compression compression;        // of replies
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -109,6 +113,7 @@ class server_call final : public call,
 
   service& service_;
   const subtype& subtype_;
+  accepted_encodings accepted_;
   call_set& set_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors

@@ -19,6 +19,8 @@ enum class meaning : std::uint32_t {
   path_row,
   path_root,
   grpc_content,
+  grpc_encoding,
+  accept_encoding,
   keep
 };
 
@@ -50,10 +52,14 @@ class pass {
       return 0;
     }
     if (f.name == "grpc-encoding") {
-      out_.unknown_encoding = f.value != "identity";
-      return 0;
+      const auto e = calls::available_encoding(f.value);
+      return act(e ? slot_of(meaning::grpc_encoding, static_cast<std::uint32_t>(*e)) : 0, f,
+                 [&] { out_.unknown_encoding = true; });
     }
-    if (f.name == "grpc-accept-encoding" || f.name == "content-length") return slot_of(meaning::nothing);
+    if (f.name == "grpc-accept-encoding")
+      return act(slot_of(meaning::accept_encoding, calls::accepted_encodings::named(f.value).bits()), f,
+                 [] {});
+    if (f.name == "content-length") return slot_of(meaning::nothing);
     if (calls::is_binary_key(f.name)) {
       if (!calls::add_wire_field(received_, f.name, f.value)) out_.bad_metadata = true;
       return 0;
@@ -74,6 +80,8 @@ class pass {
         out_.type = request_summary::content::grpc;
         out_.subtype = &routes_.subtypes.at(detail_of(slot));
         return;
+      case meaning::grpc_encoding: out_.received = static_cast<encoding>(detail_of(slot)); return;
+      case meaning::accept_encoding: out_.accepted = calls::accepted_encodings(detail_of(slot)); return;
       case meaning::keep: received_.add_received(f.name, f.value); return;
     }
   }

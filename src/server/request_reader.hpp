@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/rpc/metadata.hpp"
+#include "rpc/accepted_encodings.hpp"
 #include "server/router.hpp"
 #include "transport/exchange.hpp"
 
@@ -20,7 +21,9 @@ struct request_summary {
   bool root_path = false;         // "/"
   bool bad_timeout = false;
   bool bad_metadata = false;      // a -bin value that is no base64
-  bool unknown_encoding = false;  // grpc-encoding other than identity
+  bool unknown_encoding = false;
+  encoding received = encoding::identity;  // grpc-encoding
+  calls::accepted_encodings accepted;      // grpc-accept-encoding
   duration timeout = duration::max();
 };
 

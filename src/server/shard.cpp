@@ -39,7 +39,7 @@ transport::connection_options for_connections(const server_options& o, std::uint
 void refuse(transport::exchange x, const request_summary& request, const status& why) {
   transport::header_block block(request.subtype->reply_head);
   block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
-  if (why.code() == status_code::unimplemented) block.add("grpc-accept-encoding", "identity");
+  if (request.unknown_encoding) block.add("grpc-accept-encoding", calls::accepted_here());
   x.send_block(block.bytes(), true);
   x.release();
 }
@@ -99,6 +99,9 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   head.max_receive_bytes = server_->options.max_receive_bytes();
   head.max_send_bytes = server_->options.max_send_bytes();
   head.interceptors = server_->interceptors;
+  head.received = r.received;
+  head.accepted = r.accepted;
+  head.compression = server_->options.compression();
   if (r.timeout != duration::max()) {
     if (r.timeout <= duration::zero())
       return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What our client makes of a server that answers wrongly: always a status that fits, never a crash or a wait for ever."""
 
+import gzip
 import random
 import re
 import socket
@@ -122,6 +123,14 @@ CASES = {
     "AMessageOverTheLimitIsResourceExhausted": ("RESOURCE_EXHAUSTED", headers(HEAD) + body(message(b"\x0a", length=1 << 30))),
     "ACompressedMessageWithoutAnEncodingIsInternal": ("INTERNAL", answer(message(b"", flag=1))),
     "AnUnknownEncodingIsInternal": ("INTERNAL", answer(message(b"x", flag=1), ("grpc-encoding", "snail"))),
+    "ACompressedAnswerIsOk": ("OK", answer(message(gzip.compress(b""), flag=1), ("grpc-encoding", "gzip"))),
+    "ACompressedAnswerThatIsCutShortIsInternal":
+        ("INTERNAL", answer(message(gzip.compress(b"")[:-1], flag=1), ("grpc-encoding", "gzip"))),
+    "ABombIsResourceExhausted":
+        ("RESOURCE_EXHAUSTED", answer(message(gzip.compress(bytes(8 << 20)), flag=1), ("grpc-encoding", "gzip"))),
+    "AnotherFormOfMessagesIsInternal":
+        ("INTERNAL", headers([(":status", "200"), ("content-type", "application/grpc+json")]) + body(message(b"{}"))
+         + headers(WELL, end=True)),
     "AnErrorAfterAMessageIsTheError": ("ABORTED", answer(EMPTY, trailers=[("grpc-status", "10"), ("grpc-message", "no%20more")])),
     "ResetWithInternalErrorIsInternal": ("INTERNAL", reset(h2.INTERNAL_ERROR)),
     "ResetWithCancelIsCancelled": ("CANCELLED", reset(h2.CANCEL)),

@@ -61,6 +61,7 @@ class channel final : public call_channel {
   void begin(calls::call_attempt& a) noexcept override;
   std::shared_ptr<calls::attempt_source> source() noexcept override;
   loop& blocking_home() override;
+  const compression* default_compression() noexcept override;
 
  private:
   std::unique_ptr<runtime> own_;

@@ -4,6 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/compress/compression.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -50,6 +51,10 @@ class channel_options {
   channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
   static constexpr std::uint32_t connections_limit = 10;
 
+  // --- calls
+  // How the messages of calls are compressed that say nothing of it (call_options::compression()). Default: not at all.
+  channel_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
+
   [[nodiscard]] const std::shared_ptr<client::resolver>& resolver() const noexcept { return resolver_; }
   [[nodiscard]] const auto& resolver_makers() const noexcept { return makers_; }
   [[nodiscard]] duration resolve_pause() const noexcept { return resolve_pause_; }
@@ -58,6 +63,7 @@ class channel_options {
   [[nodiscard]] duration idle_timeout() const noexcept { return idle_timeout_; }
   [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
+  [[nodiscard]] const coracle::compression& compression() const noexcept { return compression_; }
 
   friend bool operator==(const channel_options&, const channel_options&) = default;
 
@@ -70,6 +76,7 @@ class channel_options {
   duration idle_timeout_ = std::chrono::minutes(30);
   std::uint32_t streams_max_ = ~std::uint32_t{0};
   std::uint32_t connections_ = 1;
+  coracle::compression compression_;
 };
 static_assert(!std::is_aggregate_v<channel_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

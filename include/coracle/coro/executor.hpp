@@ -2,11 +2,14 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/coro/attachment.hpp"
 #include "coracle/coro/frame_pool.hpp"
 #include "coracle/coro/task_tree.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <memory_resource>
+#include <utility>
 
 namespace coracle::coro {
 
@@ -52,6 +55,20 @@ class executor {
   [[nodiscard]] bool is_current() const noexcept { return current_ == this; }
   // The tasks that run here, for its thread only.
   [[nodiscard]] task_tree& tasks() noexcept { return tasks_; }
+  // The executor's own T, a kind of attachment with a default constructor. For its thread only; there are few of
+  // them, and finding one costs a comparison or two.
+  template <class T>
+  [[nodiscard]] T& attached() {
+    static constexpr char type = 0;
+    for (attachment* a = attachments_.get(); a; a = a->next_.get())
+      if (a->type_ == &type) return static_cast<T&>(*a);
+    auto made = std::make_unique<T>();
+    T& found = *made;
+    found.attachment::type_ = &type;
+    found.attachment::next_ = std::move(attachments_);
+    attachments_ = std::move(made);
+    return found;
+  }
   // Tells kinds of executors apart without RTTI: the address of something that the kind owns, or null.
   [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
@@ -86,6 +103,7 @@ class executor {
   const void* kind_;
   frame_pool frames_;
   task_tree tasks_;
+  std::unique_ptr<attachment> attachments_;
 };
 
 // The current executor; a defect of the caller (abort) where there is none.

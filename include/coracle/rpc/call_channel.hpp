@@ -10,6 +10,7 @@ namespace coracle {
 
 class loop;
 class client_observer;
+class compression;
 
 namespace calls {
 class attempt_source;  // private: src/rpc/call_attempt.hpp
@@ -33,6 +34,8 @@ class call_channel {
   virtual const calls::method_config* config_for(std::string_view) noexcept { return nullptr; }
   // Who is told of the calls and attempts that begin on the current loop; null: nobody. Outlives them.
   virtual client_observer* observer() noexcept { return nullptr; }
+  // For calls that say nothing of compression; null: not at all.
+  virtual const compression* default_compression() noexcept { return nullptr; }
 
  protected:
   ~call_channel() = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/compress/compression.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 
@@ -38,6 +39,11 @@ class call_options {
   // `c` must outlive the call.
   call_options& codec(const message_codec& c) noexcept { return codec_ = &c, *this; }
 
+  // How messages that are sent are compressed; the server must know the encoding (else: UNIMPLEMENTED). Replies come
+  // compressed as the server likes, in any encoding that is available() here. Default: as the channel says, which
+  // is not at all unless it was told otherwise.
+  call_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
+
   // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
   // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
   // (grpc/grpc doc/wait-for-ready.md).
@@ -52,6 +58,9 @@ class call_options {
   [[nodiscard]] bool sets_max_receive_bytes() const noexcept { return max_receive_bytes_.has_value(); }
   [[nodiscard]] std::optional<bool> wait_for_ready() const noexcept { return wait_for_ready_; }
   [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
+  [[nodiscard]] const std::optional<coracle::compression>& compression() const noexcept {
+    return compression_;
+  }
   // Null: the binary format.
   [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
 
@@ -60,6 +69,7 @@ class call_options {
   std::optional<duration> timeout_;
   const message_codec* codec_ = nullptr;
   std::optional<std::uint32_t> max_receive_bytes_;
+  std::optional<coracle::compression> compression_;
   std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   bool bad_metadata_ = false;
   std::optional<bool> wait_for_ready_;

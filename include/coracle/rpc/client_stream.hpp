@@ -53,6 +53,8 @@ class client_stream {
   [[nodiscard]] const metadata& initial_metadata() const noexcept;
   // What came with the status: after the end.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept;
+  // The reply that was read last came compressed.
+  [[nodiscard]] bool read_compressed() const noexcept;
   [[nodiscard]] loop& blocking_home() const;
 
  protected:
@@ -162,12 +164,12 @@ class [[nodiscard]] client_streaming_call : public calls::client_stream {
   client_streaming_call(call_channel& channel, const char* path, const call_options& options)
       : client_stream(channel, path, options) {}
   // Waits while there is no room; throws call_ended with the call's status when the call is over.
-  [[nodiscard]] auto write(const Request& m) {
-    return calls::begun<calls::write_awaiter<Request>>(*call_, m);
+  [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
+    return calls::begun<calls::write_awaiter<Request>>(*call_, m, options);
   }
   // status instead; OK is no promise of arrival.
-  [[nodiscard]] auto write_result(const Request& m) {
-    return calls::begun<calls::write_result_awaiter<Request>>(*call_, m);
+  [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
+    return calls::begun<calls::write_result_awaiter<Request>>(*call_, m, options);
   }
   // Says that no more requests come, and waits for the end: result<Reply>.
   [[nodiscard]] calls::reply_awaiter<Reply> finish() { return calls::reply_awaiter<Reply>(*call_); }
@@ -198,11 +200,11 @@ class [[nodiscard]] bidi_call : public calls::client_stream {
  public:
   bidi_call(call_channel& channel, const char* path, const call_options& options)
       : client_stream(channel, path, options) {}
-  [[nodiscard]] auto write(const Request& m) {
-    return calls::begun<calls::write_awaiter<Request>>(*call_, m);
+  [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
+    return calls::begun<calls::write_awaiter<Request>>(*call_, m, options);
   }
-  [[nodiscard]] auto write_result(const Request& m) {
-    return calls::begun<calls::write_result_awaiter<Request>>(*call_, m);
+  [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
+    return calls::begun<calls::write_result_awaiter<Request>>(*call_, m, options);
   }
   // No more requests come; replies still do. Does not wait.
   [[nodiscard]] calls::writes_done_awaiter writes_done() { return calls::writes_done_awaiter(*call_); }

@@ -6,6 +6,7 @@
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/write_options.hpp"
 
 #include <coroutine>
 #include <cstdint>
@@ -53,10 +54,17 @@ class read_operation : private coro::work, private coro::stop_callback {
 // environment ends the wait alone: with ok when the message is on its way, with CANCELLED when it will never be.
 class write_operation : private coro::work, private coro::stop_callback {
  public:
-  write_operation(const codec& c, const void* message) noexcept
-      : stop_callback(&write_operation::stopped), codec_(&c), message_(message) {}
+  write_operation(const codec& c, const void* message, const write_options& options) noexcept
+      : stop_callback(&write_operation::stopped),
+        codec_(&c),
+        message_(message),
+        compress_(options.compress()) {}
   // Before its start.
-  write_operation(write_operation&& other) noexcept : write_operation(*other.codec_, other.message_) {}
+  write_operation(write_operation&& other) noexcept
+      : stop_callback(&write_operation::stopped),
+        codec_(other.codec_),
+        message_(other.message_),
+        compress_(other.compress_) {}
   write_operation& operator=(write_operation&&) = delete;
   ~write_operation();
 
@@ -78,6 +86,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   call* call_ = nullptr;  // while waiting for room
   std::coroutine_handle<> waiter_;
   status how_;
+  bool compress_;
 };
 
 }  // namespace coracle::calls

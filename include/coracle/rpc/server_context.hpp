@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/compress/compression.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/net/address.hpp"
@@ -44,6 +45,11 @@ class server_context {
   // To be sent before the first message, or by send_initial_metadata(), whichever is first.
   [[nodiscard]] coracle::metadata& initial_metadata() noexcept { return initial_; }
   void send_initial_metadata();
+  // How replies are compressed; to be said before the first message or send_initial_metadata(). Has no effect when the
+  // client does not accept that encoding. Default: server_options::compression().
+  void compression(const coracle::compression& c) noexcept { compression_ = c; }
+  // The request that was read last came compressed.
+  [[nodiscard]] bool read_compressed() const noexcept;
   // To be sent with the status.
   [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
 
@@ -66,6 +72,7 @@ class server_context {
   coro::stop_source stop_;
   coro::environment own_environment_;
   const coro::environment* environment_ = &own_environment_;  // or that of an interceptor's next()
+  coracle::compression compression_;
   coracle::metadata received_;
   coracle::metadata initial_;
   coracle::metadata trailing_;

@@ -23,8 +23,8 @@ namespace calls {
 template <class T>
 class write_result_awaiter : protected write_operation {
  public:
-  write_result_awaiter(call* c, const T& message) noexcept
-      : write_operation(codec_of<T>::get(), codec_of<T>::address(message)), to_(c) {}
+  write_result_awaiter(call* c, const T& message, const write_options& options = {}) noexcept
+      : write_operation(codec_of<T>::get(), codec_of<T>::address(message), options), to_(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -56,10 +56,13 @@ class writer {
   explicit writer(calls::call* c) noexcept : call_(c) {}
   // Waits while the stream or connection is out of window or holds too much unsent already.
   // Throws call_ended when the call is over.
-  [[nodiscard]] calls::write_awaiter<T> write(const T& message) noexcept { return {call_, message}; }
+  [[nodiscard]] calls::write_awaiter<T> write(const T& message, const write_options& options = {}) noexcept {
+    return {call_, message, options};
+  }
   // status instead.
-  [[nodiscard]] calls::write_result_awaiter<T> write_result(const T& message) noexcept {
-    return {call_, message};
+  [[nodiscard]] calls::write_result_awaiter<T> write_result(const T& message,
+                                                            const write_options& options = {}) noexcept {
+    return {call_, message, options};
   }
 
  private:

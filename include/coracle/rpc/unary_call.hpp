@@ -23,6 +23,8 @@ class unary_operation {
   // What arrived beside the reply; after the await.
   [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
   [[nodiscard]] const metadata& trailing_metadata() const noexcept { return trailing_; }
+  // The reply came compressed; likewise.
+  [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
   // Where a plain thread may run it; see sync_wait().
   [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
 
@@ -55,6 +57,7 @@ class unary_operation {
   std::coroutine_handle<> waiter_;
   metadata initial_;
   metadata trailing_;
+  bool read_compressed_ = false;
 };
 
 }  // namespace calls

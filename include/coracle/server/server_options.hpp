@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/compress/compression.hpp"
 #include "coracle/rpc/message_codec.hpp"
 
 #include <chrono>
@@ -23,6 +24,9 @@ class server_options {
   // A larger reply is not sent and ends its call with RESOURCE_EXHAUSTED. No limit by default, as in other
   // implementations of gRPC.
   server_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
+  // How replies are compressed, for clients that accept it (grpc-accept-encoding); others get them as they are. A
+  // handler may say otherwise: server_context::compression(). Default: not at all, whatever the requests were.
+  server_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
   // Understands requests with the content-type application/grpc+NAME, too, and answers them so; for example
   // codec(coracle::json_codec()). A codec that is not known: HTTP status 415. It must outlive the server.
   server_options& codec(const message_codec& c) { return codecs_.push_back(&c), *this; }
@@ -63,6 +67,7 @@ class server_options {
   [[nodiscard]] duration max_connection_age_grace() const noexcept { return max_connection_age_grace_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
   [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
+  [[nodiscard]] const coracle::compression& compression() const noexcept { return compression_; }
   [[nodiscard]] const std::vector<const message_codec*>& codecs() const noexcept { return codecs_; }
   [[nodiscard]] duration drain_grace() const noexcept { return drain_grace_; }
 
@@ -79,6 +84,7 @@ class server_options {
   std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   std::vector<const message_codec*> codecs_;
   server_observer* observer_ = nullptr;
+  coracle::compression compression_;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

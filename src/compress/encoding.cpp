@@ -1,0 +1,50 @@
+#include "coracle/compress/encoding.hpp"
+
+#include "compress/coder.hpp"
+#include "compress/makers.hpp"
+
+#include <array>
+
+namespace coracle {
+
+namespace {
+
+struct row {
+  std::string_view name;
+  std::unique_ptr<compress::coder> (*make)();  // null: the library was built without it
+};
+
+const std::array<row, encoding_count>& table() noexcept {
+  static const std::array<row, encoding_count> rows{{{"identity", nullptr},
+                                                     {"deflate", compress::make_deflate},
+                                                     {"gzip", compress::make_gzip},
+                                                     {"zstd", compress::make_zstd},
+                                                     {"br", compress::brotli_maker()},
+                                                     {"snappy", compress::snappy_maker()},
+                                                     {"lz4", compress::lz4_maker()}}};
+  return rows;
+}
+
+const row& row_of(encoding e) noexcept { return table()[static_cast<std::size_t>(e)]; }
+
+}  // namespace
+
+std::string_view name_of(encoding e) noexcept { return row_of(e).name; }
+
+std::optional<encoding> encoding_named(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < encoding_count; ++i)
+    if (table()[i].name == name) return static_cast<encoding>(i);
+  return std::nullopt;
+}
+
+bool available(encoding e) noexcept { return e == encoding::identity || row_of(e).make; }
+
+namespace compress {
+
+std::unique_ptr<coder> make_coder(encoding e) {
+  const auto make = row_of(e).make;
+  return make ? make() : nullptr;
+}
+
+}  // namespace compress
+}  // namespace coracle

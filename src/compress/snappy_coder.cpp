@@ -1,0 +1,107 @@
+// snappy in its framing format (google/snappy framing_format.txt): the one that other implementations of gRPC mean.
+#include "compress/crc32c.hpp"
+#include "compress/makers.hpp"
+
+#include <snappy-c.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace coracle::compress {
+
+namespace {
+
+constexpr std::size_t chunk_header_bytes = 4;  // a type, and the length of what follows in three bytes
+constexpr std::size_t checksum_bytes = 4;
+constexpr std::size_t chunk_content_max = 65'536;  // uncompressed
+constexpr std::uint8_t identifier[] = {0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
+enum chunk_type : std::uint8_t { packed_data = 0x00, plain_data = 0x01, first_skippable = 0x80 };
+
+// A checksum of data that holds checksums would be weak: it is masked.
+std::uint32_t checksum_of(bytes_view content) noexcept {
+  const std::uint32_t c = crc32c(content);
+  return ((c >> 15) | (c << 17)) + 0xa282ead8u;
+}
+
+void put_little_endian(std::uint8_t* to, std::uint32_t value, std::size_t n) noexcept {
+  for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::uint8_t>(value >> (8 * i));
+}
+std::uint32_t little_endian(const std::uint8_t* from, std::size_t n) noexcept {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < n; ++i) value |= std::uint32_t{from[i]} << (8 * i);
+  return value;
+}
+const char* text(const std::uint8_t* p) noexcept { return reinterpret_cast<const char*>(p); }
+char* text(std::uint8_t* p) noexcept { return reinterpret_cast<char*>(p); }
+
+class snappy_coder final : public coder {
+ public:
+  bool pack(bytes_view from, int, base::output_buffer& to) override {
+    to.append(identifier);
+    while (!from.empty()) {
+      const bytes_view content = from.first(std::min(from.size(), chunk_content_max));
+      from = from.subspan(content.size());
+      std::size_t n = snappy_max_compressed_length(content.size());
+      std::uint8_t* room = to.reserve(chunk_header_bytes + checksum_bytes + n);
+      std::uint8_t* body = room + chunk_header_bytes + checksum_bytes;
+      if (snappy_compress(text(content.data()), content.size(), text(body), &n) != SNAPPY_OK) return false;
+      const bool smaller = n < content.size();
+      if (!smaller) std::memcpy(body, content.data(), n = content.size());
+      room[0] = smaller ? packed_data : plain_data;
+      put_little_endian(room + 1, static_cast<std::uint32_t>(checksum_bytes + n), 3);
+      put_little_endian(room + chunk_header_bytes, checksum_of(content), checksum_bytes);
+      to.commit(chunk_header_bytes + checksum_bytes + n);
+    }
+    return true;
+  }
+
+  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
+    if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
+      return unpacked::broken;
+    while (!from.empty()) {
+      if (from.size() < chunk_header_bytes) return unpacked::broken;
+      const std::uint8_t type = from[0];
+      const std::size_t length = little_endian(from.data() + 1, 3);
+      from = from.subspan(chunk_header_bytes);
+      if (from.size() < length) return unpacked::broken;
+      const bytes_view body = from.first(length);
+      from = from.subspan(length);
+      if (type >= first_skippable) continue;  // padding, another identifier, what the future brings
+      const std::size_t before = to.size();
+      const unpacked how = unpack_data(type, body, most_bytes, to);
+      if (how != unpacked::done) return how;
+      most_bytes -= to.size() - before;
+    }
+    return unpacked::done;
+  }
+
+ private:
+  static unpacked unpack_data(std::uint8_t type, bytes_view body, std::size_t most_bytes,
+                              base::output_buffer& to) {
+    if (type > plain_data || body.size() < checksum_bytes) return unpacked::broken;
+    const std::uint32_t sum = little_endian(body.data(), checksum_bytes);
+    body = body.subspan(checksum_bytes);
+    std::size_t n = body.size();
+    if (type == packed_data && snappy_uncompressed_length(text(body.data()), body.size(), &n) != SNAPPY_OK)
+      return unpacked::broken;
+    if (n > chunk_content_max) return unpacked::broken;
+    if (n > most_bytes) return unpacked::too_large;
+    std::uint8_t* room = to.reserve(n);
+    if (type == plain_data) {
+      if (n) std::memcpy(room, body.data(), n);
+    } else if (snappy_uncompress(text(body.data()), body.size(), text(room), &n) != SNAPPY_OK) {
+      return unpacked::broken;
+    }
+    if (checksum_of({room, n}) != sum) return unpacked::broken;
+    to.commit(n);
+    return unpacked::done;
+  }
+};
+
+}  // namespace
+
+maker snappy_maker() noexcept {
+  return [] { return std::unique_ptr<coder>(new snappy_coder); };
+}
+
+}  // namespace coracle::compress

@@ -1,0 +1,64 @@
+#include "compress/bounded_output.hpp"
+#include "compress/makers.hpp"
+
+#include <zstd.h>
+
+namespace coracle::compress {
+
+namespace {
+
+// A frame may ask its reader for a window of gigabytes. RFC 8878 3.1.1.1.2 suggests that readers bear 8 MiB.
+constexpr int window_log_max = 23;
+
+class zstd_coder final : public coder {
+ public:
+  ~zstd_coder() override {
+    ZSTD_freeCCtx(packer_);
+    ZSTD_freeDCtx(unpacker_);
+  }
+
+  bool pack(bytes_view from, int level, base::output_buffer& to) override {
+    if (!packer_ && !(packer_ = ZSTD_createCCtx())) return false;
+    // Levels above 19 would use a window that readers refuse.
+    const int used = level_within(level, 1, ZSTD_maxCLevel(), ZSTD_CLEVEL_DEFAULT);
+    ZSTD_CCtx_setParameter(packer_, ZSTD_c_compressionLevel, used);
+    ZSTD_CCtx_setParameter(packer_, ZSTD_c_windowLog, used > 19 ? window_log_max : 0);
+    const std::size_t bound = ZSTD_compressBound(from.size());
+    const std::size_t made = ZSTD_compress2(packer_, to.reserve(bound), bound, from.data(), from.size());
+    if (ZSTD_isError(made)) return false;
+    to.commit(made);
+    return true;
+  }
+
+  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
+    if (!unpacker_) {
+      if (!(unpacker_ = ZSTD_createDCtx())) return unpacked::broken;
+      ZSTD_DCtx_setParameter(unpacker_, ZSTD_d_windowLogMax, window_log_max);
+    }
+    ZSTD_DCtx_reset(unpacker_, ZSTD_reset_session_only);
+    bounded_output out(to, most_bytes);
+    ZSTD_inBuffer in{from.data(), from.size(), 0};
+    while (true) {
+      ZSTD_outBuffer piece{out.reserve(), out.room(), 0};
+      const std::size_t left = ZSTD_decompressStream(unpacker_, &piece, &in);
+      out.commit(piece.pos);
+      if (ZSTD_isError(left)) return unpacked::broken;
+      if (out.over()) return unpacked::too_large;
+      if (in.pos < in.size || piece.pos == piece.size) {
+        if (left == 0 && in.pos == in.size) return unpacked::done;
+        continue;  // there may be several frames
+      }
+      return left == 0 && in.size > 0 ? unpacked::done : unpacked::broken;
+    }
+  }
+
+ private:
+  ZSTD_CCtx* packer_ = nullptr;
+  ZSTD_DCtx* unpacker_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<coder> make_zstd() { return std::make_unique<zstd_coder>(); }
+
+}  // namespace coracle::compress

@@ -1,0 +1,39 @@
+// message_workspace: what a loop's calls share while they compress, decompress or write a message in another form.
+#pragma once
+
+#include "compress/coders.hpp"
+#include "coracle/base/output_buffer.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace coracle::calls {
+
+// One a loop, made by the first message that needs it. A message is in here only while it passes through.
+class message_workspace final : public coro::attachment {
+ public:
+  static message_workspace& here() { return coro::this_executor().attached<message_workspace>(); }
+
+  compress::coders coders;
+  std::string text;  // of a message before it is compressed
+  base::output_buffer packed;
+  base::output_buffer unpacked;
+
+  // Empties a buffer; memory of a message that was larger than usual is given back.
+  static base::output_buffer& emptied(base::output_buffer& b) noexcept {
+    b.clear();
+    b.release(kept_bytes);
+    return b;
+  }
+  std::string& empty_text() noexcept {
+    text.clear();
+    if (text.capacity() > kept_bytes) text.shrink_to_fit();
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kept_bytes = 256u << 10;  // per buffer and loop
+};
+
+}  // namespace coracle::calls

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Compressed messages: raw ones, right and wrong, and grpcio's, against our movie server; ours against grpcio's."""
+
+import gzip
+import zlib
+
+import stage
+from stage import Cases, Server, equal, expect, own
+
+stage.with_packages("hpack", "grpc", "grpc_tools")
+
+import grpc  # noqa: E402
+
+import movie_stubs  # noqa: E402
+from raw_http2 import Connection, message  # noqa: E402
+
+movie_pb2, movie_pb2_grpc = movie_stubs.load()
+
+ADD, ADD_MANY = "/movie.MovieService/AddMovie", "/movie.MovieService/AddMultipleMovies"
+OK, RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL = "0", "8", "12", "13"
+LIMIT_S = 20
+
+
+def movie(title):
+    return b"\x12" + bytes([len(title)]) + title.encode()
+
+
+def status_is(reply, status):
+    equal(reply.fields.get("grpc-status"), status, f"grpc-status ({reply})")
+
+
+def serves(connection):
+    status_is(connection.call(ADD, message(movie("after it"))), OK)
+
+
+def known(reply):
+    return set(reply.fields.get("grpc-accept-encoding", "").split(","))
+
+
+def messages_are_understood_and_the_known_encodings_told(server):
+    connection = Connection(server)
+    for encoding, pack in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+        reply = connection.call(ADD, message(pack(movie("packed")), flag=1), ("grpc-encoding", encoding))
+        status_is(reply, OK)
+        expect("grpc-encoding" not in reply.fields, f"an answer is compressed though nobody asked for it: {reply}")
+        expect({"identity", "deflate", "gzip", "zstd"} <= known(reply), f"the known encodings are not told: {reply}")
+    # Some messages of such a call may be as they are.
+    status_is(connection.call(ADD, message(movie("plain")), ("grpc-encoding", "gzip")), OK)
+
+
+def an_unknown_encoding_is_told_the_known(server):
+    connection = Connection(server)
+    reply = connection.call(ADD, message(movie("flat"), flag=1), ("grpc-encoding", "snail"))
+    status_is(reply, UNIMPLEMENTED)
+    expect({"identity", "deflate", "gzip", "zstd"} <= known(reply), f"the known encodings are not told: {reply}")
+
+
+def a_corrupt_or_cut_message_is_internal(server):
+    connection = Connection(server)
+    whole = gzip.compress(movie("packed"))
+    for wrong in (whole[:-1], whole[:9], b"", b"no gzip at all", whole + b"x", whole[:12] + b"\xff\xff" + whole[14:]):
+        for path in (ADD, ADD_MANY):
+            status_is(connection.call(path, message(wrong, flag=1), ("grpc-encoding", "gzip")), INTERNAL)
+    serves(connection)
+
+
+def a_bomb_is_refused(server):
+    connection = Connection(server)
+    bomb = gzip.compress(bytes(8 << 20))  # 8 KiB on the wire
+    for path in (ADD, ADD_MANY):
+        status_is(connection.call(path, message(bomb, flag=1), ("grpc-encoding", "gzip")), RESOURCE_EXHAUSTED)
+    serves(connection)
+
+
+def grpcio_compresses_all_kinds_of_calls(server):
+    for how in (grpc.Compression.Gzip, grpc.Compression.Deflate):
+        with grpc.insecure_channel(server.address, compression=how) as channel:
+            stub = movie_pb2_grpc.MovieServiceStub(channel)
+            plot = "once upon a time " * 1000
+            number = stub.AddMovie(movie_pb2.Movie(title=plot), timeout=LIMIT_S).movie_id
+            many = stub.AddMultipleMovies((movie_pb2.Movie(title=plot) for _ in range(5)), timeout=LIMIT_S)
+            equal(len(many.movie_ids), 5, "movies that were kept of a stream")
+            listed = {one.id: one.title for one in stub.ListMovies(movie_pb2.ListMoviesRequest(), timeout=LIMIT_S)}
+            equal(listed[number], plot, "the movie on the shelf")
+
+
+CASES = [
+    messages_are_understood_and_the_known_encodings_told,
+    an_unknown_encoding_is_told_the_known,
+    a_corrupt_or_cut_message_is_internal,
+    a_bomb_is_refused,
+    grpcio_compresses_all_kinds_of_calls,
+]
+
+
+if __name__ == "__main__":
+    cases = Cases()
+    with Server(own("movie_server"), "--port=0") as the_server:
+        for case in CASES:
+            cases.run("Compression." + "".join(word.capitalize() for word in case.__name__.split("_")), case, the_server)
+            the_server.expect_alive()
+    cases.end()
