@@ -55,7 +55,7 @@ TEST_F(a_channel, LooksItsNameUpAgainWhenItsServerIsLostButNotWithin30Seconds) {
   wait(1s);
   stop("a");
   EXPECT_EQ(call(c), "UNAVAILABLE");
-  EXPECT_EQ(run(ask(c, call_options().wait_for_ready())), "b");
+  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "b");
   EXPECT_GT(client_.now() - began, 29s);
   EXPECT_LT(client_.now() - began, 40s);
 }
@@ -70,7 +70,7 @@ TEST_F(a_channel, KeepsWhatItKnowsWhenTheNameServersFail) {
   EXPECT_EQ(call(c), "UNAVAILABLE");
   wait(2min);
   start("a");
-  EXPECT_EQ(run(ask(c, call_options().wait_for_ready())), "a");
+  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "a");
 }
 
 TEST_F(a_channel, GoesByAResolverOfTheUsersAndByWhatItSaysLater) {
@@ -151,10 +151,10 @@ TEST_F(a_channel, FailsACallAtOnceWhileNobodyIsThereUnlessItWaitsForReady) {
   const time_point began = client_.now();
   EXPECT_EQ(call(c), "UNAVAILABLE");
   EXPECT_EQ(client_.now(), began);
-  EXPECT_EQ(call(c, within(10s).wait_for_ready()), "DEADLINE_EXCEEDED");
+  EXPECT_EQ(call(c, within(10s).wait_for_ready(true)), "DEADLINE_EXCEEDED");
   EXPECT_EQ(client_.now() - began, 10s);
   start("a");
-  EXPECT_EQ(call(c, within(10s).wait_for_ready()), "a");
+  EXPECT_EQ(call(c, within(10s).wait_for_ready(true)), "a");
 }
 
 TEST_F(a_channel, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadlines) {
@@ -307,7 +307,7 @@ TEST_F(a_channel, MayGoInAnyState) {
           work.request_stop();
           co_await work.join();
         }
-        static task<> one(channel& c) { (void)co_await ask(c, call_options().wait_for_ready()); }
+        static task<> one(channel& c) { (void)co_await ask(c, call_options().wait_for_ready(true)); }
       };
       run(program::end(client_, target, after));
     }
