@@ -10,7 +10,7 @@ if(sources)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(e2e_tests PRIVATE CORACLE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(e2e_tests PRIVATE
-    coracle::coracle coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+    coracle::coracle coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
   add_dependencies(test_programs e2e_tests)

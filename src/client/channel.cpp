@@ -64,6 +64,14 @@ void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 
 std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
+const call_credentials* channel::credentials() noexcept {
+  return state_->options.credentials() ? &state_->options.credentials() : nullptr;
+}
+
+std::string_view channel::secure_authority() noexcept {
+  return state_->how.credentials.secure() ? std::string_view(state_->to.authority) : std::string_view();
+}
+
 loop& channel::blocking_home() { return state_->owner.at(0); }
 
 const compression* channel::default_compression() noexcept {

@@ -66,7 +66,9 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  make_attempts(config);
+  const call_credentials* proof =
+      terms_.options.credentials() ? &terms_.options.credentials() : channel_.credentials();
+  if (!proof || prove_caller(*proof, config)) make_attempts(config, nullptr);
 }
 
 // The service config's part, where the caller says nothing or more.
@@ -83,15 +85,15 @@ void client_call::go_by(const method_config& m, time_point now) noexcept {
     request_failure_ = too_large_to_send(request_body_->size(), format_.most_sent_bytes());
 }
 
-void client_call::make_attempts(const method_config* m) noexcept {
+void client_call::make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept {
   if (!m || !(m->retry || m->hedging)) {
     watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
     watch_ = watched_attempt_.get();
-    return channel_.begin(*this);
+    return source ? source->begin(*this) : channel_.begin(*this);
   }
   attempts_ = std::make_unique<attempt_set>(
       *this, terms_, m->retry ? attempt_plan(m->retry, m->throttle) : attempt_plan(m->hedging, m->throttle),
-      channel_.source(), watched_.get());
+      source ? std::move(source) : channel_.source(), watched_.get());
   attempts_->begin();
 }
 
@@ -322,6 +324,7 @@ void client_call::end(status why, bool inside) noexcept {
   outcome_ = std::move(why);
   if (timer::holder) terms_.home->disarm(*this);
   on_stop_.unlink();
+  fetch_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
   if (exchange_) exchange_.release();
   tell_observer();

@@ -12,6 +12,7 @@
 #include "rpc/call.hpp"
 #include "rpc/call_attempt.hpp"
 #include "rpc/client_watch.hpp"
+#include "rpc/credentials_fetch.hpp"
 #include "rpc/method_config.hpp"
 #include "rpc/response_head.hpp"
 
@@ -24,6 +25,7 @@ namespace coracle::calls {
 class client_call final : public call,
                           public call_attempt,
                           public coro::pooled,
+                          private credentials_waiter,
                           private coro::timer,
                           private coro::work {
  public:
@@ -81,7 +83,12 @@ class client_call final : public call,
   void messages_broken(status why) noexcept override;
 
   void go_by(const method_config& m, time_point now) noexcept;
-  void make_attempts(const method_config* m) noexcept;
+  // True when the call may begin; else it waits for credentials, or has ended.
+  [[nodiscard]] bool prove_caller(const call_credentials& by, const method_config* m) noexcept;
+  [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
+  void credentials_came(const result<metadata>& got) noexcept override;
+  // source: null for the channel itself.
+  void make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept;
   void send_request() noexcept;
   void send_request_body() noexcept;
   // gRFC A6, transparent retries. True when another attempt has begun.
@@ -100,6 +107,7 @@ class client_call final : public call,
   call_terms terms_;
   std::unique_ptr<call_watch> watched_;  // null: nobody observes
   std::unique_ptr<attempt_watch> watched_attempt_;
+  std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked
   std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
   const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;

@@ -62,6 +62,8 @@ class channel final : public call_channel {
   std::shared_ptr<calls::attempt_source> source() noexcept override;
   loop& blocking_home() override;
   const compression* default_compression() noexcept override;
+  const call_credentials* credentials() noexcept override;
+  std::string_view secure_authority() noexcept override;
 
  private:
   std::unique_ptr<runtime> own_;

@@ -5,6 +5,7 @@
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/compress/compression.hpp"
+#include "coracle/rpc/call_credentials.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -55,6 +57,12 @@ class channel_options {
   // How the messages of calls are compressed that say nothing of it (call_options::compression()). Default: not at all.
   channel_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
 
+  // Of calls that say none of their own. Over TLS alone; see call_credentials.
+  channel_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
+  // credentials(call_credentials::bearer(t))
+  channel_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
+
+  [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
   [[nodiscard]] const std::shared_ptr<client::resolver>& resolver() const noexcept { return resolver_; }
   [[nodiscard]] const auto& resolver_makers() const noexcept { return makers_; }
   [[nodiscard]] duration resolve_pause() const noexcept { return resolve_pause_; }
@@ -73,6 +81,7 @@ class channel_options {
   duration resolve_pause_ = std::chrono::seconds(30);
   coracle::balancing balancing_ = balancing::pick_first();
   std::string authority_;
+  call_credentials credentials_;
   duration idle_timeout_ = std::chrono::minutes(30);
   std::uint32_t streams_max_ = ~std::uint32_t{0};
   std::uint32_t connections_ = 1;

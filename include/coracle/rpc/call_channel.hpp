@@ -9,6 +9,7 @@
 namespace coracle {
 
 class loop;
+class call_credentials;
 class client_observer;
 class compression;
 
@@ -36,6 +37,10 @@ class call_channel {
   virtual client_observer* observer() noexcept { return nullptr; }
   // For calls that say nothing of compression; null: not at all.
   virtual const compression* default_compression() noexcept { return nullptr; }
+  // What proves who makes calls that have no credentials of their own; null: nothing. Outlives them.
+  virtual const call_credentials* credentials() noexcept { return nullptr; }
+  // Whom credentials go to ("movies.example:443"); empty in plaintext, where they do not go at all.
+  virtual std::string_view secure_authority() noexcept { return {}; }
 
  protected:
   ~call_channel() = default;

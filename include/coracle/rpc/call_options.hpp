@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
+#include "coracle/rpc/call_credentials.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 
@@ -49,6 +50,11 @@ class call_options {
   // (grpc/grpc doc/wait-for-ready.md).
   call_options& wait_for_ready(bool on) noexcept { return wait_for_ready_ = on, *this; }
 
+  // In place of the channel's.
+  call_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
+  // credentials(call_credentials::bearer(t))
+  call_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
+
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
@@ -61,11 +67,13 @@ class call_options {
   [[nodiscard]] const std::optional<coracle::compression>& compression() const noexcept {
     return compression_;
   }
+  [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
   // Null: the binary format.
   [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
 
  private:
   coracle::metadata metadata_;
+  call_credentials credentials_;
   std::optional<duration> timeout_;
   const message_codec* codec_ = nullptr;
   std::optional<std::uint32_t> max_receive_bytes_;

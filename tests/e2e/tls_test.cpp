@@ -1,0 +1,328 @@
+// TLS from the stub to the handler, over sockets of each backend and of the simulated world.
+#include "coracle/coro/when_all.hpp"
+#include "coracle/net/stream.hpp"
+#include "support/certificates.hpp"
+#include "support/echo_service.hpp"
+#include "support/every_backend.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace coracle {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::StartsWith;
+using testing_support::certificate;
+using testing_support::echo_service;
+using testing_support::echo_stub;
+using testing_support::pair_of;
+using testing_support::served_as;
+using testing_support::trusting;
+
+// Says who calls.
+class identity_service final : public echo::rpc::Echo::service {
+  rpc<echo::Text> Say(server_context& context, const echo::Text&) override {
+    echo::Text said;
+    const net::auth_context* who = context.auth();
+    if (!who) co_return status::failed_precondition("plaintext");
+    said.set_text(who->identities().empty() ? "nobody" : who->identities().front().value());
+    if (who->resumed()) said.set_count(1);
+    const auto token = context.metadata().find("authorization");
+    if (token) said.set_text(said.text() + " with " + std::string(*token));
+    co_return said;
+  }
+};
+
+class Tls : public testing_support::every_backend {
+ protected:
+  Tls() : every_backend(2) {
+    testing_support::certificates::made();
+    if (auto* world = sim_world()) {
+      const auto behind = std::chrono::system_clock::now() - rt().at(0).wall_now();
+      world->jump_wall_clock("host", std::chrono::duration_cast<duration>(behind));
+    }
+  }
+  void TearDown() override {
+    channel_.reset();
+    server_.reset();
+  }
+  void serve(const transport::server_credentials& credentials) {
+    server_.emplace(rt());
+    server_->add(identities_);
+    ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
+  }
+  void call_by(const transport::channel_credentials& credentials, const channel_options& options = {}) {
+    channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), credentials, options);
+  }
+  static task<result<echo::Text>> ask(channel& by, call_options options) {
+    const echo_stub stub(by);
+    const echo::Text request;
+    co_return co_await stub.Say(request, options.timeout(20s));
+  }
+  result<echo::Text> answer(const call_options& options = {}) { return run(ask(*channel_, options)); }
+  std::string text(const call_options& options = {}) {
+    const auto got = answer(options);
+    return got ? got->text() : got.status().to_string();
+  }
+
+  identity_service identities_;
+  std::optional<server> server_;
+  std::optional<channel> channel_;
+};
+INSTANTIATE_TEST_SUITE_P(Over, Tls, testing_support::all_kinds, Tls::case_name);
+
+TEST_P(Tls, CarriesACall) {
+  serve(served_as("server"));
+  call_by(trusting("ca"));
+  EXPECT_EQ(text(), "nobody");
+}
+
+TEST_P(Tls, TellsTheHandlerWhoCalls) {
+  serve(served_as("server").client_ca_file(certificate("ca.pem")));
+  call_by(trusting("ca").certificate(pair_of("client")));
+  EXPECT_EQ(text(), "ada.example");
+}
+
+TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
+  serve(served_as("recipe"));
+  call_by(trusting("recipe_ca").target_name("localhost"));
+  const status why = answer().status();
+  EXPECT_EQ(why.code(), status_code::unavailable);
+  EXPECT_THAT(
+      std::string(why.message()),
+      HasSubstr(
+          "give the CA a name of its own, and the server's certificate a subjectAltName for localhost"));
+}
+
+TEST_P(Tls, SaysThatTheServerRequiresACertificate) {
+  serve(served_as("server").client_ca_file(certificate("ca.pem")));
+  call_by(trusting("ca"));
+  EXPECT_THAT(text(), HasSubstr("the server requires a client certificate"));
+}
+
+TEST_P(Tls, SaysThatTheOtherSideIsPlaintext) {
+  serve(insecure());
+  call_by(trusting("ca"));
+  const std::string why = text();
+  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(why, HasSubstr("the TLS handshake failed"));
+  serve(served_as("server"));
+  call_by(insecure());
+  EXPECT_THAT(text(), StartsWith("UNAVAILABLE"));
+}
+
+TEST_P(Tls, FailsEveryCallOfCredentialsThatCannotBe) {
+  serve(insecure());
+  call_by(tls::client_options().ca_file("no/ca.pem"));
+  EXPECT_THAT(text(), HasSubstr("cannot read the CA file no/ca.pem: No such file or directory"));
+  server other(rt());
+  EXPECT_EQ(other.listen("127.0.0.1:0", tls::server_options()).code(), status_code::failed_precondition);
+}
+
+TEST_P(Tls, TakesUpASessionOnTheNextConnection) {
+  serve(served_as("server"));
+  const transport::channel_credentials shared = trusting("ca");
+  call_by(shared);
+  EXPECT_EQ(answer().value().count(), 0);
+  EXPECT_EQ(answer().value().count(), 0);  // the tickets have come before
+  call_by(shared);
+  EXPECT_EQ(answer().value().count(), 1);
+}
+
+// --- call credentials
+
+class fetched_token final : public credentials_source {
+ public:
+  task<result<metadata>> metadata_for(credentials_request call) override {
+    asked_for = call.service_url() + " " + call.method();
+    if (wait != duration::zero()) co_await sleep_for(wait);
+    if (!failure.ok()) co_return failure;
+    metadata m;
+    m.add("authorization", "Fetched token");
+    co_return m;
+  }
+  std::string asked_for;
+  duration wait{};
+  status failure;
+};
+
+TEST_P(Tls, BringsTheCallersToken) {
+  serve(served_as("server"));
+  call_by(trusting("ca"), channel_options().token("of the channel"));
+  EXPECT_EQ(text(), "nobody with Bearer of the channel");
+  EXPECT_EQ(text(call_options().token("of the call")), "nobody with Bearer of the call");
+}
+
+TEST_P(Tls, BringsWhatASourceGives) {
+  serve(served_as("server"));
+  call_by(trusting("ca").target_name("movies.example"));
+  const auto source = std::make_shared<fetched_token>();
+  source->wait = 1ms;
+  EXPECT_EQ(text(call_options().credentials(source)), "nobody with Fetched token");
+  EXPECT_EQ(source->asked_for, "https://movies.example/echo.Echo /echo.Echo/Say");
+}
+
+TEST_P(Tls, EndsACallWhoseSourceFails) {
+  serve(served_as("server"));
+  const auto source = std::make_shared<fetched_token>();
+  call_by(trusting("ca"), channel_options().credentials(source));
+  source->failure = status::unauthenticated("log in first");
+  EXPECT_EQ(text(), "UNAUTHENTICATED: log in first");
+  source->failure = status::not_found("no key");
+  EXPECT_EQ(text(), "INTERNAL: the source of call credentials failed: NOT_FOUND: no key");
+}
+
+TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
+  serve(served_as("server"));
+  const auto source = std::make_shared<fetched_token>();
+  source->wait = std::chrono::hours(1);
+  call_by(trusting("ca"), channel_options().credentials(source));
+  const echo_stub stub(*channel_);
+  const echo::Text request;
+  struct asking {
+    static task<status> within_a_moment(const echo_stub& by, const echo::Text& text) {
+      const auto got = co_await by.Say(text, within(5ms));
+      co_return got.status();
+    }
+  };
+  EXPECT_EQ(run(asking::within_a_moment(stub, request)).code(), status_code::deadline_exceeded);
+}  // and nothing is left that would hold up the runtime's end
+
+TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
+  serve(insecure());
+  for (const call_credentials& c :
+       {call_credentials::bearer("secret"), call_credentials(std::make_shared<fetched_token>())}) {
+    call_by(insecure(), channel_options().credentials(c));
+    EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials do not travel in plaintext"));
+    call_by(insecure());
+    EXPECT_THAT(text(call_options().credentials(c)),
+                StartsWith("UNAUTHENTICATED: call credentials do not travel"));
+  }
+  EXPECT_EQ(text(), "FAILED_PRECONDITION: plaintext") << "a call without any";
+}
+
+TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
+  serve(served_as("server"));
+  call_by(trusting("ca"), channel_options().token("of the channel"));
+  const auto own = call_options().metadata("authorization", "Basic b3duOm93bg==");
+  const std::string conflict =
+      "UNAUTHENTICATED: the call has both credentials and metadata of its own under \"authorization\": leave "
+      "one out";
+  EXPECT_EQ(text(own), conflict);
+  EXPECT_EQ(text(call_options(own).credentials(std::make_shared<fetched_token>())), conflict);
+  call_by(trusting("ca"));
+  EXPECT_EQ(text(own), "nobody with Basic b3duOm93bg==");
+  EXPECT_EQ(text(call_options(own).token("mine")), conflict);
+}
+
+// --- reloads
+
+struct reload_run {
+  int calls = 0;
+  int failed = 0;
+  bool over = false;
+};
+
+// Each call on a new connection now and then: the certificate matters.
+task<> keep_calling(runtime& on, std::string address, transport::channel_credentials credentials,
+                    reload_run& r) {
+  while (!r.over) {
+    channel fresh(on, address, credentials);
+    const echo_stub stub(fresh);
+    const echo::Text request;
+    for (int i = 0; i < 3; ++i) {
+      const auto got = co_await stub.Say(request, within(20s));
+      ++r.calls;
+      if (!got) {
+        ++r.failed;
+        ADD_FAILURE() << got.status();
+      }
+    }
+  }
+}
+
+task<> reload_often(std::string chain, std::string key, net::server_security& security, reload_run& r) {
+  namespace fs = std::filesystem;
+  const auto& made = testing_support::certificates::made();
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = i % 2 == 0 ? "untrusted" : "server";
+    fs::copy_file(made.path(name + ".pem"), chain + ".new", fs::copy_options::overwrite_existing);
+    fs::copy_file(made.path(name + ".key"), key + ".new", fs::copy_options::overwrite_existing);
+    fs::rename(chain + ".new", chain);
+    // Between the two renames the files do not fit: whoever looks keeps the old ones.
+    co_await sleep_for(200us);
+    fs::rename(key + ".new", key);
+    EXPECT_EQ(security.reload(), status());
+    for (const int before = r.calls; r.calls == before;) co_await sleep_for(1ms);
+  }
+  r.over = true;
+}
+
+TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
+  namespace fs = std::filesystem;
+  const std::string chain = certificate("reloaded.pem");
+  const std::string key = certificate("reloaded.key");
+  fs::copy_file(certificate("server.pem"), chain, fs::copy_options::overwrite_existing);
+  fs::copy_file(certificate("server.key"), key, fs::copy_options::overwrite_existing);
+  const auto security = tls::server_options().certificate_files(chain, key).build().value();
+  serve(security);
+  struct both {
+    static task<> at_once(runtime& on, std::string address, transport::channel_credentials credentials,
+                          std::string c, std::string k, net::server_security& s, reload_run& r) {
+      task<> calling = keep_calling(on, address, credentials, r);
+      task<> more = keep_calling(on, address, credentials, r);
+      task<> reloading = reload_often(c, k, s, r);
+      co_await when_all(std::move(calling), std::move(more), std::move(reloading));
+    }
+  };
+  reload_run r;
+  run(both::at_once(rt(), "127.0.0.1:" + std::to_string(server_->port()),
+                    trusting("ca").ca_file(certificate("other_ca.pem")), chain, key, *security, r));
+  EXPECT_EQ(r.failed, 0);
+  EXPECT_GE(r.calls, 100);
+}
+
+// --- other people's TLS
+
+class TlsOfOpenssl : public Tls {
+ protected:
+  // 0 when the handshake was fine.
+  int s_client(const std::string& arguments) {
+    server_->start();
+    const std::string command =
+        "timeout 20 openssl s_client -connect 127.0.0.1:" + std::to_string(server_->port()) + " -CAfile " +
+        certificate("ca.pem") + " -verify_return_error " + arguments + " </dev/null >/dev/null 2>&1";
+    return std::system(command.c_str());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Over, TlsOfOpenssl, testing_support::kernel_kinds, TlsOfOpenssl::case_name);
+
+TEST_P(TlsOfOpenssl, IsLetInWith1Dot2And1Dot3AndNothingOlder) {
+  serve(served_as("server"));
+  EXPECT_EQ(s_client("-alpn h2 -tls1_3"), 0);
+  EXPECT_EQ(s_client("-alpn h2 -tls1_2"), 0);
+  EXPECT_EQ(s_client("-alpn h2 -tls1_2 -cipher ECDHE-ECDSA-AES128-GCM-SHA256"), 0);
+  EXPECT_NE(s_client("-alpn h2 -tls1_1 -cipher DEFAULT@SECLEVEL=0"), 0);
+  EXPECT_NE(s_client("-alpn h2 -tls1_2 -cipher ECDHE-ECDSA-AES128-SHA256"), 0) << "RFC 9113 9.2.2";
+}
+
+TEST_P(TlsOfOpenssl, IsNotLetInWithoutHttp2) {
+  serve(served_as("server"));
+  EXPECT_NE(s_client("-alpn http/1.1"), 0);
+  EXPECT_EQ(s_client("-alpn http/1.1,h2"), 0);
+}
+
+TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {
+  serve(served_as("server").certificate(pair_of("other_server")));
+  EXPECT_EQ(s_client("-alpn h2 -servername other.example -verify_hostname other.example"), 0);
+  EXPECT_EQ(s_client("-alpn h2 -noservername -verify_hostname localhost"), 0);
+}
+
+}  // namespace
+}  // namespace coracle
