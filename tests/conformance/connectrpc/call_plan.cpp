@@ -6,10 +6,27 @@
 
 namespace conformance {
 
+namespace {
+
+coracle::encoding encoding_of(pb::Compression wanted) {
+  switch (wanted) {
+    case pb::COMPRESSION_GZIP: return coracle::encoding::gzip;
+    case pb::COMPRESSION_BR: return coracle::encoding::brotli;
+    case pb::COMPRESSION_ZSTD: return coracle::encoding::zstd;
+    case pb::COMPRESSION_DEFLATE: return coracle::encoding::deflate;
+    case pb::COMPRESSION_SNAPPY: return coracle::encoding::snappy;
+    default: return coracle::encoding::identity;
+  }
+}
+
+}  // namespace
+
 coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   coracle::call_options options;
   if (request.has_timeout_ms()) options.timeout(std::chrono::milliseconds(request.timeout_ms()));
   if (request.message_receive_limit() > 0) options.max_receive_bytes(request.message_receive_limit());
+  // Small messages, too: that they are compressed is the case.
+  options.compression(coracle::compression(encoding_of(request.compression())).min_bytes(0));
   if (request.codec() == pb::CODEC_JSON) options.codec(coracle::json_codec());
   for_each_field(request.request_headers(),
                  [&](const std::string& name, const std::string& value) { options.metadata(name, value); });

@@ -17,6 +17,7 @@ namespace pb = connectrpc::conformance::v1;
 coracle::server_options options_for(const pb::ServerCompatRequest& wanted) {
   coracle::server_options options;
   options.codec(coracle::json_codec());
+  options.compression(coracle::compression(coracle::encoding::gzip).min_bytes(0));
   if (wanted.message_receive_limit() > 0) options.max_receive_bytes(wanted.message_receive_limit());
   return options;
 }

@@ -24,6 +24,12 @@ coracle::task<> custom_metadata(session& at);
 coracle::task<> unimplemented_method(session& at);
 coracle::task<> unimplemented_service(session& at);
 
+// compression_cases.cpp
+coracle::task<> client_compressed_unary(session& at);
+coracle::task<> server_compressed_unary(session& at);
+coracle::task<> client_compressed_streaming(session& at);
+coracle::task<> server_compressed_streaming(session& at);
+
 // soak_cases.cpp
 coracle::task<> rpc_soak(session& at);
 coracle::task<> channel_soak(session& at);

@@ -42,15 +42,21 @@ void fill(pb::Payload& payload, std::int32_t size) {
   payload.mutable_body()->assign(static_cast<std::size_t>(size), '\0');
 }
 
-// Nothing is compressed here: a client that expects the server to have seen compression is told so.
+// Whether the request that was read last came otherwise than it says of itself.
 template <class Request>
-bool expects_compression(const Request& request) {
-  return request.has_expect_compressed() && request.expect_compressed().value();
+bool unexpectedly_packed(const coracle::server_context& context, const Request& request) {
+  return request.has_expect_compressed() && request.expect_compressed().value() != context.read_compressed();
 }
-const auto not_compressed = coracle::status::invalid_argument("the request was not compressed");
+const auto wrongly_packed =
+    coracle::status::invalid_argument("the request came otherwise compressed than it says");
 
-coracle::rpc<pb::SimpleResponse> reply_to(const pb::SimpleRequest& request) {
-  if (expects_compression(request)) return not_compressed;
+// Whatever their size: what is asked for is seen by the flag of the message.
+const auto gzip = coracle::compression(coracle::encoding::gzip).min_bytes(0);
+
+coracle::rpc<pb::SimpleResponse> reply_to(coracle::server_context& context,
+                                          const pb::SimpleRequest& request) {
+  if (unexpectedly_packed(context, request)) return wrongly_packed;
+  if (request.response_compressed().value()) context.compression(gzip);
   if (request.has_response_status() && request.response_status().code() != 0)
     return status_of(request.response_status());
   if (auto why = check_payload(request.response_type(), request.response_size()); !why.ok()) return why;
@@ -70,19 +76,21 @@ coracle::rpc<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context
                                                          const pb::SimpleRequest& request) {
   echo_metadata(context);
   if (request.has_orca_per_query_report()) report_load(context, request.orca_per_query_report());
-  return reply_to(request);
+  return reply_to(context, request);
 }
 
 coracle::rpc<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::server_context& context,
                                                                   const pb::SimpleRequest& request) {
   echo_metadata(context);
   context.initial_metadata().add("cache-control", "max-age=60, public");
-  return reply_to(request);
+  return reply_to(context, request);
 }
 
 coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCall(
     coracle::server_context& context, const pb::StreamingOutputCallRequest& request) {
   echo_metadata(context);
+  context.compression(gzip);
+  auto responses = co_await coracle::stream<pb::StreamingOutputCallResponse>::writer();
   pb::StreamingOutputCallResponse response;
   for (const auto& wanted : request.response_parameters()) {
     if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
@@ -90,17 +98,17 @@ coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCa
     if (wanted.interval_us() > 0)
       co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
     fill(*response.mutable_payload(), wanted.size());
-    co_yield response;
+    co_await responses.write(response, coracle::write_options().compress(wanted.compressed().value()));
   }
   if (request.has_response_status()) co_return status_of(request.response_status());
   co_return coracle::status();
 }
 
 coracle::rpc<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
-    coracle::server_context&, coracle::reader<pb::StreamingInputCallRequest> requests) {
+    coracle::server_context& context, coracle::reader<pb::StreamingInputCallRequest> requests) {
   pb::StreamingInputCallResponse response;
   while (const auto request = co_await requests.next()) {
-    if (expects_compression(*request)) co_return not_compressed;
+    if (unexpectedly_packed(context, *request)) co_return wrongly_packed;
     const auto size = static_cast<std::int32_t>(request->payload().body().size());
     response.set_aggregated_payload_size(response.aggregated_payload_size() + size);
   }
