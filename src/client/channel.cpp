@@ -72,6 +72,12 @@ std::string_view channel::secure_authority() noexcept {
   return state_->how.credentials.secure() ? std::string_view(state_->to.authority) : std::string_view();
 }
 
+const calls::method_config* channel::config_for(std::string_view path) noexcept {
+  return state_->config_for(path);
+}
+
+client_observer* channel::observer() noexcept { return state_->options.observer(); }
+
 loop& channel::blocking_home() { return state_->owner.at(0); }
 
 const compression* channel::default_compression() noexcept {

@@ -1,6 +1,7 @@
 #include "client/channel_state.hpp"
 
 #include "client/channel_home.hpp"
+#include "client/service_config_data.hpp"
 #include "client/shard.hpp"
 #include "coracle/base/assert.hpp"
 #include "coracle/coro/post_function.hpp"
@@ -36,14 +37,10 @@ connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
   return how;
 }
 
-std::shared_ptr<const snapshot> snapshot_of(resolution found, const channel_options& o) {
-  auto made = std::make_shared<snapshot>();
-  made->servers = found.endpoints();
-  if (made->servers.size() > resolution::endpoints_max)
-    made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
-  if (made->servers.empty()) made->why = status::unavailable("the resolver has found no servers");
-  made->how = o.balance();
-  return made;
+std::shared_ptr<const method_configs> methods_of(const service_config& c, const method_configs* before,
+                                                 bool retries) {
+  auto made = std::make_shared<const method_configs>(c, before, retries);
+  return made->empty() ? nullptr : std::move(made);
 }
 
 }  // namespace
@@ -56,10 +53,11 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       target{transport::scheme_of(credentials), to.authority, this},
       how(connecting_for(to, std::move(by), std::move(credentials), options)),
       news(connectivity::idle),
+      first_methods(methods_of(options.service_config(), nullptr, options.retries())),
       shards_(on.size(), nullptr),
       doors_(on.size()),
       states_(on.size(), connectivity::idle) {
-  if (!to.by) latest_ = snapshot_of(to.known, options);
+  if (!to.by) latest_ = snapshot_of(to.known, nullptr);
 }
 
 // --- shards and the home
@@ -67,6 +65,11 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
 void channel_state::begin(calls::call_attempt& a) noexcept {
   if (shard* s = here(*a.terms().home)) return s->begin(a);
   a.fail(status::unavailable("the channel or its runtime is ending"), calls::refusal::final);
+}
+
+const calls::method_config* channel_state::config_for(std::string_view path) {
+  const shard* const s = here(*loop::current());
+  return s ? s->config_for(path) : nullptr;
 }
 
 shard* channel_state::here(loop& current) {
@@ -82,7 +85,7 @@ shard* channel_state::make_shard(loop& current) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || owner.stopping()) return nullptr;
-    auto made = std::make_unique<shard>(self(), current);
+    auto made = std::make_unique<shard>(self(), current, latest_ ? latest_->methods : first_methods);
     mine = made.get();
     doors_[current.index()] = io::resident::settle(current, std::move(made));
     if (to.by && !home_door_) {
@@ -127,11 +130,36 @@ std::shared_ptr<const snapshot> channel_state::latest() const {
   return latest_;
 }
 
+std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& found,
+                                                           const snapshot* before) const {
+  auto made = std::make_shared<snapshot>();
+  made->servers = found.endpoints();
+  if (made->servers.size() > resolution::endpoints_max)
+    made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
+  if (made->servers.empty()) made->why = status::unavailable("the resolver has found no servers");
+  made->config = options.service_config();
+  if (!found.service_config().empty()) {
+    auto parsed = service_config::parse(found.service_config());
+    // gRFC A21: a good config of before holds on; without one there are no calls.
+    if (parsed) made->config = *std::move(parsed);
+    else owner.log().write(log_level::warning, to.name + ": " + parsed.status().to_string());
+    if (!parsed && before && before->why.ok()) made->config = before->config;
+    else if (!parsed) made->why = status::unavailable(parsed.status().message());
+  }
+  const method_configs* const tokens =
+      before && before->methods ? before->methods.get() : first_methods.get();
+  const bool same = before ? before->config == made->config : made->config == options.service_config();
+  if (!same) made->methods = methods_of(made->config, tokens, options.retries());
+  else made->methods = before ? before->methods : first_methods;
+  made->how = made->config.data().balance.value_or(options.balance());
+  return made;
+}
+
 void channel_state::publish(resolution found) {
   if (found.endpoints().size() > resolution::endpoints_max)
     owner.log().write(log_level::warning, to.name + " has more servers than are kept: the rest is dropped");
-  auto made = snapshot_of(std::move(found), options);
   const std::lock_guard lock(mutex_);
+  auto made = snapshot_of(found, latest_.get());
   // No servers: those of before are better than none.
   if (!made->why.ok() && latest_ && latest_->why.ok()) return;
   latest_ = std::move(made);

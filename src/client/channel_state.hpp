@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/destination.hpp"
+#include "client/method_configs.hpp"
 #include "client/snapshot.hpp"
 #include "client/subchannel.hpp"
 #include "coracle/base/status.hpp"
@@ -41,6 +42,8 @@ class channel_state final : public calls::attempt_source {
   void begin(calls::call_attempt& a) noexcept override;
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
+  // For a call that begins on the current loop; see call_channel.
+  [[nodiscard]] const calls::method_config* config_for(std::string_view path);
   // By a shard, on its loop.
   void forget(loop& where) noexcept;
   void report(loop& where, connectivity c) noexcept;
@@ -57,12 +60,17 @@ class channel_state final : public calls::attempt_source {
   const calls::call_target target;
   const connecting how;
   watch<connectivity> news;  // the latest state()
+  const std::shared_ptr<const method_configs> first_methods;  // until a snapshot brings its own
 
  private:
   [[nodiscard]] std::shared_ptr<channel_state> self() noexcept {
     return std::static_pointer_cast<channel_state>(shared_from_this());
   }
   shard* make_shard(loop& current);
+  // before: what was published last, may be null. Null, with a line in the log, when a bad service config leaves
+  // `before` as it is.
+  [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
+                                                            const snapshot* before) const;
   void tell_shards();
   void set_state(connectivity c) noexcept;
 

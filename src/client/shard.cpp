@@ -5,7 +5,9 @@
 
 namespace coracle::client {
 
-shard::shard(std::shared_ptr<channel_state> channel, loop& home) : channel_(std::move(channel)), home_(home) {
+shard::shard(std::shared_ptr<channel_state> channel, loop& home,
+             std::shared_ptr<const method_configs> methods)
+    : channel_(std::move(channel)), home_(home), methods_(std::move(methods)) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).rest_if_unused(); };
 }
 
@@ -79,8 +81,9 @@ void shard::wake() {
 }
 
 void shard::update() {
-  if (!awake_ || state_ == connectivity::shutdown) return;
   const std::shared_ptr<const snapshot> now = channel_->latest();
+  methods_ = now->methods;
+  if (!awake_ || state_ == connectivity::shutdown) return;
   if (!now->why.ok()) {
     publish(connectivity::transient_failure, now->why);
     return channel_->resolve_again();

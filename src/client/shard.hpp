@@ -23,10 +23,13 @@ class shard final : public io::resident,
                     private balancer_host,
                     private coro::timer {
  public:
-  shard(std::shared_ptr<channel_state> channel, loop& home);
+  shard(std::shared_ptr<channel_state> channel, loop& home, std::shared_ptr<const method_configs> methods);
   ~shard() override;
 
   void begin(calls::call_attempt& a) noexcept;
+  [[nodiscard]] const calls::method_config* config_for(std::string_view path) const noexcept {
+    return methods_ ? methods_->find(path) : nullptr;
+  }
   // Leaves IDLE.
   void wake();
   // The home has published something.
@@ -64,6 +67,7 @@ class shard final : public io::resident,
   std::unique_ptr<balancer> balancer_;
   balancing how_ = balancing::pick_first();  // of balancer_
   status last_failure_;
+  std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
   base::intrusive_list<calls::call_attempt> waiting_;
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // those that leave among them
 };

@@ -2,6 +2,7 @@
 
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "protocol/envelope.hpp"
 #include "rpc/client_head.hpp"
 
 #include <algorithm>
@@ -342,9 +343,19 @@ void client_call::end(status why, bool inside) noexcept {
   else incoming_failed(outcome_, true);
 }
 
+void client_call::count_kept() noexcept {
+  bytes_view left = deframer_.kept();
+  framed_message m;
+  while (deframer::peek(left, max_receive_bytes_, m) == deframer::state::message) {
+    watched_attempt_->message_received({m.body.size(), m.body.size()});
+    left = left.subspan(protocol::envelope_prefix_bytes + m.body.size());
+  }
+}
+
 void client_call::tell_observer() noexcept {
-  watch_ = nullptr;
   if (!watched_) return;
+  if (watched_attempt_) count_kept();
+  watch_ = nullptr;
   end_watch(watched_attempt_, outcome_);
   watched_->ended(outcome_);
   watched_.reset();

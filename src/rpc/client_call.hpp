@@ -101,6 +101,8 @@ class client_call final : public call,
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
   void tell_observer() noexcept;
+  // The observer hears no more of this call: of messages that have arrived and are yet to be read, too.
+  void count_kept() noexcept;
   void tell_owner(bool inside) noexcept;
 
   call_channel& channel_;

@@ -34,6 +34,8 @@ class deframer {
   [[nodiscard]] state front(std::uint32_t most_bytes, framed_message& message) const noexcept {
     return peek(kept_.pending(), most_bytes, message);
   }
+  // All that is kept.
+  [[nodiscard]] bytes_view kept() const noexcept { return kept_.pending(); }
   // Removes the message that front() gave.
   void pop(const framed_message& message) noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }

@@ -49,8 +49,15 @@ void replayed_attempt::pump() noexcept {
   }
 }
 
+// Once for each piece that is sent; the last one may say no more than the end.
+void replayed_attempt::count(const replay_buffer::piece& p) noexcept {
+  if (p.size == 0) return;
+  exchange_.count_sent();
+  if (watch_) watch_->message_sent(p.message);
+}
+
 void replayed_attempt::send(const replay_buffer::piece& p) noexcept {
-  if (watch_ && p.size > 0) watch_->message_sent(p.message);
+  count(p);
   ++next_piece_;
   taken_bytes_ += p.size;
   if (std::uint8_t* room = exchange_.reserve_data(p.size)) {
@@ -82,7 +89,7 @@ transport::exchange replayed_attempt::hand_over() noexcept {
   on_its_way_ = false;
   for (; next_piece_ < sent_.pieces(); ++next_piece_) {
     replay_buffer::piece& p = sent_.at(next_piece_);
-    if (watch_ && p.size > 0) watch_->message_sent(p.message);
+    count(p);
     exchange_.queue_data(std::move(p.bytes), p.size, p.end_stream);
   }
   return std::exchange(exchange_, {});

@@ -50,6 +50,7 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
+  void count(const replay_buffer::piece& p) noexcept;
   void send(const replay_buffer::piece& p) noexcept;
 
   attempt_set& set_;

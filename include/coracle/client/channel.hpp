@@ -60,6 +60,8 @@ class channel final : public call_channel {
 
   void begin(calls::call_attempt& a) noexcept override;
   std::shared_ptr<calls::attempt_source> source() noexcept override;
+  const calls::method_config* config_for(std::string_view path) noexcept override;
+  client_observer* observer() noexcept override;
   loop& blocking_home() override;
   const compression* default_compression() noexcept override;
   const call_credentials* credentials() noexcept override;

@@ -4,6 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/client/service_config.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/rpc/call_credentials.hpp"
 
@@ -18,6 +19,8 @@
 #include <utility>
 
 namespace coracle {
+
+class client_observer;
 
 // A value; builder style. Equal options say the same, which is what channel_pool goes by; resolvers, makers and
 // policies are the same when they are the same object.
@@ -41,6 +44,15 @@ class channel_options {
   channel_options& balance(coracle::balancing how) noexcept { return balancing_ = std::move(how), *this; }
   // Goes into :authority instead of the target's host and port.
   channel_options& authority(std::string name) { return authority_ = std::move(name), *this; }
+
+  // --- calls
+  // How the service's owners want it to be called, unless the resolver brings a config of its own. Calls that
+  // begin before the resolver's first answer go by this one.
+  channel_options& service_config(coracle::service_config c) { return config_ = std::move(c), *this; }
+  // false: retry and hedging policies are not gone by. Transparent retries remain (gRFC A6). Default true.
+  channel_options& retries(bool on) noexcept { return retries_ = on, *this; }
+  // Is told of every call and attempt; must outlive the channel's calls. Default: nobody.
+  channel_options& observer(client_observer& o) noexcept { return observer_ = &o, *this; }
 
   // --- connections
   // Without a call for so long (at most twice as long), a loop's connections are closed, until the next call.
@@ -68,6 +80,9 @@ class channel_options {
   [[nodiscard]] duration resolve_pause() const noexcept { return resolve_pause_; }
   [[nodiscard]] const coracle::balancing& balance() const noexcept { return balancing_; }
   [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
+  [[nodiscard]] const coracle::service_config& service_config() const noexcept { return config_; }
+  [[nodiscard]] bool retries() const noexcept { return retries_; }
+  [[nodiscard]] client_observer* observer() const noexcept { return observer_; }
   [[nodiscard]] duration idle_timeout() const noexcept { return idle_timeout_; }
   [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
@@ -82,6 +97,9 @@ class channel_options {
   coracle::balancing balancing_ = balancing::pick_first();
   std::string authority_;
   call_credentials credentials_;
+  coracle::service_config config_;
+  client_observer* observer_ = nullptr;
+  bool retries_ = true;
   duration idle_timeout_ = std::chrono::minutes(30);
   std::uint32_t streams_max_ = ~std::uint32_t{0};
   std::uint32_t connections_ = 1;

@@ -40,6 +40,8 @@ class call_ledger {
   void cut_off(const call_plan& p);
   // From now on servers drain and stop as well.
   void expect_drains() noexcept { drains_ = true; }
+  // Calls may be made so often, by policies of retries or hedging and by transparent retries.
+  void expect_attempts(int most) noexcept { attempts_max_ = most; }
 
   void complain(std::uint64_t id, const std::string& what);
   // After the world's end.
@@ -58,6 +60,7 @@ class call_ledger {
   std::map<std::uint64_t, entry> calls_;
   int running_ = 0;
   bool drains_ = false;
+  int attempts_max_ = 1;
 };
 
 }  // namespace coracle::swarm

@@ -31,10 +31,11 @@ sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
       .socket_buffer(buffers[draws.below(4)]);
 }
 
-calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger)
+calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config)
     : run_(r),
       mix_(m),
       ledger_(ledger),
+      config_(std::move(config)),
       draws_(r.dice_for(2)),
       drains_(draws_.one_in(4)),
       world_(r.seed(), options(r, draws_, m)) {
@@ -77,7 +78,8 @@ void calls_world::start_clients() {
           auto made = std::make_shared<channels>();
           std::vector<echo_stub> stubs;
           for (std::size_t s = 0; s < servers_.size(); ++s) {
-            made->push_back(std::make_unique<channel>(rt, target(s), insecure()));
+            made->push_back(std::make_unique<channel>(rt, target(s), insecure(),
+                                                      channel_options().service_config(config_)));
             stubs.emplace_back(*made->back());
           }
           for (caller* c : mine) rt.spawn(make_calls(*c, stubs));

@@ -31,7 +31,8 @@ class serving {
 
 class calls_world {
  public:
-  calls_world(run& r, const mixture& m, call_ledger& ledger);
+  // config: of the clients' channels.
+  calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config = {});
   // Everything, up to the last call on a mended network.
   void play();
 
@@ -49,6 +50,7 @@ class calls_world {
   run& run_;
   const mixture& mix_;
   call_ledger& ledger_;
+  service_config config_;
   dice draws_;
   bool drains_;
   std::vector<std::unique_ptr<caller>> callers_;

@@ -16,13 +16,15 @@ struct scenario {
 };
 
 void play_calls(run& r);    // calls_scenario.cpp: gRPC clients and servers
+void play_retries(run& r);  // retries_scenario.cpp: the same with policies of retries and hedging
 void play_streams(run& r);  // streams_scenario.cpp: TCP with half-closes
 void play_loops(run& r);    // loops_scenario.cpp: timers, scopes and channels on the loops of one host
 
-inline constexpr std::array<scenario, 3> scenarios{{
+inline constexpr std::array<scenario, 4> scenarios{{
     {"calls",
      play_calls,
      {"OK", "CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "cut off by a crash", "drained"}},
+    {"retries", play_retries, {"OK", "UNAVAILABLE", "DEADLINE_EXCEEDED", "handled again", "drained", ""}},
     {"streams", play_streams, {"OK", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "cut off by a crash", "", ""}},
     {"loops", play_loops, {"whole", "cut off by a crash", "", "", "", ""}},
 }};

@@ -1,0 +1,134 @@
+// Service configs as channels go by them, and observers of channels and servers.
+#include "support/server_fleet.hpp"
+
+#include "coracle/client/service_config.hpp"
+#include "coracle/rpc/client_observer.hpp"
+#include "coracle/rpc/server_observer.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+service_config config(std::string_view json) {
+  const auto c = service_config::parse(json);
+  EXPECT_EQ(c.status(), status());
+  return *c;
+}
+
+constexpr const char* soon =
+    R"({"methodConfig":[{"name":[{"service":"echo.Echo","method":"Say"}],"timeout":"0.05s"}]})";
+constexpr const char* late = R"({"methodConfig":[{"name":[{}],"timeout":"5s"}]})";
+
+class a_channel : public server_fleet {
+ protected:
+  a_channel() { start("a"); }
+  // How long a call is borne that is never answered.
+  std::int64_t patience_ms(channel& c) {
+    const time_point began = world_.now();
+    EXPECT_EQ(run(ask(c, {}, "hang")), "DEADLINE_EXCEEDED");
+    return std::chrono::duration_cast<std::chrono::milliseconds>(world_.now() - began).count();
+  }
+};
+
+TEST_F(a_channel, GoesByTheServiceConfigOfItsOptions) {
+  channel c(client_, address("a"), insecure(), channel_options().service_config(config(soon)));
+  EXPECT_EQ(patience_ms(c), 50);
+}
+
+TEST_F(a_channel, GoesByTheServiceConfigOfItsResolver) {
+  auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config(soon));
+  channel c(client_, "any", insecure(),
+            channel_options().resolver(found).service_config(config(late)).resolve_pause(0s));
+  EXPECT_EQ(call(c), "a");
+  EXPECT_EQ(patience_ms(c), 50);
+  found->set(at({"a"}));
+  wait(1s);
+  EXPECT_EQ(patience_ms(c), 5000);
+}
+
+TEST_F(a_channel, KeepsTheLastGoodConfigWhenItsResolverBringsABadOne) {
+  auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config(soon));
+  channel c(client_, "any", insecure(), channel_options().resolver(found).resolve_pause(0s));
+  EXPECT_EQ(call(c), "a");
+  found->set(at({"a"}).service_config("{"));
+  wait(1s);
+  EXPECT_EQ(patience_ms(c), 50);
+}
+
+TEST_F(a_channel, FailsItsCallsWhileItsResolverHasBroughtNoGoodConfig) {
+  auto found = std::make_shared<client::manual_resolver>(at({"a"}).service_config("{"));
+  channel c(client_, "any", insecure(), channel_options().resolver(found).resolve_pause(0s));
+  EXPECT_EQ(call(c), "UNAVAILABLE");
+  found->set(at({"a"}).service_config("{}"));
+  wait(1s);
+  EXPECT_EQ(call(c), "a");
+}
+
+TEST_F(a_channel, SpreadsItsCallsAsItsServiceConfigSays) {
+  start("b");
+  auto found = std::make_shared<client::manual_resolver>(
+      at({"a", "b"}).service_config(R"({"loadBalancingConfig":[{"round_robin":{}}]})"));
+  channel c(client_, "any", insecure(), channel_options().resolver(found));
+  call(c);
+  wait(1s);
+  EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 5}, {"b", 5}}));
+}
+
+TEST_F(a_channel, MakesNoRetriesWhenToldNotTo) {
+  const service_config three = config(
+      R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"1s",
+          "backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]})");
+  const auto takes_s = [&](channel_options o) {
+    channel c(client_, "10.0.0.99:1", insecure(), o.service_config(three));
+    const time_point began = world_.now();
+    EXPECT_EQ(call(c), "UNAVAILABLE");
+    return std::chrono::duration_cast<std::chrono::seconds>(world_.now() - began).count();
+  };
+  const auto once = takes_s(channel_options().retries(false));
+  EXPECT_GE(takes_s(channel_options()), once + 1);
+}
+
+TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
+  struct client_side final : client_observer {
+    std::string seen;
+    void call_started(made_call& c) noexcept override { seen.append(c.method).append(";"); }
+    void attempt_attached(made_attempt& a) noexcept override { seen.append(a.peer->to_string()).append(";"); }
+    void attempt_ended(made_attempt& a, const status&, time_point) noexcept override {
+      seen.append(std::to_string(a.traffic.bytes_sent) + "/" + std::to_string(a.traffic.bytes_received) +
+                  ";");
+    }
+  } here;
+  struct server_side final : server_observer {
+    std::string seen;
+    void call_started(served_call& c) noexcept override {
+      c.user = this;
+      seen.append(c.context.method()).append(";");
+    }
+    void head_sent(served_call&) noexcept override { seen.append("head;"); }
+    void message_received(served_call&, message_size m) noexcept override {
+      seen.append("in " + std::to_string(m.wire_bytes) + ";");
+    }
+    void message_sent(served_call&, message_size m) noexcept override {
+      seen.append("out " + std::to_string(m.wire_bytes) + ";");
+    }
+    void call_ended(served_call& c, const status& how, time_point now) noexcept override {
+      EXPECT_EQ(c.user, this);
+      EXPECT_GT(now, c.began);
+      seen.append(name_of(how.code()));
+    }
+  } there;
+  start("b", server_options().observer(there));
+  channel c(client_, address("b"), insecure(), channel_options().observer(here));
+  EXPECT_EQ(run(ask(c, {}, "x", 10)), "b");
+  EXPECT_EQ(here.seen, "/echo.Echo/Say;" + address("b") + ";5/3;");
+  EXPECT_EQ(there.seen, "/echo.Echo/Say;in 5;head;out 3;OK");
+  there.seen.clear();
+  EXPECT_EQ(run(ask(c, within(50ms), "hang")), "DEADLINE_EXCEEDED");
+  wait(1s);
+  EXPECT_TRUE(there.seen.ends_with("DEADLINE_EXCEEDED") || there.seen.ends_with("CANCELLED")) << there.seen;
+  stop("b");
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

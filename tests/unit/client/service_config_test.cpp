@@ -1,0 +1,251 @@
+// Service configs: what they say, and by which texts broken ones are refused (gRFC A6, A21).
+#include "coracle/client/service_config.hpp"
+
+#include "client/method_configs.hpp"
+#include "rpc/hedging_policy.hpp"
+#include "rpc/retry_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace coracle::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+service_config parsed(std::string_view json) {
+  const auto c = service_config::parse(json);
+  EXPECT_EQ(c.status(), status()) << json;
+  return c ? *c : service_config();
+}
+
+std::string with_method(std::string_view fields) {
+  return R"({"methodConfig":[{"name":[{"service":"s"}],)" + std::string(fields) + "}]}";
+}
+
+const calls::method_config& method_of(const method_configs& m) {
+  static const calls::method_config none;
+  const auto* found = m.find("/s/any");
+  EXPECT_NE(found, nullptr);
+  return found ? *found : none;
+}
+
+TEST(ServiceConfig, ThatIsEmptySaysNothing) {
+  const service_config c = parsed("{}");
+  EXPECT_TRUE(c.load_balancing().empty());
+  EXPECT_EQ(c.health_check_service(), nullptr);
+  EXPECT_EQ(method_configs(c, nullptr).find("/a/b"), nullptr);
+  EXPECT_EQ(method_configs(service_config(), nullptr).find("/a/b"), nullptr);
+}
+
+TEST(ServiceConfig, GivesAMethodItsOwnEntryElseItsServicesElseTheDefault) {
+  const method_configs m(parsed(R"({"methodConfig":[
+    {"name":[{"service":"a.S","method":"M"}],"timeout":"1s"},
+    {"name":[{"service":"a.S"}],"timeout":"2s"},
+    {"name":[{}],"timeout":"3s"}]})"),
+                         nullptr);
+  EXPECT_EQ(m.find("/a.S/M")->timeout, 1s);
+  EXPECT_EQ(m.find("/a.S/N")->timeout, 2s);
+  EXPECT_EQ(m.find("/a.T/M")->timeout, 3s);
+  EXPECT_EQ(m.find("nonsense")->timeout, 3s);
+}
+
+TEST(ServiceConfig, OfAnEntryWithSeveralNamesHoldsForEach) {
+  const method_configs m(
+      parsed(
+          R"({"methodConfig":[{"name":[{"service":"a"},{"service":"b","method":"M"}],"waitForReady":true}]})"),
+      nullptr);
+  EXPECT_EQ(m.find("/a/x")->wait_for_ready, true);
+  EXPECT_EQ(m.find("/b/M")->wait_for_ready, true);
+  EXPECT_EQ(m.find("/b/x"), nullptr);
+}
+
+TEST(ServiceConfig, ReadsEachFieldOfAMethod) {
+  const method_configs m(parsed(with_method(
+                             R"("timeout":"1.5s","waitForReady":false,"maxRequestMessageBytes":100,
+                                "maxResponseMessageBytes":"200")")),
+                         nullptr);
+  const calls::method_config& c = method_of(m);
+  EXPECT_EQ(c.timeout, 1500ms);
+  EXPECT_EQ(c.wait_for_ready, false);
+  EXPECT_EQ(c.max_request_bytes, 100u);
+  EXPECT_EQ(c.max_response_bytes, 200u);
+  EXPECT_EQ(c.retry, nullptr);
+  EXPECT_EQ(c.throttle, nullptr);
+}
+
+TEST(ServiceConfig, ReadsARetryPolicy) {
+  const method_configs m(parsed(with_method(
+                             R"("retryPolicy":{"maxAttempts":3,"initialBackoff":"0.1s","maxBackoff":"10s",
+                                "backoffMultiplier":1.5,"retryableStatusCodes":["UNAVAILABLE","aborted",4]})")),
+                         nullptr);
+  const calls::retry_policy& p = *method_of(m).retry;
+  EXPECT_EQ(p.max_attempts, 3u);
+  EXPECT_EQ(p.initial_backoff, 100ms);
+  EXPECT_EQ(p.max_backoff, 10s);
+  EXPECT_EQ(p.backoff_multiplier, 1.5);
+  EXPECT_TRUE(p.retryable.contains(status_code::unavailable));
+  EXPECT_TRUE(p.retryable.contains(status_code::aborted));
+  EXPECT_TRUE(p.retryable.contains(status_code::deadline_exceeded));
+  EXPECT_FALSE(p.retryable.contains(status_code::internal));
+}
+
+TEST(ServiceConfig, ReadsAHedgingPolicyWithItsDefaults) {
+  const method_configs m(parsed(with_method(R"("hedgingPolicy":{"maxAttempts":4})")), nullptr);
+  const calls::hedging_policy& p = *method_of(m).hedging;
+  EXPECT_EQ(p.max_attempts, 4u);
+  EXPECT_EQ(p.delay, 0s);
+  EXPECT_TRUE(p.non_fatal.empty());
+}
+
+TEST(ServiceConfig, MakesNoMoreThanFiveAttempts) {
+  const method_configs m(parsed(with_method(R"("hedgingPolicy":{"maxAttempts":100})")), nullptr);
+  EXPECT_EQ(method_of(m).hedging->max_attempts, 5u);
+}
+
+TEST(ServiceConfig, SharesOneThrottleAmongItsMethodsAndKeepsItsTokensInProportion) {
+  const std::string head = R"({"methodConfig":[{"name":[{"service":"a"}]},{"name":[{"service":"b"}]}],)";
+  const method_configs first(parsed(head + R"("retryThrottling":{"maxTokens":10,"tokenRatio":0.5}})"),
+                             nullptr);
+  EXPECT_EQ(first.find("/a/x")->throttle, first.find("/b/x")->throttle);
+  first.find("/a/x")->throttle->failed();
+  const method_configs second(parsed(head + R"("retryThrottling":{"maxTokens":20,"tokenRatio":0.1238}})"),
+                              &first);
+  EXPECT_EQ(second.find("/a/x")->throttle->tokens(), 18'000);
+  second.find("/a/x")->throttle->succeeded();
+  EXPECT_EQ(second.find("/a/x")->throttle->tokens(), 18'123);
+}
+
+TEST(ServiceConfig, WithoutRetriesKeepsTheRest) {
+  const std::string json =
+      R"({"methodConfig":[{"name":[{}],"timeout":"1s","hedgingPolicy":{"maxAttempts":2}}]})";
+  const method_configs m(parsed(json), nullptr, false);
+  EXPECT_EQ(m.find("/a/b")->hedging, nullptr);
+  EXPECT_EQ(m.find("/a/b")->timeout, 1s);
+}
+
+TEST(ServiceConfig, KeepsBalancingPoliciesInOrderWithTheirOwnConfigs) {
+  const service_config c = parsed(
+      R"({"loadBalancingConfig":[{"mine":{"a":[1,2]}},{"round_robin":{}}],"loadBalancingPolicy":"x"})");
+  ASSERT_EQ(c.load_balancing().size(), 2u);
+  EXPECT_EQ(c.load_balancing()[0].name(), "mine");
+  EXPECT_EQ(c.load_balancing()[0].config(), R"({"a":[1,2]})");
+  EXPECT_EQ(c.load_balancing()[1].name(), "round_robin");
+}
+
+TEST(ServiceConfig, TakesTheOldNameOfABalancingPolicy) {
+  const service_config c = parsed(R"({"loadBalancingPolicy":"ROUND_ROBIN"})");
+  ASSERT_EQ(c.load_balancing().size(), 1u);
+  EXPECT_EQ(c.load_balancing()[0].name(), "round_robin");
+}
+
+TEST(ServiceConfig, NamesTheServiceToAskForItsHealth) {
+  EXPECT_EQ(*parsed(R"({"healthCheckConfig":{"serviceName":""}})").health_check_service(), "");
+  EXPECT_EQ(*parsed(R"({"healthCheckConfig":{"serviceName":"a.S"}})").health_check_service(), "a.S");
+  EXPECT_EQ(parsed(R"({"healthCheckConfig":{}})").health_check_service(), nullptr);
+}
+
+TEST(ServiceConfig, PassesOverWhatItDoesNotKnow) {
+  parsed(
+      R"({"futureField":{"x":1},"methodConfig":[{"name":[{"service":"s"}],"other":null,"timeout":null}]})");
+}
+
+TEST(ServiceConfig, ReadsDurationsToTheNanosecond) {
+  const auto time_of = [](const char* text) {
+    return *method_of(
+                method_configs(parsed(with_method("\"timeout\":\"" + std::string(text) + "\"")), nullptr))
+                .timeout;
+  };
+  EXPECT_EQ(time_of("0.000000001s"), 1ns);
+  EXPECT_EQ(time_of("3s"), 3s);
+  EXPECT_EQ(time_of("0s"), 0s);
+  EXPECT_EQ(time_of("315576000000s"), duration::max());
+}
+
+// A broken config, and what its status says.
+struct broken {
+  const char* json;
+  const char* why;
+};
+class BrokenServiceConfig : public testing::TestWithParam<broken> {};
+
+TEST_P(BrokenServiceConfig, IsRefusedWithTheFieldsName) {
+  const auto c = service_config::parse(GetParam().json);
+  EXPECT_EQ(c.status().code(), status_code::invalid_argument);
+  EXPECT_EQ(c.status().message(), "service config: " + std::string(GetParam().why));
+}
+
+#define RETRY(fields) R"({"methodConfig":[{"name":[],"retryPolicy":{)" fields "}}]}"
+#define AT_RETRY "methodConfig[0].retryPolicy"
+INSTANTIATE_TEST_SUITE_P(
+    Each, BrokenServiceConfig,
+    testing::Values(
+        broken{"", "it is no JSON, from byte 1 on"}, broken{"{\"a\":1,}", "it is no JSON, from byte 8 on"},
+        broken{"[]", "must be an object"}, broken{R"({"a":1,"a":2})", "the key \"a\" is there twice"},
+        broken{R"({"a":1e999})", "a number is too large"},
+        broken{R"({"methodConfig":{}})", "methodConfig must be an array"},
+        broken{R"({"methodConfig":[1]})", "methodConfig[0] must be an object"},
+        broken{R"({"methodConfig":[{"timeout":1}]})", "methodConfig[0].timeout must be a string"},
+        broken{R"({"methodConfig":[{"timeout":"1"}]})",
+               "methodConfig[0].timeout must be a duration such as \"1.5s\""},
+        broken{R"({"methodConfig":[{"timeout":"-1s"}]})",
+               "methodConfig[0].timeout must be a duration such as \"1.5s\""},
+        broken{R"({"methodConfig":[{"timeout":"1.s"}]})",
+               "methodConfig[0].timeout must be a duration such as \"1.5s\""},
+        broken{R"({"methodConfig":[{"timeout":"1.0000000001s"}]})",
+               "methodConfig[0].timeout must be a duration such as \"1.5s\""},
+        broken{R"({"methodConfig":[{"timeout":"315576000001s"}]})",
+               "methodConfig[0].timeout is longer than a duration can be"},
+        broken{R"({"methodConfig":[{"waitForReady":"yes"}]})",
+               "methodConfig[0].waitForReady must be true or false"},
+        broken{R"({"methodConfig":[{"maxRequestMessageBytes":-1}]})",
+               "methodConfig[0].maxRequestMessageBytes must be a whole number from 0 to 4294967295"},
+        broken{R"({"methodConfig":[{"name":[{"method":"M"}]}]})",
+               "methodConfig[0].name[0] has a method without a service"},
+        broken{R"({"methodConfig":[{"name":[{"service":"a"}]},{"name":[{},{"service":"a"}]}]})",
+               "methodConfig[1].name[1] is there twice"},
+        broken{RETRY(""), AT_RETRY " needs maxAttempts"},
+        broken{RETRY(R"("maxAttempts":1)"), AT_RETRY ".maxAttempts must be at least 2"},
+        broken{RETRY(R"("maxAttempts":2.5)"),
+               AT_RETRY ".maxAttempts must be a whole number from 0 to 4294967295"},
+        broken{RETRY(R"("maxAttempts":2,"initialBackoff":"0s")"),
+               AT_RETRY ".initialBackoff must be more than 0"},
+        broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":0)"),
+               AT_RETRY ".backoffMultiplier must be more than 0"},
+        broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1)"),
+               AT_RETRY " needs retryableStatusCodes"},
+        broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,
+                        "retryableStatusCodes":[])"),
+               AT_RETRY ".retryableStatusCodes must name a status code"},
+        broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,
+                        "retryableStatusCodes":["AWAY"])"),
+               AT_RETRY ".retryableStatusCodes[0] is no status code"},
+        broken{R"({"methodConfig":[{"hedgingPolicy":{"maxAttempts":2,"nonFatalStatusCodes":[17]}}]})",
+               "methodConfig[0].hedgingPolicy.nonFatalStatusCodes[0] is no status code"},
+        broken{R"({"methodConfig":[{"hedgingPolicy":{"maxAttempts":2},"retryPolicy":{"maxAttempts":2,
+                  "initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,"retryableStatusCodes":[1]}}]})",
+               "methodConfig[0] has a retryPolicy and a hedgingPolicy: a method has one of them"},
+        broken{R"({"retryThrottling":{"maxTokens":1001,"tokenRatio":1}})",
+               "retryThrottling.maxTokens must be from 1 to 1000"},
+        broken{R"({"retryThrottling":{"maxTokens":0,"tokenRatio":1}})",
+               "retryThrottling.maxTokens must be from 1 to 1000"},
+        broken{R"({"retryThrottling":{"maxTokens":1,"tokenRatio":0.0009}})",
+               "retryThrottling.tokenRatio must be at least 0.001"},
+        broken{R"({"loadBalancingConfig":[{"a":{},"b":{}}]})",
+               "loadBalancingConfig[0] must have one field, the policy's name"},
+        broken{R"({"loadBalancingConfig":[{"a":{}}]})", "loadBalancingConfig names no policy that is known"},
+        broken{R"({"loadBalancingPolicy":"a"})", "loadBalancingPolicy names no policy that is known"},
+        broken{R"({"loadBalancingConfig":[{"least_request_experimental":{"choiceCount":1}}]})",
+               "loadBalancingConfig[0].least_request_experimental.choiceCount must be at least 2"},
+        broken{R"({"loadBalancingConfig":[{"a":1}]})", "loadBalancingConfig[0].a must be an object"}));
+
+TEST(ServiceConfig, ThatIsNestedTooDeepIsRefused) {
+  const std::string json =
+      R"({"loadBalancingConfig":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  EXPECT_EQ(service_config::parse(json).status().message(), "service config: it is nested too deep");
+}
+
+}  // namespace
+}  // namespace coracle::client
