@@ -35,6 +35,13 @@ subproject() {
     "$scratch/subproject/served"
 }
 
+links_openssl() { ldd "$1" | grep -E 'libssl|libcrypto'; }
+
+plaintext_alone() {
+  "$scratch/installed/secured" && links_openssl "$scratch/installed/secured" &&
+    ! links_openssl "$scratch/installed/served"
+}
+
 self_contained() {
   local files
   files=$(find "$scratch/prefix" -name '*.cmake')
@@ -42,6 +49,7 @@ self_contained() {
 }
 
 verdict AnInstalledPackageIsFoundLinkedAndRun installed
+verdict AProgramWithoutTlsLinksNoOpenSsl plaintext_alone
 verdict TheInstalledPackageDoesNotPointIntoTheSources self_contained
 verdict ASubprojectBuildsTheSharedLibraryAndNoTests subproject
 exit $status

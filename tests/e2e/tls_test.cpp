@@ -194,6 +194,38 @@ TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
   EXPECT_EQ(run(asking::within_a_moment(stub, request)).code(), status_code::deadline_exceeded);
 }  // and nothing is left that would hold up the runtime's end
 
+// Begins without waiting.
+task<> leave_while_it_is_asked(channel& by) {
+  const echo_stub stub(by);
+  auto call = stub.Chat(within(20s));
+  co_await call.writes_done();
+  co_await sleep_for(1ms);
+}
+TEST_P(Tls, GivesUpASourceWhoseCallIsDestroyed) {
+  serve(served_as("server"));
+  const auto source = std::make_shared<fetched_token>();
+  source->wait = std::chrono::hours(1);
+  call_by(trusting("ca"), channel_options().credentials(source));
+  run(leave_while_it_is_asked(*channel_));
+  EXPECT_EQ(source->asked_for,
+            "https://127.0.0.1:" + std::to_string(server_->port()) + "/echo.Echo /echo.Echo/Chat");
+}
+
+task<status> lose_the_channel(std::optional<channel>& by) {
+  const echo_stub stub(*by);
+  auto call = stub.Chat(within(20s));
+  co_await call.writes_done();
+  by.reset();
+  co_return co_await call.finish();
+}
+TEST_P(Tls, AsksASourceAlsoWhenTheChannelIsGone) {
+  serve(served_as("server"));
+  const auto source = std::make_shared<fetched_token>();
+  source->wait = 5ms;
+  call_by(trusting("ca"), channel_options().credentials(source));
+  EXPECT_EQ(run(lose_the_channel(channel_)).code(), status_code::unavailable);
+}
+
 TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
   serve(insecure());
   for (const call_credentials& c :

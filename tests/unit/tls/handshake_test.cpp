@@ -216,6 +216,15 @@ task<> identities() {
 }
 TEST_F(a_handshake, TellsTheServerWhoTheClientIsAlsoWhenASessionIsResumed) { run(identities); }
 
+TEST_F(a_handshake, TakesNoChainThatIsTooLong) {
+  const auto& made = testing_support::certificates::made();
+  std::string chain = made.text("chain.pem");
+  while (chain.size() < limits::certificates_bytes * 2) chain.append(made.text("middle.pem"));
+  const outcome o = between(server_options().certificate_pem(chain, made.text("chain.key")), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("excessive message size"));
+}
+
 // --- time
 
 task<> half_open() {

@@ -1,0 +1,94 @@
+// A client that knows TLS too well.
+#include "tls/context.hpp"
+#include "tls/engine.hpp"
+#include "unit/tls/secured_ends.hpp"
+
+#include <gmock/gmock.h>
+
+namespace coracle::tls {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The engine of a client by hand, over a raw connection.
+class client_by_hand {
+ public:
+  explicit client_by_hand(std::unique_ptr<net::duplex> raw)
+      : context_(client_context::make(trusting("ca")).value()),
+        tls(context_->connection(), false, loop::current()->wall_now()),
+        line(std::move(raw)) {
+    tls.expect_server("localhost", context_->sessions());
+    line.on_received = [this] {
+      tls.feed(as_bytes(line.text));
+      tls.keep_rest();
+      line.text.clear();
+    };
+  }
+  task<> send_output() {
+    const std::string bytes(as_text(tls.output().pending()));
+    tls.output().clear();
+    if (bytes.empty() || !line.send(bytes)) co_return;
+    const std::size_t before = line.sends.size();
+    co_await line.until([&] { return line.sends.size() > before || line.end; });
+  }
+  task<> shake_hands() {
+    while (tls.handshake() == engine::step::more) {
+      co_await send_output();
+      co_await sleep_for(1ms);
+    }
+    co_await send_output();
+  }
+
+ private:
+  std::shared_ptr<const client_context> context_;
+
+ public:
+  engine tls;
+  recorder line;
+};
+
+task<> ask_for_keys() {
+  two_sides sides(served_as("server"), trusting("ca"));
+  loop& here = *loop::current();
+  net::memory_pair_options small;
+  small.buffer_bytes = 20'000;
+  auto [c, s] = net::make_memory_duplex_pair(here, here, small);
+  client_by_hand client(std::move(c));
+  recorder server(sides.server->secure(here, std::move(s)));
+  co_await client.shake_hands();
+  co_await sleep_for(1ms);
+  client.line.pause();  // reads nothing any more
+  for (int i = 0; i < 5'000 && !server.end; ++i) {
+    SSL_key_update(&client.tls.connection(), SSL_KEY_UPDATE_REQUESTED);
+    client.tls.handshake();
+    if (i % 50 == 49) co_await client.send_output();
+    if (i % 50 == 49) co_await sleep_for(1ms);
+  }
+  co_await server.until_end();
+  EXPECT_EQ(server.line->end_reason(), "the peer asks for answers and does not read them");
+  client.line.resume();
+  co_await server.closed_down(true);
+  co_await client.line.closed_down(true);
+}
+
+task<> stay() {
+  loop& here = *loop::current();
+  two_sides sides(served_as("server").client_ca_file(testing_support::certificate("ca.pem")), trusting("ca"));
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  client_by_hand client(std::move(c));
+  recorder server(sides.server->secure(here, std::move(s)));
+  co_await client.shake_hands();
+  co_await server.until_end();
+  EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client has no certificate"));
+  const time_point began = here.now();
+  co_await server.closed_down(true);
+  EXPECT_EQ(here.now() - began, limits::farewell_time);
+  co_await client.line.closed_down(true);
+}
+
+class a_rude_client : public a_secured_connection {};
+TEST_F(a_rude_client, ThatStaysAfterItsHandshakeFailedIsCutOff) { run(stay); }
+TEST_F(a_rude_client, ThatAsksForKeysAndDoesNotReadIsClosed) { run(ask_for_keys); }
+
+}  // namespace
+}  // namespace coracle::tls
