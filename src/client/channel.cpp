@@ -3,6 +3,7 @@
 #include "client/address_dialer.hpp"
 #include "client/channel_state.hpp"
 #include "client/connector_dialer.hpp"
+#include "client/tunnel_dialer.hpp"
 
 #include <utility>
 
@@ -13,9 +14,13 @@ namespace {
 std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view target,
                                                  transport::channel_credentials credentials,
                                                  channel_options options) {
-  client::destination to = client::find_destination(target, options);
-  return std::make_shared<client::channel_state>(on, std::move(to), client::make_address_dialer(),
-                                                 std::move(credentials), std::move(options));
+  client::proxy_settings by_proxy;
+  if (options.proxy()) by_proxy = {*options.proxy(), options.proxy_except()};
+  else if (on.backend_name() != "sim") by_proxy = client::proxy_settings_of_environment();
+  client::destination to = client::find_destination(target, options, by_proxy);
+  auto dialer = to.through ? client::make_tunnel_dialer(*to.through) : client::make_address_dialer();
+  return std::make_shared<client::channel_state>(on, std::move(to), std::move(dialer), std::move(credentials),
+                                                 std::move(options));
 }
 
 // One server, wherever the connector leads.
@@ -77,6 +82,8 @@ const calls::method_config* channel::config_for(std::string_view path) noexcept 
 }
 
 client_observer* channel::observer() noexcept { return state_->options.observer(); }
+
+const call_options* channel::defaults() noexcept { return state_->call_defaults; }
 
 loop& channel::blocking_home() { return state_->owner.at(0); }
 

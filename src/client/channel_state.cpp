@@ -6,6 +6,7 @@
 #include "coracle/base/assert.hpp"
 #include "coracle/coro/post_function.hpp"
 #include "coracle/coro/timeout.hpp"
+#include "rpc/client_head.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +33,9 @@ connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
   how.authority = to.authority;
   how.by = std::move(by);
   how.name = to.name;
+  how.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), o.keepalive_without_calls()};
   how.connection.http2.own_open_streams = o.streams_per_connection();
+  how.health_service = o.health_check();
   how.connections_max = std::min(o.connections_per_server(), channel_options::connections_limit);
   return how;
 }
@@ -50,8 +53,11 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
     : owner(on),
       to(checked(std::move(where), credentials)),
       options(std::move(o)),
-      target{transport::scheme_of(credentials), to.authority, this},
+      user_agent(options.user_agent().empty() ? std::string()
+                                              : options.user_agent() + " " + calls::library_user_agent()),
+      target{transport::scheme_of(credentials), to.authority, this, user_agent},
       how(connecting_for(to, std::move(by), std::move(credentials), options)),
+      call_defaults(options.calls() == call_options() ? nullptr : &options.calls()),
       news(connectivity::idle),
       first_methods(methods_of(options.service_config(), nullptr, options.retries())),
       shards_(on.size(), nullptr),

@@ -57,8 +57,10 @@ class channel_state final : public calls::attempt_source {
   runtime& owner;
   const destination to;
   const channel_options options;
+  const std::string user_agent;  // empty: the library's own
   const calls::call_target target;
   const connecting how;
+  const call_options* const call_defaults;  // null: none were given
   watch<connectivity> news;  // the latest state()
   const std::shared_ptr<const method_configs> first_methods;  // until a snapshot brings its own
 

@@ -1,10 +1,10 @@
 #include "client/destination.hpp"
 
 #include "client/dns_resolver.hpp"
+#include "client/host_and_port.hpp"
 #include "coracle/net/address.hpp"
 #include "net/host_name.hpp"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -21,44 +21,10 @@ status unfit(const target& t, std::string_view why_and_mend) {
   return status::unavailable(message);
 }
 
-struct host_and_port {
-  std::string host;  // without brackets
-  std::optional<std::uint16_t> port;
-};
-
-// "host", "host:port", "[v6]", "[v6]:port" or a bare IPv6 address; nothing when it is none of these.
-std::optional<host_and_port> split(std::string_view text) {
-  host_and_port found;
-  std::string_view port;
-  bool has_port = false;
-  if (text.starts_with('[')) {
-    const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return {};
-    found.host = text.substr(1, end - 1);
-    port = text.substr(end + 1);
-    has_port = !port.empty();
-    if (has_port && !port.starts_with(':')) return {};
-    if (has_port) port.remove_prefix(1);
-  } else if (const std::size_t colon = text.find(':'); colon == text.rfind(':')) {
-    found.host = text.substr(0, colon);
-    has_port = colon != std::string_view::npos;
-    if (has_port) port = text.substr(colon + 1);
-  } else {
-    found.host = text;
-  }
-  if (has_port) {
-    std::uint16_t n = 0;
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), n);
-    if (port.empty() || error != std::errc() || end != port.data() + port.size()) return {};
-    found.port = n;
-  }
-  if (found.host.empty()) return {};
-  return found;
-}
-
 // A name that has to be looked up, or what needs no looking up.
-void find_host(const target& t, std::optional<std::uint16_t> port, destination& d) {
-  const auto parts = split(t.endpoint());
+void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_settings& by_proxy,
+               destination& d) {
+  const auto parts = split_host_and_port(t.endpoint());
   if (!parts) {
     d.bad = unfit(t, "is no host with a port: write host:port, 127.0.0.1:port or [::1]:port");
     return;
@@ -68,14 +34,26 @@ void find_host(const target& t, std::optional<std::uint16_t> port, destination& 
     d.bad = unfit(t, "has no port: write host:port");
     return;
   }
-  std::vector<net::address> literal = net::addresses_at_once(parts->host, *port);
+  std::string host = parts->host;
+  if (!by_proxy.url.empty() && !goes_direct(host, by_proxy.except)) {
+    const result<proxy> p = proxy::parse(by_proxy.url);
+    if (!p) {
+      d.bad = unfit(t, "cannot be reached: " + std::string(p.status().message()));
+      return;
+    }
+    const bool v6 = host.find(':') != std::string::npos;
+    d.through = tunnel{(v6 ? "[" + host + "]" : host) + ":" + std::to_string(*port), p->authorization()};
+    host = p->host();
+    port = p->port();
+  }
+  std::vector<net::address> literal = net::addresses_at_once(host, *port);
   for (net::address& a : literal) d.known.add(std::move(a));
   if (!literal.empty()) return;
-  if (const status fit = net::check_host_name(parts->host); !fit.ok()) {
+  if (const status fit = net::check_host_name(host); !fit.ok()) {
     d.bad = unfit(t, "is no address and no name: " + std::string(fit.message()));
     return;
   }
-  d.by = make_dns_resolver(parts->host, *port);
+  d.by = make_dns_resolver(host, *port);
 }
 
 // "a:p,b:p"
@@ -84,7 +62,7 @@ void find_list(const target& t, net::address::family family, destination& d) {
   while (true) {
     const std::size_t comma = rest.find(',');
     std::string_view one = rest.substr(0, comma);
-    const auto parts = split(one);
+    const auto parts = split_host_and_port(one);
     const auto found = parts ? net::addresses_at_once(parts->host, parts->port.value_or(default_port))
                              : std::vector<net::address>();
     if (found.size() != 1 || found.front().kind() != family) {
@@ -113,7 +91,7 @@ void find_unix(const target& t, destination& d) {
   else d.bad = unfit(t, found.status().message());
 }
 
-void find(const target& t, const channel_options& options, destination& d) {
+void find(const target& t, const channel_options& options, const proxy_settings& by_proxy, destination& d) {
   const auto made = options.resolver_makers().find(t.scheme());
   if (options.resolver()) {
     d.by = options.resolver();
@@ -125,17 +103,18 @@ void find(const target& t, const channel_options& options, destination& d) {
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {
     find_list(t, t.scheme() == "ipv4" ? net::address::family::ipv4 : net::address::family::ipv6, d);
   } else if (t.scheme() == "passthrough") {
-    find_host(t, {}, d);
+    find_host(t, {}, by_proxy, d);
   } else if (!t.authority().empty()) {
     d.bad = unfit(t, "names a DNS server, which is not supported: write dns:///host:port");
   } else {
-    find_host(t, default_port, d);
+    find_host(t, default_port, by_proxy, d);
   }
 }
 
 }  // namespace
 
-destination find_destination(std::string_view text, const channel_options& options) {
+destination find_destination(std::string_view text, const channel_options& options,
+                             const proxy_settings& by_proxy) {
   std::vector<std::string_view> schemes{"dns", "unix", "unix-abstract", "ipv4", "ipv6", "passthrough"};
   for (const auto& [scheme, maker] : options.resolver_makers()) schemes.push_back(scheme);
   destination d;
@@ -147,7 +126,7 @@ destination find_destination(std::string_view text, const channel_options& optio
   }
   d.of = *std::move(parsed);
   d.authority = d.of->endpoint();
-  find(*d.of, options, d);
+  find(*d.of, options, by_proxy, d);
   if (!options.authority().empty()) d.authority = options.authority();
   return d;
 }

@@ -73,11 +73,10 @@ void shard::wake() {
   awake_ = true;
   if (channel_->options.idle_timeout() != duration::max())
     home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
-  if (channel_->latest()) {
-    channel_->resolve_again();  // it may be old
-    return update();
-  }
-  publish(connectivity::connecting, {});  // the resolver has begun with this shard, or another
+  const std::shared_ptr<const snapshot> latest = channel_->latest();
+  if (latest) channel_->resolve_again();  // it may be old; else the resolver has just begun
+  if (latest && latest->why.ok()) return update();
+  publish(connectivity::connecting, {});
 }
 
 void shard::update() {

@@ -23,6 +23,7 @@ void spread_balancer::update(const std::vector<endpoint>& servers) {
       before.erase(old);
     } else {
       servers_.push_back({&host_.make_subchannel(e)});
+      servers_.back().at->watch_health();
     }
   }
   for (const entry& e : before) host_.drop_subchannel(*e.at);

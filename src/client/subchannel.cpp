@@ -25,8 +25,14 @@ subchannel::~subchannel() {
 
 connectivity subchannel::state() const noexcept {
   if (leaving_) return connectivity::shutdown;
-  if (ready_lines() > 0) return connectivity::ready;
-  if (attempting_) return connectivity::connecting;
+  const auto any = [this](auto is) { return std::any_of(lines_.begin(), lines_.end(), is); };
+  if (any([](const line& l) { return l.serves(); })) return connectivity::ready;
+  using verdict = health_watch::verdict;
+  const auto says = [](const line& l, verdict v) { return !l.going && l.health && l.health->says() == v; };
+  if (attempting_ || any([&](const line& l) { return says(l, verdict::unknown); }))
+    return connectivity::connecting;
+  if (any([&](const line& l) { return says(l, verdict::not_serving); }))
+    return connectivity::transient_failure;
   return pausing_ ? connectivity::transient_failure : connectivity::idle;
 }
 
@@ -93,10 +99,16 @@ void subchannel::time_is_up() noexcept {
 
 void subchannel::on_ready(transport::connection& c) noexcept {
   line* l = line_of(c);
-  if (!l || l->going || std::exchange(l->ready, true)) return;
+  if (!l || l->going || leaving_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
   if (timer::holder) home_.disarm(*this);
   backoff_.reset();
+  if (watches_health_) {
+    l->health =
+        std::make_unique<health_watch>(home_, c, *how_.health_service, transport::scheme_of(how_.credentials),
+                                       how_.authority, static_cast<health_watch_owner&>(*this));
+    l->health->start();
+  }
   tell();
 }
 
@@ -104,7 +116,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
 
 transport::exchange subchannel::open(transport::exchange_handler& handler) {
   for (line& l : lines_) {
-    if (!l.ready || l.going) continue;
+    if (!l.serves()) continue;
     if (transport::exchange x = l.connection->open(handler)) return x;
   }
   return {};
@@ -112,12 +124,12 @@ transport::exchange subchannel::open(transport::exchange_handler& handler) {
 
 bool subchannel::can_open() const noexcept {
   return std::any_of(lines_.begin(), lines_.end(),
-                     [](const line& l) { return l.ready && !l.going && l.connection->can_open(); });
+                     [](const line& l) { return l.serves() && l.connection->can_open(); });
 }
 
 std::size_t subchannel::open_calls() const noexcept {
   std::size_t n = 0;
-  for (const line& l : lines_) n += l.connection->open_streams();
+  for (const line& l : lines_) n += l.connection->open_streams() - (l.health && l.health->open() ? 1 : 0);
   return n;
 }
 
@@ -125,11 +137,21 @@ void subchannel::on_slots(transport::connection&) noexcept {
   if (!leaving_) owner_.on_slots(*this);
 }
 
+void subchannel::on_health(health_watch& w) noexcept {
+  if (w.says() == health_watch::verdict::not_serving) {
+    std::string text = where_.address().to_string();
+    failure_ = status::unavailable(
+        text.append(" says that it does not serve \"").append(*how_.health_service).append("\""));
+  }
+  tell();
+}
+
 // --- losing
 
 void subchannel::on_going_away(transport::connection& c) noexcept {
   line* l = line_of(c);
   if (!l || std::exchange(l->going, true)) return;
+  l->health.reset();
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (leaving_) return;
   if (l->ready) return tell();
@@ -148,7 +170,8 @@ void subchannel::leave(bool at_once, std::string_view reason) noexcept {
   attempting_ = pausing_ = false;
   if (timer::holder) home_.disarm(*this);
   work_.request_stop();
-  for (const line& l : lines_) {
+  for (line& l : lines_) {
+    l.health.reset();
     // One that never began to speak has nothing to wait for.
     if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
     else l.connection->drain();

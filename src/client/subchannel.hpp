@@ -3,12 +3,14 @@
 
 #include "client/backoff.hpp"
 #include "client/dialer.hpp"
+#include "client/health_watch.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/transport/credentials.hpp"
 #include "transport/connection.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,13 +43,18 @@ struct connecting {
   transport::connection_options connection;
   // To one server and loop (gRFC A105).
   std::uint32_t connections_max = 1;
+  // The service that servers are asked about (gRFC A17), by balancers that want to know; nothing: nobody asks.
+  std::optional<std::string> health_service;
 };
 
 // Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
-// as gRFC A105 says: READY with at least one connection whose SETTINGS have come, else CONNECTING with an attempt in
+// as gRFC A105 says: READY with at least one connection whose SETTINGS have come (and whose server says that it serves), else CONNECTING with an attempt in
 // flight, else TRANSIENT_FAILURE during the pause after one that failed, else IDLE. One attempt at a time, with
 // pauses between (backoff.hpp); a lost connection is no failure of an attempt. It never begins to connect by itself.
-class subchannel final : private transport::connection_owner, private coro::timer, private coro::work {
+class subchannel final : private transport::connection_owner,
+                         private health_watch_owner,
+                         private coro::timer,
+                         private coro::work {
  public:
   subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner);
   ~subchannel();
@@ -58,6 +65,8 @@ class subchannel final : private transport::connection_owner, private coro::time
   // Of the last attempt that failed: UNAVAILABLE, with the reason.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
+  // READY only with a server that says that it serves, where how.health_service is given. Before connect().
+  void watch_health() noexcept { watches_health_ = how_.health_service.has_value(); }
   // IDLE: begins an attempt. Else nothing.
   void connect() noexcept;
   // A call waits for a stream: another connection, where how.connections_max allows it.
@@ -77,12 +86,19 @@ class subchannel final : private transport::connection_owner, private coro::time
     std::unique_ptr<transport::connection> connection;
     bool ready = false;
     bool going = false;
+    std::unique_ptr<health_watch> health{};  // ends before the connection
+    [[nodiscard]] bool serves() const noexcept {
+      return ready && !going && (!health || health->says() == health_watch::verdict::serving);
+    }
   };
   // transport::connection_owner
   void on_ready(transport::connection& c) noexcept override;
   void on_slots(transport::connection& c) noexcept override;
   void on_going_away(transport::connection& c) noexcept override;
   void on_closed(transport::connection& c) noexcept override;
+
+  // health_watch_owner
+  void on_health(health_watch& w) noexcept override;
 
   void leave(bool at_once, std::string_view reason) noexcept;
   void begin_attempt() noexcept;
@@ -109,6 +125,7 @@ class subchannel final : private transport::connection_owner, private coro::time
   bool pausing_ = false;
   bool leaving_ = false;
   bool telling_ = false;
+  bool watches_health_ = false;
 };
 
 }  // namespace coracle::client

@@ -30,6 +30,7 @@ struct call_target {
   std::string_view scheme;
   std::string_view authority;
   attempt_source* source = nullptr;  // for another attempt
+  std::string_view user_agent;  // empty: library_user_agent()
 };
 
 // Why a channel gives an attempt no exchange; says who may try again.

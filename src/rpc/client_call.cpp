@@ -17,9 +17,11 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
 
 client_call::client_call(call_channel& channel, const char* path, const call_options& options)
     : call_attempt(terms_), channel_(channel), terms_{path, options, never, nullptr}, on_stop_(*this) {
-  max_receive_bytes_ = options.max_receive_bytes();
-  format_.use(options.codec());
-  format_.limit_sent(options.max_send_bytes());
+  if (const call_options* defaults = channel.defaults()) [[unlikely]]
+    terms_.options.inherit(*defaults);
+  max_receive_bytes_ = terms_.options.max_receive_bytes();
+  format_.use(terms_.options.codec());
+  format_.limit_sent(terms_.options.max_send_bytes());
   timer::fire = [](coro::timer& t) noexcept {
     static_cast<client_call&>(t).end(status::deadline_exceeded("the deadline passed"), false);
   };

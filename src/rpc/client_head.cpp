@@ -11,9 +11,13 @@
 
 namespace coracle::calls {
 
+const std::string& library_user_agent() {
+  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
+  return text;
+}
+
 bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
                       unsigned previous_attempts, const coracle::metadata* more) noexcept {
-  static const std::string user_agent = std::string("grpc-c++20-coracle/") + version_text;
   if (!to.begin_headers()) return false;
   to.add_field(":method", "POST");
   to.add_field(":scheme", target.scheme);
@@ -27,7 +31,7 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   if (packing && packing->what() != encoding::identity && available(packing->what()))
     to.add_field("grpc-encoding", name_of(packing->what()));
   to.add_field("grpc-accept-encoding", accepted_here());
-  to.add_field("user-agent", user_agent);
+  to.add_field("user-agent", target.user_agent.empty() ? library_user_agent() : target.user_agent);
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
     to.add_field("grpc-timeout", text.view(), false);

@@ -3,7 +3,12 @@
 
 #include "rpc/call_attempt.hpp"
 
+#include <string>
+
 namespace coracle::calls {
+
+// "grpc-c++20-coracle/<version>"
+const std::string& library_user_agent();
 
 // previous_attempts: how often a policy has tried before (gRFC A6); 0 is not sent. more: of this attempt alone, may be
 // null. False when the exchange has

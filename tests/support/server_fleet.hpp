@@ -47,12 +47,13 @@ class server_fleet : public testing::Test {
     std::unique_ptr<naming_service> service;
     std::unique_ptr<server> serving;
   };
-  void start(const std::string& name, const server_options& o = {}) {
+  void start(const std::string& name, const server_options& o = {}, coracle::service* beside = nullptr) {
     one& s = servers_[name];
     runtime& host = world_.host(name);
     s.service = std::make_unique<naming_service>(name);
     s.serving = std::make_unique<server>(host, o);
     s.serving->add(*s.service);
+    if (beside) s.serving->add(*beside);
     ASSERT_EQ(s.serving->listen("0.0.0.0:50051", insecure()), status());
     s.serving->start();
   }

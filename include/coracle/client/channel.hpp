@@ -21,7 +21,7 @@ class channel_state;  // private: src/client/channel_state.hpp
 // Resolves and connects when the first call needs it, and again after a loss, with growing pauses (1 s, times 1.6,
 // at most 120 s, jitter 20 %: grpc/grpc doc/connection-backoff.md). A call that comes while connecting
 // waits, within its deadline; one that comes while no server can be reached fails at once with UNAVAILABLE and the
-// reason, unless it waits for ready (call_options::wait_for_ready()). Calls beyond a server's limit of streams wait
+// reason, unless it waits for ready (call_options::wait_for_ready(true)). Calls beyond a server's limit of streams wait
 // in the order in which they came.
 //
 // Each loop that calls through the channel has connections of its own; a call resumes on its
@@ -66,6 +66,7 @@ class channel final : public call_channel {
   const compression* default_compression() noexcept override;
   const call_credentials* credentials() noexcept override;
   std::string_view secure_authority() noexcept override;
+  const call_options* defaults() noexcept override;
 
  private:
   std::unique_ptr<runtime> own_;

@@ -7,7 +7,9 @@
 #include "coracle/client/service_config.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/rpc/call_credentials.hpp"
+#include "coracle/rpc/call_options.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -27,6 +29,13 @@ class client_observer;
 class channel_options {
  public:
   channel_options() noexcept {}
+
+  // --- calls
+  // What all calls have unless they say otherwise: a timeout, limits of messages, wait_for_ready and so on. Metadata is
+  // merged by key: a key that a call gives holds for that call, instead of all values under it here.
+  channel_options& calls(call_options o) { return calls_ = std::move(o), *this; }
+  // Goes before the library's own name in the user-agent header: "my-program/1.2".
+  channel_options& user_agent(std::string prefix) { return user_agent_ = std::move(prefix), *this; }
 
   // --- where to
   // Finds the servers instead of the target's scheme, whose text becomes :authority only.
@@ -64,6 +73,25 @@ class channel_options {
   // 1; a service config may say more, up to connections_limit.
   channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
   static constexpr std::uint32_t connections_limit = 10;
+  // A server that was silent for `time` while a call is open is asked by a PING; when nothing comes from it within
+  // `timeout`, its connection is given up (gRFC A8). Default never, for servers may take offence; at least 10 s. A
+  // server that says too_many_pings has it doubled.
+  channel_options& keepalive(duration time, duration timeout = std::chrono::seconds(20),
+                             bool without_calls = false) noexcept {
+    keepalive_time_ = std::max<duration>(time, std::chrono::seconds(10));
+    return keepalive_timeout_ = timeout, keepalive_without_calls_ = without_calls, *this;
+  }
+  // Servers are asked whether they serve `service` (grpc.health.v1.Health/Watch, gRFC A17; "" asks about a whole
+  // server), and get calls only while they say so; one that has no such service counts as one that serves. Not with
+  // pick_first, whose one server would be the only choice anyway.
+  channel_options& health_check(std::string service) { return health_service_ = std::move(service), *this; }
+  // Goes by HTTP CONNECT through "http://[user:password@]host:port" (gRFC A1), but to the names, addresses and
+  // networks of `except` ("example.org,10.0.0.0/8", "*"), and never to localhost; for targets that are a host with a
+  // port (dns, passthrough). Default: the environment's grpc_proxy or https_proxy, and no_grpc_proxy or no_proxy, read
+  // when the channel is made (not in simulations). An empty URL: no proxy.
+  channel_options& proxy(std::string url, std::string except = {}) {
+    return proxy_ = std::move(url), proxy_except_ = std::move(except), *this;
+  }
 
   // --- calls
   // How the messages of calls are compressed that say nothing of it (call_options::compression()). Default: not at all.
@@ -75,6 +103,8 @@ class channel_options {
   channel_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
 
   [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
+  [[nodiscard]] const call_options& calls() const noexcept { return calls_; }
+  [[nodiscard]] const std::string& user_agent() const noexcept { return user_agent_; }
   [[nodiscard]] const std::shared_ptr<client::resolver>& resolver() const noexcept { return resolver_; }
   [[nodiscard]] const auto& resolver_makers() const noexcept { return makers_; }
   [[nodiscard]] duration resolve_pause() const noexcept { return resolve_pause_; }
@@ -88,9 +118,19 @@ class channel_options {
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
   [[nodiscard]] const coracle::compression& compression() const noexcept { return compression_; }
 
+  [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
+  [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
+  [[nodiscard]] bool keepalive_without_calls() const noexcept { return keepalive_without_calls_; }
+  [[nodiscard]] const std::optional<std::string>& health_check() const noexcept { return health_service_; }
+  // Nothing: what the environment says.
+  [[nodiscard]] const std::optional<std::string>& proxy() const noexcept { return proxy_; }
+  [[nodiscard]] const std::string& proxy_except() const noexcept { return proxy_except_; }
+
   friend bool operator==(const channel_options&, const channel_options&) = default;
 
  private:
+  call_options calls_;
+  std::string user_agent_;
   std::shared_ptr<client::resolver> resolver_;
   std::map<std::string, std::shared_ptr<const client::resolver_maker>, std::less<>> makers_;
   duration resolve_pause_ = std::chrono::seconds(30);
@@ -101,6 +141,12 @@ class channel_options {
   client_observer* observer_ = nullptr;
   bool retries_ = true;
   duration idle_timeout_ = std::chrono::minutes(30);
+  duration keepalive_time_ = duration::max();
+  duration keepalive_timeout_ = std::chrono::seconds(20);
+  bool keepalive_without_calls_ = false;
+  std::optional<std::string> health_service_;
+  std::optional<std::string> proxy_;
+  std::string proxy_except_;
   std::uint32_t streams_max_ = ~std::uint32_t{0};
   std::uint32_t connections_ = 1;
   coracle::compression compression_;

@@ -8,6 +8,7 @@
 
 namespace coracle {
 
+class call_options;
 class loop;
 class call_credentials;
 class client_observer;
@@ -33,6 +34,8 @@ class call_channel {
   // For the library: what the service config says about a method ("/package.Service/Method"), for a call that
   // begins on the current loop; null when nothing, which is the common case. Borrowed until begin().
   virtual const calls::method_config* config_for(std::string_view) noexcept { return nullptr; }
+  // What calls inherit that do not say otherwise; null: nothing. Borrowed for the moment.
+  virtual const call_options* defaults() noexcept { return nullptr; }
   // Who is told of the calls and attempts that begin on the current loop; null: nobody. Outlives them.
   virtual client_observer* observer() noexcept { return nullptr; }
   // For calls that say nothing of compression; null: not at all.

@@ -55,6 +55,9 @@ class call_options {
   // credentials(call_credentials::bearer(t))
   call_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
 
+  // Takes from `defaults` what was not said here; metadata under keys that are not given here.
+  void inherit(const call_options& defaults);
+
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
@@ -63,13 +66,17 @@ class call_options {
   }
   [[nodiscard]] bool sets_max_receive_bytes() const noexcept { return max_receive_bytes_.has_value(); }
   [[nodiscard]] std::optional<bool> wait_for_ready() const noexcept { return wait_for_ready_; }
-  [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
+  [[nodiscard]] std::uint32_t max_send_bytes() const noexcept {
+    return max_send_bytes_.value_or(std::numeric_limits<std::uint32_t>::max());
+  }
   [[nodiscard]] const std::optional<coracle::compression>& compression() const noexcept {
     return compression_;
   }
   [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
   // Null: the binary format.
   [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
+
+  friend bool operator==(const call_options&, const call_options&) = default;
 
  private:
   coracle::metadata metadata_;
@@ -78,7 +85,7 @@ class call_options {
   const message_codec* codec_ = nullptr;
   std::optional<std::uint32_t> max_receive_bytes_;
   std::optional<coracle::compression> compression_;
-  std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
+  std::optional<std::uint32_t> max_send_bytes_;
   bool bad_metadata_ = false;
   std::optional<bool> wait_for_ready_;
 };

@@ -32,6 +32,8 @@ class metadata {
   // What arrived, unchecked: for the library.
   void add_received(std::string_view key, std::string_view value) { fields_.add(key, value); }
 
+  friend bool operator==(const metadata&, const metadata&) = default;
+
  private:
   http::header_list fields_;
 };

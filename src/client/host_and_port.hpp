@@ -1,0 +1,19 @@
+// host_and_port: the two parts of "host:port".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::client {
+
+struct host_and_port {
+  std::string host;  // without brackets
+  std::optional<std::uint16_t> port;
+};
+
+// "host", "host:port", "[v6]", "[v6]:port" or a bare IPv6 address; nothing when it is none of these.
+std::optional<host_and_port> split_host_and_port(std::string_view text);
+
+}  // namespace coracle::client

@@ -1,0 +1,155 @@
+// What channel_options say about calls and connections, and the pool that goes by them.
+#include "support/server_fleet.hpp"
+
+#include "coracle/client/channel_pool.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Gives back what it was called with: metadata "x-...", the deadline, the user-agent.
+class mirror_service final : public echo_service {
+ public:
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    echo::Text reply = request;
+    for (const auto field : context.metadata()) {
+      if (field.name.starts_with("x-") || field.name == "user-agent")
+        reply.mutable_text()->append(field.name).append("=").append(field.value).append(";");
+    }
+    if (context.deadline() != never)
+      reply.set_count(static_cast<int>((context.deadline() - coro::this_executor().now()) / 1s));
+    co_return reply;
+  }
+};
+
+class channel_option : public testing::Test {
+ protected:
+  channel_option() {
+    server_.add(service_);
+    EXPECT_EQ(server_.listen("127.0.0.1:50051", insecure()), status());
+  }
+  result<echo::Text> call(const channel_options& o, const call_options& mine = {},
+                          const std::string& what = {}) {
+    channel c(rt_, "127.0.0.1:50051", insecure(), o);
+    struct program {
+      static task<result<echo::Text>> ask(channel& to, call_options options, std::string text) {
+        echo::Text request;
+        request.set_text(text);
+        co_return co_await echo_stub(to).Say(request, options);
+      }
+    };
+    return sync_wait(rt_, rt_.at(0), program::ask(c, mine, what));
+  }
+  sim::world world_{1};
+  runtime& rt_ = world_.host("host");
+  mirror_service service_;
+  server server_{rt_};
+};
+
+TEST_F(channel_option, ATimeoutHoldsForCallsThatSayNone) {
+  const channel_options o = channel_options().calls(within(10s));
+  EXPECT_EQ(call(o)->count(), 9);
+  EXPECT_EQ(call(o, within(20s))->count(), 19);
+  EXPECT_EQ(call(o, within(0s)).status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(call(channel_options().calls(within(0s))).status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(call({})->count(), 0);
+}
+
+TEST_F(channel_option, MetadataIsMergedByKeyAndTheCallsOwnWins) {
+  const channel_options o =
+      channel_options().calls(call_options().metadata("x-a", "1").metadata("x-a", "2").metadata("x-b", "3"));
+  EXPECT_NE(call(o)->text().find("x-a=1;x-a=2;x-b=3;"), std::string::npos) << call(o)->text();
+  const std::string merged = call(o, call_options().metadata("x-a", "9"))->text();
+  EXPECT_NE(merged.find("x-a=9;x-b=3;"), std::string::npos) << merged;
+  EXPECT_EQ(merged.find("x-a=1"), std::string::npos) << merged;
+  EXPECT_EQ(call(channel_options().calls(call_options().metadata("X", ""))).status().code(),
+            status_code::internal);
+}
+
+TEST_F(channel_option, LimitsOfMessagesHoldForCallsThatSayNone) {
+  const channel_options o = channel_options().calls(call_options().max_receive_bytes(100));
+  const std::string large(200, 'x');
+  EXPECT_EQ(call(o, {}, large).status().code(), status_code::resource_exhausted);
+  EXPECT_EQ(call(o, call_options().max_receive_bytes(1000), large).status(), status());
+  const channel_options sending = channel_options().calls(call_options().max_send_bytes(100));
+  EXPECT_EQ(call(sending, {}, large).status().code(), status_code::resource_exhausted);
+}
+
+TEST_F(channel_option, TheUserAgentStandsBeforeTheLibrarysOwn) {
+  const std::string text = call(channel_options().user_agent("movies/1.2"))->text();
+  EXPECT_NE(text.find("user-agent=movies/1.2 grpc-c++20-coracle/"), std::string::npos) << text;
+}
+
+// --- the pool
+
+class a_channel_pool : public server_fleet {
+ protected:
+  void TearDown() override { servers_.clear(); }
+};
+
+TEST_F(a_channel_pool, GivesOneConnectionForAThousandRequests) {
+  start("a");
+  channel_pool pool(client_);
+  for (int i = 0; i < 1000; ++i) {
+    const std::shared_ptr<channel> c = pool.get(address("a"), insecure());
+    ASSERT_EQ(call(*c), "a");
+  }
+  EXPECT_EQ(service("a").peers.size(), 1u);
+  EXPECT_EQ(pool.size(), 1u);
+}
+
+TEST_F(a_channel_pool, TellsTargetsAndOptionsApart) {
+  channel_pool pool(client_);
+  const auto first = pool.get("10.0.0.1:1", insecure());
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure()), first);
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), channel_options().calls(call_options())), first);
+  EXPECT_NE(pool.get("10.0.0.2:1", insecure()), first);
+  const channel_options other = channel_options().balance(balancing::round_robin()).calls(within(1s));
+  const auto second = pool.get("10.0.0.1:1", insecure(), other);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(),
+                     channel_options().balance(balancing::round_robin()).calls(within(1s))),
+            second);
+  EXPECT_NE(pool.get("10.0.0.1:1", insecure(), channel_options(other).calls(within(2s))), second);
+}
+
+TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
+  start("a");
+  channel_pool pool(client_);
+  const channel_options o = channel_options().idle_timeout(1min);
+  ASSERT_EQ(call(*pool.get(address("a"), insecure(), o)), "a");
+  EXPECT_EQ(pool.size(), 1u);
+  wait(30s);
+  ASSERT_EQ(call(*pool.get(address("a"), insecure(), o)), "a");
+  EXPECT_EQ(service("a").peers.size(), 1u);
+  wait(3min);
+  EXPECT_EQ(pool.size(), 0u);
+}
+
+// --- keepalive
+
+TEST_F(a_channel_pool, KeepaliveFindsASilentServer) {
+  start("a");
+  channel c(client_, address("a"), insecure(), channel_options().keepalive(10s, 5s));
+  EXPECT_EQ(call(c), "a");
+  struct program {
+    static task<std::string> hang(channel& to, sim::world& w) {
+      task<std::string> waiting = ask(to, {}, "hang");
+      scope work;
+      std::string end;
+      work.spawn(keep(std::move(waiting), end));
+      co_await sleep_for(1s);
+      w.partition("client", "a");
+      co_await work.join();
+      co_return end;
+    }
+    static task<> keep(task<std::string> t, std::string& into) { into = co_await std::move(t); }
+  };
+  const time_point began = client_.now();
+  EXPECT_EQ(run(program::hang(c, world_)), "UNAVAILABLE");
+  EXPECT_LT(client_.now() - began, 30s);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

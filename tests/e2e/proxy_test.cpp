@@ -1,0 +1,66 @@
+// Channels through a proxy that opens tunnels.
+#include "support/connect_proxy.hpp"
+#include "support/echo_fixture.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+class through_a_proxy : public echo_fixture {
+ protected:
+  struct said {
+    status how;
+    std::vector<std::string> questions;
+  };
+  // A call to movies.example:1, whose server is that of the fixture.
+  static task<said> call(net::address server, std::string user, std::string answer, std::string target) {
+    connect_proxy proxy;
+    proxy.routes.emplace_back("movies.example:1", server);
+    if (!answer.empty()) proxy.answer = answer;
+    proxy.start();
+    said out;
+    {
+      channel c(loop::current()->owner(), target, insecure(), channel_options().proxy(proxy.url(user)));
+      const echo::Text request = text("ahoy");
+      const auto reply = co_await echo_stub(c).Say(request);
+      out.how = reply.status();
+      if (reply && reply->text() != "ahoy") out.how = status::internal("another text");
+    }
+    co_await sleep_for(std::chrono::milliseconds(1));
+    co_await proxy.stop();
+    out.questions = proxy.questions;
+    co_return out;
+  }
+  said call(std::string user = {}, std::string answer = {}, std::string target = "movies.example:1") {
+    return run(call(*net::address::parse(address_), user, answer, target));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, through_a_proxy, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(through_a_proxy, AChannelAsksForItsTargetByName) {
+  const said s = call();
+  EXPECT_EQ(s.how, status());
+  ASSERT_EQ(s.questions.size(), 1u);
+  EXPECT_EQ(s.questions[0], "CONNECT movies.example:1 HTTP/1.1\r\nHost: movies.example:1\r\n\r\n");
+}
+
+TEST_P(through_a_proxy, AChannelSaysWhoItIs) {
+  const said s = call("user:pass@");
+  EXPECT_EQ(s.how, status());
+  ASSERT_EQ(s.questions.size(), 1u);
+  EXPECT_NE(s.questions[0].find("\r\nProxy-Authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos);
+}
+
+TEST_P(through_a_proxy, ARefusalIsTheReasonOfTheCallsEnd) {
+  const said s = call({}, {}, "elsewhere.example:1");
+  EXPECT_EQ(s.how.code(), status_code::unavailable);
+  EXPECT_NE(s.how.message().find("403 not there"), std::string_view::npos) << s.how;
+}
+
+TEST_P(through_a_proxy, AnAnswerThatIsNoneOrHasNoEndIsRefused) {
+  EXPECT_EQ(call({}, "SSH-2.0-OpenSSH\r\n\r\n").how.code(), status_code::unavailable);
+  EXPECT_EQ(call({}, "HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x')).how.code(),
+            status_code::unavailable);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

@@ -1,0 +1,183 @@
+#include "sim/swarm/fleet_world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace coracle::swarm {
+
+namespace {
+
+using namespace std::chrono_literals;
+using stub = echo::rpc::Echo::stub;
+
+constexpr const char* target = "fleet.example:50051";
+
+class echoing final : public echo::rpc::Echo::service {
+ public:
+  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+    if (request.count() % 3 == 0) co_await sleep_for(std::chrono::milliseconds(request.count()));
+    co_return request;
+  }
+};
+
+struct serving {
+  explicit serving(runtime& on) : answers(on) { answers.add(service); }
+  echoing service;
+  server answers;
+};
+
+channel_options draw_options(dice& d) {
+  channel_options o;
+  switch (d.below(5)) {
+    case 0: o.balance(balancing::round_robin()); break;
+    case 1: o.balance(balancing::least_request()); break;
+    case 2: o.balance(balancing::weighted()); break;
+    case 3: o.balance(balancing::pick_first(true)); break;
+    default: break;
+  }
+  if (d.one_in(2)) o.streams_per_connection(static_cast<std::uint32_t>(d.between(1, 3)));
+  if (d.one_in(2)) o.connections_per_server(static_cast<std::uint32_t>(d.between(1, 4)));
+  if (d.one_in(2)) o.idle_timeout(10ms + d.up_to(10s));
+  if (d.one_in(2)) o.resolve_pause(d.up_to(30s));
+  if (d.one_in(3)) o.keepalive(10s + d.up_to(60s), 1s + d.up_to(20s), d.one_in(2));
+  return o;
+}
+
+task<> call(fleet_findings& f, stub s, dice d) {
+  echo::Text request;
+  request.set_text(std::string(d.size(12), 'x'));
+  request.set_count(static_cast<int>(d.below(1000)));
+  const duration limit = d.up_to(d.one_in(2) ? 1s : 60s);
+  call_options options = within(limit);
+  if (d.one_in(3)) options.wait_for_ready(true);
+  const time_point due = deadline_after(coro::this_executor().now(), limit);
+  const auto reply = co_await s.Say(request, options);
+  if (coro::this_executor().now() > due) f.of.complain("a call outlived its deadline");
+  if (reply && (reply->text() != request.text() || reply->count() != request.count()))
+    f.of.complain("a reply is not the request's");
+  f.of.tally(name_of(reply.status().code()));
+  if (const std::string_view code = name_of(reply.status().code());
+      code != "OK" && code != "UNAVAILABLE" && code != "DEADLINE_EXCEEDED" && code != "CANCELLED")
+    f.of.complain("a call ended with " + reply.status().to_string());
+}
+
+// Several channels, one after the other; each goes while some of its calls are open.
+task<> use_channels(fleet_findings& f, runtime& rt, dice d) {
+  ++f.left;
+  ++f.lives;
+  struct leave {
+    int& count;
+    ~leave() { --count; }
+  } const on_leaving{f.left};
+  for (std::uint64_t n = d.between(1, 3); n > 0; --n) {
+    scope calls{co_await coro::this_environment()};
+    {
+      channel c(rt, target, insecure(), draw_options(d));
+      for (std::uint64_t i = d.between(1, 30); i > 0; --i) {
+        calls.spawn(call(f, stub(c), dice(d.draw(), i)));
+        if (d.one_in(3))
+          co_await sleep_for(d.up_to(d.one_in(5) ? 30s : 300ms));  // sleeps on purpose: virtual time
+        if (d.one_in(10)) c.connect();
+      }
+      if (d.one_in(2)) co_await calls.join();
+    }
+    co_await calls.join();
+    f.of.tally("channels that went");
+  }
+}
+
+task<> last_call(run& r, channel& to, bool& answered) {
+  const echo::Text request;
+  const call_options options = within(1h).wait_for_ready(true);
+  const auto reply = co_await stub(to).Say(request, options);
+  answered = true;
+  if (!reply) r.complain("a mended world serves no calls: " + reply.status().to_string());
+}
+
+}  // namespace
+
+fleet_world::fleet_world(run& r, const mixture& m)
+    : run_(r),
+      draws_(r.dice_for(2)),
+      world_(r.seed(), r.world_options().inject(m.faults).latency(50us + draws_.up_to(50ms))) {
+  start_servers();
+  rename();
+  start_clients();
+}
+
+void fleet_world::start_servers() {
+  for (std::uint64_t n = draws_.between(2, 4); n > 0; --n) {
+    servers_.push_back("server" + std::to_string(n));
+    world_.start(
+        servers_.back(),
+        [this](runtime& rt) -> std::shared_ptr<void> {
+          auto made = std::make_shared<serving>(rt);
+          const status listening = made->answers.listen("0.0.0.0:50051", insecure());
+          if (!listening.ok()) run_.complain("a server cannot listen: " + listening.to_string());
+          return made;
+        },
+        draws_.between(1, 2));
+  }
+}
+
+void fleet_world::start_clients() {
+  for (std::uint64_t n = draws_.between(1, 2); n > 0; --n) {
+    clients_.push_back("client" + std::to_string(n));
+    world_.start(
+        clients_.back(),
+        [this](runtime& rt) -> std::shared_ptr<void> {
+          if (findings_.lives > 20) return nullptr;  // crashes must not go on for ever
+          for (std::uint64_t i = draws_.between(1, 3); i > 0; --i)
+            rt.spawn(use_channels(findings_, rt, dice(draws_.draw(), i)));
+          return nullptr;
+        },
+        draws_.between(1, 2));
+  }
+}
+
+void fleet_world::rename() {
+  sim::name_record now;
+  for (const std::string& s : servers_)
+    if (draws_.one_in(2)) now.address(world_.address_of(s));
+  now.latency(draws_.up_to(200ms));
+  if (draws_.one_in(6)) now.failing();
+  world_.set_name("fleet.example", now);
+}
+
+void fleet_world::rename_to_all() {
+  sim::name_record all;
+  for (const std::string& s : servers_) all.address(world_.address_of(s));
+  world_.set_name("fleet.example", all);
+}
+
+void fleet_world::play() {
+  const time_point limit = world_.now() + 6h;
+  const auto done = [this] {
+    return findings_.left == 0 && findings_.lives > 0 &&
+           std::all_of(clients_.begin(), clients_.end(), [this](const auto& c) { return world_.is_up(c); });
+  };
+  world_.run_for(1ms);  // the programs begin
+  while (!done() && world_.now() < limit) {
+    world_.run_for(draws_.up_to(20s));
+    rename();
+  }
+  if (!done()) return run_.complain("hang: calls do not end"), run_.note(world_);
+  world_.set_faults({});
+  world_.heal();
+  rename_to_all();
+  world_.run_for(20min);
+  call_once_more();
+  run_.note(world_);
+}
+
+void fleet_world::call_once_more() {
+  bool answered = false;
+  channel_options o = draw_options(draws_);
+  runtime& rt = world_.host(clients_.back());
+  channel c(rt, target, insecure(), o);
+  rt.spawn(last_call(run_, c, answered));
+  if (!world_.run_until([&] { return answered; }, 2h)) run_.complain("hang: the last call does not end");
+}
+
+}  // namespace coracle::swarm

@@ -1,0 +1,62 @@
+#include "client/proxy.hpp"
+
+#include "client/destination.hpp"
+
+#include <gtest/gtest.h>
+
+namespace coracle::client {
+namespace {
+
+TEST(Proxy, IsReadFromItsUrl) {
+  const auto plain = proxy::parse("http://proxy.example:3128");
+  ASSERT_EQ(plain.status(), status());
+  EXPECT_EQ(plain->host(), "proxy.example");
+  EXPECT_EQ(plain->port(), 3128);
+  EXPECT_EQ(plain->authorization(), "");
+  EXPECT_EQ(proxy::parse("http://proxy.example/")->port(), 80);
+  EXPECT_EQ(proxy::parse("proxy.example:8080")->port(), 8080);
+  EXPECT_EQ(proxy::parse("http://[::1]:1")->host(), "::1");
+  // RFC 7617 2: the example of "Aladdin".
+  EXPECT_EQ(proxy::parse("http://Aladdin:open%20sesame@p:1")->authorization(),
+            "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+}
+
+TEST(Proxy, ThatCannotBeUsedSaysSoWithoutItsPassword) {
+  for (const char* url :
+       {"https://user:secret@p:1", "http://user:secret@p:port", "http://", "socks5://p:1"}) {
+    const auto p = proxy::parse(url);
+    EXPECT_EQ(p.status().code(), status_code::invalid_argument) << url;
+    EXPECT_EQ(p.status().message().find("secret"), std::string_view::npos) << p.status();
+  }
+}
+
+TEST(Proxy, IsPassedByForTheNamesAddressesAndNetworksOfTheList) {
+  const char* const list = "example.org, .example.net,10.0.0.0/8,192.168.1.1,fd00::/8";
+  for (const char* host : {"example.org", "www.example.org", "a.example.net", "10.1.2.3", "192.168.1.1",
+                           "fd12::1", "localhost", "127.0.0.1", "::1"})
+    EXPECT_TRUE(goes_direct(host, list)) << host;
+  for (const char* host : {"notexample.org", "example.com", "11.0.0.1", "192.168.1.2", "fe80::1"})
+    EXPECT_FALSE(goes_direct(host, list)) << host;
+  EXPECT_TRUE(goes_direct("example.com", "*"));
+  EXPECT_FALSE(goes_direct("example.com", ""));
+  EXPECT_FALSE(goes_direct("example.com", ",,/8,10.0.0.0/x,10.0.0.0/99"));
+}
+
+TEST(Proxy, TakesThePlaceOfTheServersAndKeepsTheName) {
+  const proxy_settings by{"http://u:p@10.0.0.1:3128", "direct.example"};
+  const destination d = find_destination("movies.example:50051", {}, by);
+  ASSERT_EQ(d.bad, status());
+  ASSERT_TRUE(d.through);
+  EXPECT_EQ(d.through->to, "movies.example:50051");
+  EXPECT_EQ(d.through->authorization, "Basic dTpw");
+  EXPECT_EQ(d.authority, "movies.example:50051");
+  ASSERT_EQ(d.known.endpoints().size(), 1u);
+  EXPECT_EQ(d.known.endpoints().front().address().to_string(), "10.0.0.1:3128");
+  EXPECT_EQ(find_destination("[fd00::1]:1", {}, by).through->to, "[fd00::1]:1");
+  for (const char* direct : {"direct.example:1", "localhost:1", "unix:/x", "ipv4:1.2.3.4:5"})
+    EXPECT_FALSE(find_destination(direct, {}, by).through) << direct;
+  EXPECT_FALSE(find_destination("movies.example", {}, {"https://p", ""}).bad.ok());
+}
+
+}  // namespace
+}  // namespace coracle::client
