@@ -56,6 +56,8 @@ class snappy_coder final : public coder {
   }
 
   unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
+    if (from.empty())
+      return unpacked::done;  // what Go's writer makes of an empty message: not even an identifier
     if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
       return unpacked::broken;
     while (!from.empty()) {

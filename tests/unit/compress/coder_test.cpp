@@ -63,8 +63,8 @@ TEST_P(coder_of, TellsWhatIsCutShortAtAnyByte) {
   const std::string whole = packed(text);
   std::string back;
   for (std::size_t n = 0; n < whole.size(); ++n) {
-    // snappy's framing has no end: an identifier alone is an empty message.
-    if (GetParam() == encoding::snappy && n == 10) continue;
+    // snappy's framing has no end: an identifier alone is an empty message, and so is nothing at all.
+    if (GetParam() == encoding::snappy && (n == 0 || n == 10)) continue;
     EXPECT_EQ(unpack(whole.substr(0, n), 10'000, back), unpacked::broken) << n;
   }
   ASSERT_EQ(unpack(whole, 10'000, back), unpacked::done);
