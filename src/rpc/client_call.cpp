@@ -253,7 +253,7 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
   if (end_stream) return stream_ended(head);
   if (kind == transport::block_kind::head && (http_status_ != 200 || !head.grpc_content)) {
     end(end_by_foreign_head(head), true);
-  } else if (!head.has_form(format_.form())) {
+  } else if (!head.has_form(terms_.options.content_subtype())) {
     end(status::internal("the server answered in another form of messages than it was asked in"), true);
   } else if (head.unknown_encoding) {
     end(status::internal("the server's messages are compressed in a way that was not offered"), true);

@@ -24,9 +24,9 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   to.add_field(":path", terms.path);
   to.add_field(":authority", target.authority);
   to.add_field("te", "trailers");
-  const message_codec* form = terms.options.codec();
-  if (!form) to.add_field("content-type", "application/grpc");
-  else to.add_field("content-type", content_type_of(form->name()));
+  const std::string_view form = terms.options.content_subtype();
+  if (form.empty()) to.add_field("content-type", "application/grpc");
+  else to.add_field("content-type", content_type_of(form));
   const auto& packing = terms.options.compression();
   if (packing && packing->what() != encoding::identity && available(packing->what()))
     to.add_field("grpc-encoding", name_of(packing->what()));

@@ -43,8 +43,8 @@ bool response_head::read(transport::header_source& fields) {
   return fields.ok();
 }
 
-bool response_head::has_form(const message_codec* asked) const noexcept {
-  return subtype.empty() || subtype == (asked ? asked->name() : std::string_view("proto"));
+bool response_head::has_form(std::string_view asked) const noexcept {
+  return subtype.empty() || subtype == (asked.empty() ? std::string_view("proto") : asked);
 }
 
 void response_head::read_pushback(std::string_view text) noexcept {

@@ -4,7 +4,6 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/compress/encoding.hpp"
-#include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "transport/exchange.hpp"
 
@@ -32,9 +31,9 @@ struct response_head {
 
   // Pulls every field. False when the block breaks HTTP's rules: forget it, on_reset() follows.
   [[nodiscard]] bool read(transport::header_source& fields);
-  // The messages are in the form that was asked for; null is the binary format. A server that names none, as
+  // The messages are in the form that was asked for; empty is the binary format. A server that names none, as
   // C-core's do for any, is believed.
-  [[nodiscard]] bool has_form(const message_codec* asked) const noexcept;
+  [[nodiscard]] bool has_form(std::string_view asked) const noexcept;
 
  private:
   void read_pushback(std::string_view text) noexcept;

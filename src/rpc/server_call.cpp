@@ -12,6 +12,9 @@
 namespace coracle {
 
 void server_context::send_initial_metadata() { static_cast<calls::server_call*>(this)->send_head(); }
+std::string_view server_context::content_subtype() const noexcept {
+  return static_cast<const calls::server_call*>(this)->subtype_name();
+}
 bool server_context::read_compressed() const noexcept {
   return static_cast<const calls::server_call*>(this)->calls::call::read_compressed();
 }
@@ -76,12 +79,13 @@ bool finish(server_call& c, const status& why) noexcept { return c.finish_with(w
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
-server_call::server_call(transport::exchange x, const request_head& head, coracle::metadata received,
+server_call::server_call(transport::exchange x, request_head&& head, coracle::metadata received,
                          call_set& set)
     : service_(*head.target),
       subtype_(*head.subtype),
       accepted_(head.accepted),
       set_(set),
+      foreign_(std::move(head.foreign)),
       body_(head.what->make()) {
   exchange_ = x;
   exchange_.set_handler(this);
@@ -90,7 +94,7 @@ server_call::server_call(transport::exchange x, const request_head& head, coracl
   format_.limit_sent(head.max_send_bytes);
   format_.unpack_as(head.received);
   compression_ = head.compression;
-  method_ = head.what->path;
+  method_ = foreign_ ? std::string_view(foreign_->path) : head.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = std::move(received);

@@ -16,6 +16,9 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::calls {
@@ -43,6 +46,12 @@ class call_set {
   std::vector<coracle::metadata> spare_;
 };
 
+// Of a call that goes to the fallback service: what other calls have in tables.
+struct foreign_call {
+  std::string path;
+  std::optional<calls::subtype> form;  // one that the server does not know
+};
+
 // What the router has read from the head.
 struct request_head {
   const coracle::method* what = nullptr;
@@ -55,6 +64,7 @@ struct request_head {
   encoding received = encoding::identity;  // grpc-encoding
   accepted_encodings accepted;             // grpc-accept-encoding
   coracle::compression compression;        // of replies
+  std::unique_ptr<foreign_call> foreign;
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -66,7 +76,7 @@ class server_call final : public call,
                           public coro::pooled,
                           private coro::timer {
  public:
-  server_call(transport::exchange x, const request_head& head, coracle::metadata received, call_set& set);
+  server_call(transport::exchange x, request_head&& head, coracle::metadata received, call_set& set);
 
   // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
   void begin(bool end_stream) noexcept;
@@ -77,6 +87,7 @@ class server_call final : public call,
   bool finish_with(const codec& k, const void* reply) noexcept;
   bool finish_with(const status& why) noexcept;
   void send_head() noexcept;
+  [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
   [[nodiscard]] const call_traffic& exchanged() const noexcept { return traffic_; }
 
@@ -115,6 +126,7 @@ class server_call final : public call,
   const subtype& subtype_;
   accepted_encodings accepted_;
   call_set& set_;
+  std::unique_ptr<foreign_call> foreign_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;

@@ -14,12 +14,6 @@ bool valid_name(std::string_view name) noexcept {
   });
 }
 
-subtype make(std::string_view name, const message_codec* form) {
-  subtype s{std::string(name), form, {}};
-  s.reply_head.add(":status", "200").add("content-type", content_type_of(name));
-  return s;
-}
-
 }  // namespace
 
 std::string content_type_of(std::string_view subtype_name) {
@@ -28,16 +22,22 @@ std::string content_type_of(std::string_view subtype_name) {
   return text;
 }
 
+subtype make_subtype(std::string_view name, const message_codec* form) {
+  subtype s{std::string(name), form, {}};
+  s.reply_head.add(":status", "200").add("content-type", content_type_of(name));
+  return s;
+}
+
 subtype_table::subtype_table() {
-  rows_.push_back(make("", nullptr));
-  rows_.push_back(make("proto", nullptr));
+  rows_.push_back(make_subtype("", nullptr));
+  rows_.push_back(make_subtype("proto", nullptr));
 }
 
 void subtype_table::add(const message_codec& form) {
   CORACLE_ASSERT(valid_name(form.name()),
                  "a codec's name goes into a content-type: use lower-case letters, digits, '-', '_' and '.'");
   CORACLE_ASSERT(!find(form.name()), "two codecs have the same name, or one has the name proto");
-  rows_.push_back(make(form.name(), &form));
+  rows_.push_back(make_subtype(form.name(), &form));
 }
 
 const subtype* subtype_table::find(std::string_view name) const noexcept {

@@ -34,6 +34,8 @@ class subtype_table {
   std::vector<subtype> rows_;
 };
 
+// Of a name that no table has.
+subtype make_subtype(std::string_view name, const message_codec* form);
 // "application/grpc+json"
 std::string content_type_of(std::string_view subtype_name);
 

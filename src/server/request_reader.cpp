@@ -41,8 +41,10 @@ class pass {
     if (f.name == "content-type") {
       const auto name = protocol::grpc::content_subtype(f.value);
       const calls::subtype* s = name ? routes_.subtypes.find(*name) : nullptr;
-      return act(s ? slot_of(meaning::grpc_content, routes_.subtypes.index_of(*s)) : 0, f,
-                 [&] { out_.type = request_summary::content::other; });
+      return act(s ? slot_of(meaning::grpc_content, routes_.subtypes.index_of(*s)) : 0, f, [&] {
+        out_.type = request_summary::content::other;
+        if (name && routes_.fallback()) out_.foreign.subtype = *name;
+      });
     }
     if (f.name == "te") return slot_of(meaning::nothing);
     if (f.name == "grpc-timeout") {
@@ -97,6 +99,7 @@ class pass {
     if (f.name == ":path") {
       if (const router::row* r = routes_.find(f.value))
         return act(slot_of(meaning::path_row, routes_.index_of(*r)), f, [] {});
+      if (routes_.fallback()) out_.foreign.path = f.value;
       return f.value == "/" ? act(slot_of(meaning::path_root), f, [] {}) : 0;
     }
     return slot_of(meaning::nothing);  // :scheme and :authority decide nothing here

@@ -8,8 +8,15 @@
 #include "transport/exchange.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace coracle::serving {
+
+// Texts of a request that may be for the fallback service; filled only when there is one.
+struct foreign_request {
+  std::string path;     // that no service has
+  std::string subtype;  // of a gRPC content-type that is not known
+};
 
 struct request_summary {
   enum class verb : std::uint8_t { other, get, post };
@@ -25,6 +32,7 @@ struct request_summary {
   encoding received = encoding::identity;  // grpc-encoding
   calls::accepted_encodings accepted;      // grpc-accept-encoding
   duration timeout = duration::max();
+  foreign_request foreign;
 };
 
 // Most fields of most requests repeat from call to call. What one means is left as a number with

@@ -22,6 +22,9 @@ class router final : public service_host {
     service* target;
   };
   void add(service& s);
+  // For paths that no service has; null: none does.
+  void set_fallback(service& s) { fallback_ = {&s.methods().front(), &s}; }
+  [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
   // Null for a path that no service has.
   [[nodiscard]] const row* find(std::string_view path) const noexcept;
   [[nodiscard]] std::uint32_t index_of(const row& r) const noexcept {
@@ -35,6 +38,7 @@ class router final : public service_host {
  private:
   std::vector<row> rows_;
   std::vector<service*> services_;
+  row fallback_{nullptr, nullptr};
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 

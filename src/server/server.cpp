@@ -61,6 +61,12 @@ void server::add(std::shared_ptr<service> s) {
   state_->kept_services.push_back(std::move(s));
 }
 
+void server::set_fallback(generic_service& s) {
+  CORACLE_ASSERT(!state_->listening, "say set_fallback() before listen()");
+  CORACLE_ASSERT(!state_->routes.fallback(), "a server has one fallback service");
+  state_->routes.set_fallback(s);
+}
+
 void server::add_interceptor(server_interceptor& i) {
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(&i);

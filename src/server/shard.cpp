@@ -44,6 +44,22 @@ void refuse(transport::exchange x, const request_summary& request, const status&
   x.release();
 }
 
+// A gRPC call that no service has goes to the fallback service, in whatever form its messages are.
+std::unique_ptr<calls::foreign_call> call_for_fallback(request_summary& r, const router& routes) {
+  const router::row* to = routes.fallback();
+  const bool grpc = r.type == request_summary::content::grpc || !r.foreign.subtype.empty();
+  if (!to || r.row || !grpc || r.foreign.path.empty()) return nullptr;
+  auto call = std::make_unique<calls::foreign_call>();
+  if (!r.foreign.subtype.empty()) {
+    call->form = calls::make_subtype(r.foreign.subtype, nullptr);
+    r.subtype = &*call->form;
+    r.type = request_summary::content::grpc;
+  }
+  call->path = std::move(r.foreign.path);
+  r.row = to;
+  return call;
+}
+
 }  // namespace
 
 shard::shard(std::shared_ptr<server_state> server, loop& home) : server_(std::move(server)), home_(home) {
@@ -83,6 +99,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   request_summary r;
   metadata received = take_metadata();
   if (!read_request(fields, server_->routes, r, received)) return x.release();
+  auto foreign = call_for_fallback(r, server_->routes);
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
     return answer_plain(x, r, server_->routes, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
@@ -96,6 +113,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   head.what = r.row->what;
   head.target = r.row->target;
   head.subtype = r.subtype;
+  head.foreign = std::move(foreign);
   head.max_receive_bytes = server_->options.max_receive_bytes();
   head.max_send_bytes = server_->options.max_send_bytes();
   head.interceptors = server_->interceptors;
@@ -108,7 +126,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     head.deadline = deadline_after(home_.now(), r.timeout);
   }
   ++calls_started_;
-  (new calls::server_call(x, head, std::move(received), *this))->begin(end_stream);  // it owns itself
+  (new calls::server_call(x, std::move(head), std::move(received), *this))
+      ->begin(end_stream);  // it owns itself
 }
 
 void shard::on_closed(transport::connection& c) noexcept {

@@ -35,6 +35,16 @@ def relays(backend):
             equal(server.stop(), 0, "a server's exit code")
 
 
+def proxies(backend):
+    env = {"CORACLE_BACKEND": backend}
+    with Server(own("movie_server"), "--port=0", env=env) as movies, \
+            Server(own("proxy"), "--port=0", "--to", movies.address, env=env) as proxy:
+        shown = client("movie_client", proxy, backend=backend)
+        expect("everything was right" in shown, f"the tour through the proxy was not right: {shown}")
+        for server in (proxy, movies):
+            equal(server.stop(), 0, "a server's exit code")
+
+
 def echoes(backend):
     env = {"CORACLE_BACKEND": backend}
     text = "".join(f"line {i}\n" for i in range(5000))
@@ -122,6 +132,7 @@ if __name__ == "__main__":
         cases.run(f"Example.{name}.GreeterGreets", greets, name)
         cases.run(f"Example.{name}.RunsInsideAForeignLoop", runs_inside_a_foreign_loop, name)
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
+        cases.run(f"Example.{name}.AProxyPassesOnTheWholeTourOfMovies", proxies, name)
         cases.run(f"Example.{name}.EchoGivesBackAPipeAndAFile", echoes, name)
         cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)
         cases.run(f"Example.{name}.CopyCopies", copies, name)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -30,6 +31,8 @@ class call_options {
     if (!metadata_.add(key, value)) bad_metadata_ = true;
     return *this;
   }
+  // Adds what metadata::add_all() does.
+  call_options& metadata(const coracle::metadata& from) { return metadata_.add_all(from), *this; }
   // A larger message from the server ends the call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
   // implementations of gRPC.
   call_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
@@ -54,6 +57,9 @@ class call_options {
   call_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
   // credentials(call_credentials::bearer(t))
   call_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
+  // The name of the form that the bytes of bytes_message have, where it is not protobuf's binary format: it goes into
+  // the content-type, "application/grpc+NAME". A codec() brings its own.
+  call_options& content_subtype(std::string_view name) { return content_subtype_ = name, *this; }
 
   // Takes from `defaults` what was not said here; metadata under keys that are not given here.
   void inherit(const call_options& defaults);
@@ -73,6 +79,9 @@ class call_options {
     return compression_;
   }
   [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
+  [[nodiscard]] std::string_view content_subtype() const noexcept {
+    return codec_ ? codec_->name() : std::string_view(content_subtype_);
+  }
   // Null: the binary format.
   [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
 
@@ -83,6 +92,7 @@ class call_options {
   call_credentials credentials_;
   std::optional<duration> timeout_;
   const message_codec* codec_ = nullptr;
+  std::string content_subtype_;
   std::optional<std::uint32_t> max_receive_bytes_;
   std::optional<coracle::compression> compression_;
   std::optional<std::uint32_t> max_send_bytes_;

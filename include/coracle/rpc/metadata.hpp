@@ -18,6 +18,12 @@ class metadata {
   // protocol keeps for itself (grpc-..., :..., content-type, te, and HTTP's connection fields).
   bool add(std::string_view key, std::string_view value);
 
+  // Adds those pairs of another call that a call may have, such as what a proxy received; the protocol's own are
+  // passed over.
+  void add_all(const metadata& from) {
+    for (const auto field : from.fields_) add(field.name, field.value);
+  }
+
   // The first value. Borrowed until the metadata changes.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept {
     return fields_.find(key);

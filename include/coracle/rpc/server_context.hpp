@@ -27,6 +27,8 @@ class server_context {
 
   // "/package.Service/Method"
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  // What follows "application/grpc+" in the request's content-type: "", "proto", "json" and so on.
+  [[nodiscard]] std::string_view content_subtype() const noexcept;
   // The address of the client's end of the connection.
   [[nodiscard]] const net::address& peer() const noexcept { return *peer_; }
   // Who the client has proved to be, and how the connection is protected; null in plaintext. Valid as long as

@@ -4,6 +4,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/rpc/generic_service.hpp"
 #include "coracle/rpc/server_interceptor.hpp"
 #include "coracle/rpc/service.hpp"
 #include "coracle/runtime/runtime.hpp"
@@ -42,6 +43,9 @@ class server {
   void add(service& s);
   // The same, and the server keeps it alive.
   void add(std::shared_ptr<service> s);
+  // Answers the methods that no service has; otherwise they are UNIMPLEMENTED. Likewise before the first listen();
+  // one a server. It must outlive the server.
+  void set_fallback(generic_service& s);
   // Puts an interceptor around every call, inside those that were added before. Before the first listen() or
   // in_process(); it must outlive the server, or is kept by it.
   void add_interceptor(server_interceptor& i);

@@ -1,0 +1,63 @@
+// relay: passes any call on to another server, and what comes of it back.
+#pragma once
+
+#include <coracle/client.hpp>
+#include <coracle/rpc/generic_service.hpp>
+#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/server.hpp>
+
+#include <string>
+
+namespace examples {
+
+// Knows no .proto: messages are bytes. Deadline and cancellation pass on by themselves, since a call that a handler
+// makes inherits them; metadata, status and trailers are passed on here.
+class relay final : public coracle::generic_service {
+ public:
+  explicit relay(coracle::call_channel& next) : next_(next) {}
+
+  // [relay]
+  coracle::stream<coracle::bytes_message> call(coracle::server_context& context,
+                                               coracle::reader<coracle::bytes_message> requests) override {
+    const std::string path(context.method());
+    coracle::call_options options;
+    options.metadata(context.metadata()).content_subtype(context.content_subtype());
+    onward_call onward = next_.bidi(path.c_str(), options);
+    coracle::scope work{context.environment()};
+    work.spawn(pass_on(requests, onward));
+
+    auto replies = co_await coracle::stream<coracle::bytes_message>::writer();
+    bool first = true;
+    while (true) {  // nothing in here throws: `work` is to be joined
+      const auto reply = co_await onward.next_result();
+      if (first) context.initial_metadata().add_all(onward.initial_metadata());
+      first = false;
+      if (!reply || !*reply) break;
+      const coracle::status written = co_await replies.write_result(**reply);
+      if (!written.ok()) break;
+    }
+    const coracle::status how = co_await onward.finish();
+    work.request_stop();
+    co_await work.join();
+    context.trailing_metadata().add_all(onward.trailing_metadata());
+    co_return how;
+  }
+  // [/relay]
+
+ private:
+  using onward_call = coracle::bidi_call<coracle::bytes_message, coracle::bytes_message>;
+
+  static coracle::task<> pass_on(coracle::reader<coracle::bytes_message> requests, onward_call& onward) {
+    coracle::bytes_message request;
+    try {
+      while (co_await requests.read(request)) co_await onward.write(request);
+      co_await onward.writes_done();
+    } catch (const coracle::call_ended&) {
+      // One of the two calls is over: the handler hears of it by the other way.
+    }
+  }
+
+  coracle::generic_stub next_;
+};
+
+}  // namespace examples

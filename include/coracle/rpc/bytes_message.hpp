@@ -1,0 +1,46 @@
+// bytes_message: a message that is left as it is on the wire, for programs that pass messages on or know better.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/rpc/codec.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace coracle {
+
+// In place of a protobuf class wherever a call takes one: generic_stub, generic_service, and the typed calls of
+// stub.hpp. Holds what the message's codec made, decompressed and without its envelope; an empty one is an empty
+// message. Calls copy it once each way.
+class bytes_message {
+ public:
+  bytes_message() noexcept = default;
+  explicit bytes_message(std::string bytes) noexcept : bytes_(std::move(bytes)) {}
+  explicit bytes_message(bytes_view bytes) : bytes_(as_text(bytes)) {}
+
+  // Borrowed until it changes.
+  [[nodiscard]] bytes_view view() const noexcept { return as_bytes(bytes_); }
+  [[nodiscard]] const std::string& bytes() const& noexcept { return bytes_; }
+  [[nodiscard]] std::string bytes() && noexcept { return std::move(bytes_); }
+  void assign(bytes_view bytes) { bytes_.assign(as_text(bytes)); }
+
+  friend bool operator==(const bytes_message&, const bytes_message&) = default;
+
+ private:
+  std::string bytes_;
+};
+
+namespace calls {
+
+extern const codec bytes_codec;
+
+template <>
+struct codec_of<bytes_message> {
+  static const codec& get() noexcept { return bytes_codec; }
+  static const void* address(const bytes_message& message) noexcept { return &message; }
+  static void* address(bytes_message& message) noexcept { return &message; }
+};
+
+}  // namespace calls
+}  // namespace coracle
