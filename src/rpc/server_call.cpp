@@ -12,6 +12,7 @@
 namespace coracle {
 
 void server_context::send_initial_metadata() { static_cast<calls::server_call*>(this)->send_head(); }
+google::protobuf::Arena& server_context::arena() { return static_cast<calls::server_call*>(this)->arena(); }
 std::string_view server_context::content_subtype() const noexcept {
   return static_cast<const calls::server_call*>(this)->subtype_name();
 }
@@ -72,6 +73,21 @@ void call_set::give_back(metadata m) noexcept {
   spare_.push_back(std::move(m));
 }
 
+std::unique_ptr<message_arena> call_set::take_arena() {
+  if (spare_arenas_.empty()) return std::make_unique<message_arena>();
+  auto a = std::move(spare_arenas_.back());
+  spare_arenas_.pop_back();
+  return a;
+}
+
+void call_set::give_back(std::unique_ptr<message_arena> a) {
+  constexpr std::size_t kept = 64;  // of up to 64 KiB each
+  if (spare_arenas_.size() >= kept) return;
+  a->reset();
+  spare_arenas_.push_back(std::move(a));
+}
+
+google::protobuf::Arena* request_arena(server_call& c) { return c.request_in_arena() ? &c.arena() : nullptr; }
 server_context& context_of(server_call& c) noexcept { return c; }
 call* stream_of(server_call& c) noexcept { return &c; }
 bool finish(server_call& c, const codec& k, const void* reply) noexcept { return c.finish_with(k, reply); }
@@ -94,6 +110,7 @@ server_call::server_call(transport::exchange x, request_head&& head, coracle::me
   format_.limit_sent(head.max_send_bytes);
   format_.unpack_as(head.received);
   compression_ = head.compression;
+  request_in_arena_ = head.request_in_arena;
   method_ = foreign_ ? std::string_view(foreign_->path) : head.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
@@ -114,6 +131,11 @@ server_call::server_call(transport::exchange x, request_head&& head, coracle::me
     watched_ = std::make_unique<server_watch>(*set_.observer, *this);
     watch_ = watched_.get();
   }
+}
+
+google::protobuf::Arena& server_call::arena() {
+  if (!arena_) arena_ = set_.take_arena();
+  return arena_->get();
 }
 
 server_call::~server_call() {
@@ -167,7 +189,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
                          : deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
     if (request_read_) return end_early(status::unimplemented("the call has more than one request message"));
-    const message_slot request = body_->request();
+    const message_slot request = body_->request(*this);
     const status how = read_message(*request.k, request.into, message);
     if (!how.ok()) return end_early(how);
     request_read_ = true;
@@ -328,6 +350,7 @@ void server_call::leave() noexcept {
   tell_end(status::cancelled("the client has gone"));
   if (peer_ == &kept_peer_) --set.abandoned;
   set.give_back(std::move(received_));
+  if (arena_) set.give_back(std::move(arena_));
   delete this;
   if (--set.count == 0 && set.emptied) set.emptied(set);
 }

@@ -10,6 +10,7 @@
 #include "rpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
 #include "rpc/interception.hpp"
+#include "rpc/message_arena.hpp"
 #include "rpc/server_watch.hpp"
 #include "rpc/subtype.hpp"
 
@@ -41,9 +42,13 @@ class call_set {
   // Metadata objects whose memory the next calls use.
   coracle::metadata take_metadata() noexcept;
   void give_back(coracle::metadata m) noexcept;
+  // Likewise arenas.
+  std::unique_ptr<message_arena> take_arena();
+  void give_back(std::unique_ptr<message_arena> a);
 
  private:
   std::vector<coracle::metadata> spare_;
+  std::vector<std::unique_ptr<message_arena>> spare_arenas_;
 };
 
 // Of a call that goes to the fallback service: what other calls have in tables.
@@ -65,6 +70,7 @@ struct request_head {
   accepted_encodings accepted;             // grpc-accept-encoding
   coracle::compression compression;        // of replies
   std::unique_ptr<foreign_call> foreign;
+  bool request_in_arena = false;
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -87,6 +93,8 @@ class server_call final : public call,
   bool finish_with(const codec& k, const void* reply) noexcept;
   bool finish_with(const status& why) noexcept;
   void send_head() noexcept;
+  [[nodiscard]] google::protobuf::Arena& arena();
+  [[nodiscard]] bool request_in_arena() const noexcept { return request_in_arena_; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
   [[nodiscard]] const call_traffic& exchanged() const noexcept { return traffic_; }
@@ -127,12 +135,14 @@ class server_call final : public call,
   accepted_encodings accepted_;
   call_set& set_;
   std::unique_ptr<foreign_call> foreign_;
+  std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;
+  bool request_in_arena_;
   bool one_reply_ = false;
 };
 

@@ -9,7 +9,7 @@ void router::add(service& s) {
   for (const coracle::method& m : s.methods()) {
     const bool fresh = by_path_.emplace(m.path, static_cast<std::uint32_t>(rows_.size())).second;
     CORACLE_ASSERT(fresh, "two services were added that answer the same path");
-    rows_.push_back({&m, &s});
+    rows_.push_back({&m, &s, s.wants_arena()});
   }
   s.added_to(*this);
 }

@@ -20,6 +20,7 @@ class router final : public service_host {
   struct row {
     const coracle::method* what;
     service* target;
+    bool request_in_arena = false;
   };
   void add(service& s);
   // For paths that no service has; null: none does.

@@ -112,6 +112,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   calls::request_head head;
   head.what = r.row->what;
   head.target = r.row->target;
+  head.request_in_arena = r.row->request_in_arena;
   head.subtype = r.subtype;
   head.foreign = std::move(foreign);
   head.max_receive_bytes = server_->options.max_receive_bytes();

@@ -19,7 +19,7 @@ class generic : public echo_fixture {
     echo_fixture::SetUp();
     if (!world_.get()) return;
     make_server(server_options().codec(json_codec()));
-    behind_.swap(channel_);
+    behind_.emplace(rt(), address_, insecure());
     relay_.emplace(*behind_);
     proxy_.emplace(rt());
     proxy_->set_fallback(*relay_);

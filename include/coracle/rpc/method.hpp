@@ -17,6 +17,10 @@
 #include <string_view>
 #include <utility>
 
+namespace google::protobuf {
+class Arena;
+}
+
 namespace coracle {
 
 class service;
@@ -41,7 +45,7 @@ class handler_body : public coro::completion, public coro::pooled {
   virtual ~handler_body() = default;
 
   // Of the one request of a unary or server-streaming call; empty for the other kinds.
-  virtual message_slot request() noexcept = 0;
+  virtual message_slot request(server_call& c) = 0;
   // Runs the handler until it suspends or ends.
   virtual void begin(service& s, server_call& c) = 0;
 };
@@ -55,6 +59,10 @@ call* stream_of(server_call& c) noexcept;
 [[nodiscard]] bool finish(server_call& c, const status& why) noexcept;
 [[nodiscard]] std::coroutine_handle<> go_on(server_call& c) noexcept;
 [[nodiscard]] bool intercepted(const server_call& c) noexcept;
+// The arena for the call's request; null, unless its service asks for one.
+[[nodiscard]] google::protobuf::Arena* request_arena(server_call& c);
+// A message like the one at `prototype`, both as codec_of<T>::address() has them.
+void* make_in(google::protobuf::Arena& arena, const void* prototype);
 
 }  // namespace calls
 
@@ -74,17 +82,28 @@ template <class Request>
 class argument<const Request&> {
  public:
   static constexpr bool streaming = false;
-  message_slot slot() noexcept { return {&codec_of<Request>::get(), codec_of<Request>::address(request_)}; }
-  const Request& get(server_call&) noexcept { return request_; }
+  message_slot slot(server_call& c) {
+    const codec& k = codec_of<Request>::get();
+    if constexpr (std::is_base_of_v<google::protobuf::MessageLite, Request>) {
+      if (google::protobuf::Arena* a = request_arena(c)) [[unlikely]] {
+        void* const made = make_in(*a, codec_of<Request>::address(request_));
+        in_arena_ = static_cast<const Request*>(static_cast<google::protobuf::MessageLite*>(made));
+        return {&k, made};
+      }
+    }
+    return {&k, codec_of<Request>::address(request_)};
+  }
+  const Request& get(server_call&) noexcept { return in_arena_ ? *in_arena_ : request_; }
 
  private:
   Request request_;
+  const Request* in_arena_ = nullptr;
 };
 template <class Request>
 class argument<reader<Request>> {
  public:
   static constexpr bool streaming = true;
-  message_slot slot() noexcept { return {}; }
+  message_slot slot(server_call&) { return {}; }
   reader<Request> get(server_call& c) noexcept { return reader<Request>(stream_of(c)); }
 };
 
@@ -98,7 +117,8 @@ struct returned<rpc<Reply>> {
   // Of an rpc<Reply> that was no coroutine, or of a promise.
   template <class Outcome>
   static bool settle(Outcome& o, server_call& c) noexcept {
-    if (o.reply()) return finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*o.reply()));
+    if (const Reply* reply = o.sent())
+      return finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*reply));
     return finish(c, o.why());
   }
 };
@@ -133,7 +153,7 @@ class body_of final : public handler_body {
   static constexpr bool streams_out = outcome::streaming;
 
   static handler_body* make() { return new body_of; }
-  message_slot request() noexcept override { return argument_.slot(); }
+  message_slot request(server_call& c) override { return argument_.slot(c); }
   void begin(coracle::service& s, server_call& c) override {
     call_ = &c;
     try {

@@ -36,6 +36,11 @@ class rpc_promise : public coro::promise_base {
   rpc<T> get_return_object() noexcept;
   void return_value(T&& reply) { reply_.emplace(std::move(reply)); }
   void return_value(const T& reply) { reply_.emplace(reply); }
+  // A reply that stays where it is until the call's end: in server_context::arena(), or for ever.
+  void return_value(const T* reply) {
+    CORACLE_ASSERT(reply, "a handler returned a null pointer for its reply: return a status");
+    elsewhere_ = reply;
+  }
   void return_value(coracle::status why) {
     status_ = std::move(why);
     CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
@@ -46,10 +51,14 @@ class rpc_promise : public coro::promise_base {
   }
   void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }
 
-  [[nodiscard]] std::optional<T>& reply() noexcept { return reply_; }
+  // Null: none, but a status.
+  [[nodiscard]] const T* sent() const noexcept {
+    return elsewhere_ ? elsewhere_ : reply_ ? &*reply_ : nullptr;
+  }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
 
  private:
+  const T* elsewhere_ = nullptr;
   std::optional<T> reply_;
   coracle::status status_;
 };
@@ -66,6 +75,10 @@ class [[nodiscard]] rpc {
   using reply_type = T;
 
   rpc(T reply) : reply_(std::move(reply)) {}
+  // As `co_return &reply` of a coroutine: see server_context::arena().
+  rpc(const T* reply) : elsewhere_(reply) {
+    CORACLE_ASSERT(reply, "a handler returned a null pointer for its reply: return a status");
+  }
   rpc(coracle::status why) : status_(std::move(why)) {
     CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
   }
@@ -77,6 +90,7 @@ class [[nodiscard]] rpc {
   explicit rpc(handle h) noexcept : frame_(h) {}
   rpc(rpc&& other) noexcept
       : frame_(std::exchange(other.frame_, {})),
+        elsewhere_(other.elsewhere_),
         reply_(std::move(other.reply_)),
         status_(std::move(other.status_)) {}
   rpc& operator=(rpc&&) = delete;
@@ -86,11 +100,15 @@ class [[nodiscard]] rpc {
 
   // For the server: the frame to start, or null when the outcome is here already.
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
-  [[nodiscard]] std::optional<T>& reply() noexcept { return reply_; }
+  // Null: none, but a status.
+  [[nodiscard]] const T* sent() const noexcept {
+    return elsewhere_ ? elsewhere_ : reply_ ? &*reply_ : nullptr;
+  }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
 
  private:
   handle frame_;
+  const T* elsewhere_ = nullptr;
   std::optional<T> reply_;
   coracle::status status_;
 };

@@ -13,6 +13,10 @@
 #include <memory>
 #include <string_view>
 
+namespace google::protobuf {
+class Arena;
+}
+
 namespace coracle {
 
 namespace calls {
@@ -57,6 +61,11 @@ class server_context {
 
   // What was exchanged so far.
   [[nodiscard]] const call_traffic& traffic() const noexcept;
+
+  // Memory for messages that goes all at once when the call has ended, and is used again by the loop's next calls;
+  // made when it is first asked for. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a reply
+  // that `co_return reply;` sends from there. For the request, too: service::wants_arena().
+  [[nodiscard]] google::protobuf::Arena& arena();
 
   // For tasks that the handler starts beside itself: scope work{context.environment()};
   [[nodiscard]] const coro::environment& environment() const noexcept { return *environment_; }
