@@ -50,7 +50,8 @@ void engine::expect_server(std::string_view host, session_cache& sessions) {
     // RFC 9525: no names in the subject, no wildcards inside a label.
     X509_VERIFY_PARAM_set_hostflags(
         expected, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    fine = X509_VERIFY_PARAM_set1_host(expected, notes_.host.c_str(), 0) == 1 &&
+    // An empty name would be any name.
+    fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
   }
   if (!fine)

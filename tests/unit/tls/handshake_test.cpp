@@ -61,6 +61,12 @@ TEST_F(a_handshake, FailsForAnotherHost) {
   }
 }
 
+TEST_F(a_handshake, NeedsAName) {
+  const outcome o = between(served_as("server"), trusting("ca"), "");
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("\"\" is no name that a server can prove"));
+}
+
 TEST_F(a_handshake, MatchesWildcardsInWholeLabelsOnly) {
   EXPECT_TRUE(between(served_as("other_server"), trusting("ca"), "any.wild.example").connected);
   EXPECT_FALSE(between(served_as("other_server"), trusting("ca"), "a.b.wild.example").connected);
