@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Compressed messages: raw ones, right and wrong, and grpcio's, against our movie server; ours against grpcio's."""
 
+import concurrent.futures
 import gzip
 import zlib
 
 import stage
-from stage import Cases, Server, equal, expect, own
+from stage import Cases, Server, equal, expect, own, run
 
 stage.with_packages("hpack", "grpc", "grpc_tools")
 
 import grpc  # noqa: E402
 
+import grpcio_movie_server  # noqa: E402
 import movie_stubs  # noqa: E402
 from raw_http2 import Connection, message  # noqa: E402
 
@@ -84,6 +86,16 @@ def grpcio_compresses_all_kinds_of_calls(server):
             equal(listed[number], plot, "the movie on the shelf")
 
 
+def our_client_understands_what_grpcio_compresses(how):
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(), compression=how)
+    movie_pb2_grpc.add_MovieServiceServicer_to_server(grpcio_movie_server.Movies(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    client = run(own("movie_client"), f"127.0.0.1:{port}")
+    server.stop(None)
+    equal(client.returncode, 0, f"the exit code ({client.stdout[-300:]} {client.stderr[-300:]})")
+
+
 CASES = [
     messages_are_understood_and_the_known_encodings_told,
     an_unknown_encoding_is_told_the_known,
@@ -99,4 +111,6 @@ if __name__ == "__main__":
         for case in CASES:
             cases.run("Compression." + "".join(word.capitalize() for word in case.__name__.split("_")), case, the_server)
             the_server.expect_alive()
+    for how in (grpc.Compression.Gzip, grpc.Compression.Deflate):
+        cases.run(f"Compression.OurClientUnderstandsGrpcios{how.name}", our_client_understands_what_grpcio_compresses, how)
     cases.end()
