@@ -7,6 +7,8 @@
 #include "coracle/client/pick_policy.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace coracle {
@@ -26,6 +28,8 @@ class balancer_host {
   // begin: the balancer's last act.
   virtual void publish(connectivity c, const status& why) noexcept = 0;
   void publish(connectivity c) noexcept { publish(c, {}); }
+  // What servers are to be asked about, by balancers that have a choice (gRFC A17); nothing: they are not asked.
+  [[nodiscard]] virtual const std::optional<std::string>& health_service() const noexcept = 0;
   // The endpoints may be stale.
   virtual void resolve_again() noexcept = 0;
   [[nodiscard]] virtual loop& home() const noexcept = 0;

@@ -35,7 +35,6 @@ connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
   how.name = to.name;
   how.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), o.keepalive_without_calls()};
   how.connection.http2.own_open_streams = o.streams_per_connection();
-  how.health_service = o.health_check();
   how.connections_max = std::min(o.connections_per_server(), channel_options::connections_limit);
   return how;
 }
@@ -107,6 +106,13 @@ shard* channel_state::make_shard(loop& current) {
 void channel_state::forget(loop& where) noexcept {
   shards_[where.index()] = nullptr;
   report(where, connectivity::shutdown);
+}
+
+// A runtime that was stopped and goes on has a new one made with the next shard.
+void channel_state::forget_home() noexcept {
+  home_ = nullptr;
+  const std::lock_guard lock(mutex_);
+  home_door_.reset();
 }
 
 void channel_state::close() noexcept {

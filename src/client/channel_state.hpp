@@ -52,7 +52,7 @@ class channel_state final : public calls::attempt_source {
   // --- by the home, on its loop
   void publish(resolution found);
   void publish_failure(const status& why);
-  void forget_home() noexcept { home_ = nullptr; }
+  void forget_home() noexcept;
 
   runtime& owner;
   const destination to;

@@ -87,9 +87,12 @@ void shard::update() {
     publish(connectivity::transient_failure, now->why);
     return channel_->resolve_again();
   }
-  if (!balancer_ || how_ != now->how) {
+  std::optional<std::string> service = channel_->options.health_check();
+  if (const std::string* said = now->config.health_check_service()) service = *said;
+  if (!balancer_ || how_ != now->how || health_service_ != service) {
     balancer_.reset();
     how_ = now->how;
+    health_service_ = std::move(service);
     balancer_ = make_balancer(how_, *this);
     balancer_->update(now->servers);
     return balancer_->connect();

@@ -9,6 +9,8 @@
 #include "runtime/resident.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +49,9 @@ class shard final : public io::resident,
   void drop_subchannel(subchannel& s) noexcept override;
   void publish(connectivity c, const status& why) noexcept override;
   void resolve_again() noexcept override;
+  [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override {
+    return health_service_;
+  }
   [[nodiscard]] loop& home() const noexcept override { return home_; }
 
   // False when it has to wait.
@@ -65,6 +70,7 @@ class shard final : public io::resident,
   bool awake_ = false;
   bool left_called_ = false;
   std::unique_ptr<balancer> balancer_;
+  std::optional<std::string> health_service_;  // of balancer_
   balancing how_ = balancing::pick_first();  // of balancer_
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none

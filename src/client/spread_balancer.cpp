@@ -23,7 +23,7 @@ void spread_balancer::update(const std::vector<endpoint>& servers) {
       before.erase(old);
     } else {
       servers_.push_back({&host_.make_subchannel(e)});
-      servers_.back().at->watch_health();
+      if (host_.health_service()) servers_.back().at->watch_health(*host_.health_service());
     }
   }
   for (const entry& e : before) host_.drop_subchannel(*e.at);

@@ -103,9 +103,9 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   attempting_ = false;
   if (timer::holder) home_.disarm(*this);
   backoff_.reset();
-  if (watches_health_) {
+  if (health_service_) {
     l->health =
-        std::make_unique<health_watch>(home_, c, *how_.health_service, transport::scheme_of(how_.credentials),
+        std::make_unique<health_watch>(home_, c, *health_service_, transport::scheme_of(how_.credentials),
                                        how_.authority, static_cast<health_watch_owner&>(*this));
     l->health->start();
   }
@@ -141,7 +141,7 @@ void subchannel::on_health(health_watch& w) noexcept {
   if (w.says() == health_watch::verdict::not_serving) {
     std::string text = where_.address().to_string();
     failure_ = status::unavailable(
-        text.append(" says that it does not serve \"").append(*how_.health_service).append("\""));
+        text.append(" says that it does not serve \"").append(*health_service_).append("\""));
   }
   tell();
 }

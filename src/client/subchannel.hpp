@@ -43,8 +43,6 @@ struct connecting {
   transport::connection_options connection;
   // To one server and loop (gRFC A105).
   std::uint32_t connections_max = 1;
-  // The service that servers are asked about (gRFC A17), by balancers that want to know; nothing: nobody asks.
-  std::optional<std::string> health_service;
 };
 
 // Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
@@ -65,8 +63,8 @@ class subchannel final : private transport::connection_owner,
   // Of the last attempt that failed: UNAVAILABLE, with the reason.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
-  // READY only with a server that says that it serves, where how.health_service is given. Before connect().
-  void watch_health() noexcept { watches_health_ = how_.health_service.has_value(); }
+  // READY only with a server that says that it serves `service` (gRFC A17). Before connect().
+  void watch_health(const std::string& service) { health_service_ = service; }
   // IDLE: begins an attempt. Else nothing.
   void connect() noexcept;
   // A call waits for a stream: another connection, where how.connections_max allows it.
@@ -125,7 +123,7 @@ class subchannel final : private transport::connection_owner,
   bool pausing_ = false;
   bool leaving_ = false;
   bool telling_ = false;
-  bool watches_health_ = false;
+  std::optional<std::string> health_service_;
 };
 
 }  // namespace coracle::client

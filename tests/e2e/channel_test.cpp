@@ -8,14 +8,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class a_channel : public server_fleet {
+class channel_to_servers : public server_fleet {
  protected:
   void TearDown() override { servers_.clear(); }
 };
 
 // --- names
 
-TEST_F(a_channel, AsksForItsNameAndConnects) {
+TEST_F(channel_to_servers, AsksForItsNameAndConnects) {
   start("a");
   world_.set_name("movies.example", sim::name_record().address(world_.address_of("a")));
   for (const char* target : {"movies.example:50051", "dns:///movies.example:50051",
@@ -25,7 +25,7 @@ TEST_F(a_channel, AsksForItsNameAndConnects) {
   }
 }
 
-TEST_F(a_channel, FailsWithTheReasonWhileItsNameIsUnknownAndServesWhenItIsKnown) {
+TEST_F(channel_to_servers, FailsWithTheReasonWhileItsNameIsUnknownAndServesWhenItIsKnown) {
   start("a");
   channel c(client_, "movies.example:50051", insecure());
   struct program {
@@ -44,7 +44,7 @@ TEST_F(a_channel, FailsWithTheReasonWhileItsNameIsUnknownAndServesWhenItIsKnown)
   EXPECT_EQ(call(c), "a");
 }
 
-TEST_F(a_channel, LooksItsNameUpAgainWhenItsServerIsLostButNotWithin30Seconds) {
+TEST_F(channel_to_servers, LooksItsNameUpAgainWhenItsServerIsLostButNotWithin30Seconds) {
   start("a");
   start("b");
   world_.set_name("movies.example", sim::name_record().address(world_.address_of("a")));
@@ -60,7 +60,7 @@ TEST_F(a_channel, LooksItsNameUpAgainWhenItsServerIsLostButNotWithin30Seconds) {
   EXPECT_LT(client_.now() - began, 40s);
 }
 
-TEST_F(a_channel, KeepsWhatItKnowsWhenTheNameServersFail) {
+TEST_F(channel_to_servers, KeepsWhatItKnowsWhenTheNameServersFail) {
   start("a");
   world_.set_name("movies.example", sim::name_record().address(world_.address_of("a")));
   channel c(client_, "movies.example:50051", insecure());
@@ -73,7 +73,7 @@ TEST_F(a_channel, KeepsWhatItKnowsWhenTheNameServersFail) {
   EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "a");
 }
 
-TEST_F(a_channel, GoesByAResolverOfTheUsersAndByWhatItSaysLater) {
+TEST_F(channel_to_servers, GoesByAResolverOfTheUsersAndByWhatItSaysLater) {
   start("a");
   start("b");
   auto names = std::make_shared<client::manual_resolver>(at({"a"}));
@@ -94,7 +94,7 @@ class throwing_resolver final : public client::resolver {
   }
 };
 
-TEST_F(a_channel, TakesAResolverThatThrowsForOneThatFails) {
+TEST_F(channel_to_servers, TakesAResolverThatThrowsForOneThatFails) {
   channel c(client_, "movies", insecure(), channel_options().resolver(std::make_shared<throwing_resolver>()));
   struct program {
     static task<status> ask(channel& to) {
@@ -110,7 +110,7 @@ TEST_F(a_channel, TakesAResolverThatThrowsForOneThatFails) {
 
 // --- servers
 
-TEST_F(a_channel, StaysWithOneServerUntilItIsLost) {
+TEST_F(channel_to_servers, StaysWithOneServerUntilItIsLost) {
   for (const char* n : {"a", "b"}) start(n);
   channel c(client_, "ipv4:" + address("a") + "," + address("b"), insecure());
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 10}}));
@@ -118,7 +118,7 @@ TEST_F(a_channel, StaysWithOneServerUntilItIsLost) {
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"b", 10}}));
 }
 
-TEST_F(a_channel, ReachesTheSecondServerWithin250MillisecondsOfASilentFirst) {
+TEST_F(channel_to_servers, ReachesTheSecondServerWithin250MillisecondsOfASilentFirst) {
   for (const char* n : {"a", "b"}) start(n);
   world_.partition("client", "a");
   channel c(client_, "ipv4:" + address("a") + "," + address("b"), insecure());
@@ -128,7 +128,7 @@ TEST_F(a_channel, ReachesTheSecondServerWithin250MillisecondsOfASilentFirst) {
   EXPECT_LT(client_.now() - began, 260ms);
 }
 
-TEST_F(a_channel, SpreadsItsCallsInTurn) {
+TEST_F(channel_to_servers, SpreadsItsCallsInTurn) {
   for (const char* n : {"a", "b", "c"}) start(n);
   channel c(client_, "movies", insecure(),
             channel_options()
@@ -144,7 +144,7 @@ TEST_F(a_channel, SpreadsItsCallsInTurn) {
 
 // --- waiting
 
-TEST_F(a_channel, FailsACallAtOnceWhileNobodyIsThereUnlessItWaitsForReady) {
+TEST_F(channel_to_servers, FailsACallAtOnceWhileNobodyIsThereUnlessItWaitsForReady) {
   (void)world_.host("a");
   channel c(client_, address("a"), insecure());
   EXPECT_EQ(call(c), "UNAVAILABLE");
@@ -157,7 +157,7 @@ TEST_F(a_channel, FailsACallAtOnceWhileNobodyIsThereUnlessItWaitsForReady) {
   EXPECT_EQ(call(c, within(10s).wait_for_ready(true)), "a");
 }
 
-TEST_F(a_channel, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadlines) {
+TEST_F(channel_to_servers, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadlines) {
   start("a");
   channel c(client_, address("a"), insecure(), channel_options().streams_per_connection(1));
   struct program {
@@ -181,7 +181,7 @@ TEST_F(a_channel, QueuesCallsBeyondItsStreamsInOrderAndWithinTheirDeadlines) {
   EXPECT_EQ(service("a").peers.size(), 1u);
 }
 
-TEST_F(a_channel, ForgetsAQueuedCallThatIsCancelled) {
+TEST_F(channel_to_servers, ForgetsAQueuedCallThatIsCancelled) {
   start("a");
   channel c(client_, address("a"), insecure(), channel_options().streams_per_connection(1));
   struct program {
@@ -207,7 +207,7 @@ TEST_F(a_channel, ForgetsAQueuedCallThatIsCancelled) {
   EXPECT_EQ(service("a").calls, 2);
 }
 
-TEST_F(a_channel, MakesFurtherConnectionsForCallsThatWait) {
+TEST_F(channel_to_servers, MakesFurtherConnectionsForCallsThatWait) {
   start("a");
   channel c(client_, address("a"), insecure(),
             channel_options().streams_per_connection(2).connections_per_server(3));
@@ -225,9 +225,25 @@ TEST_F(a_channel, MakesFurtherConnectionsForCallsThatWait) {
   EXPECT_LT(client_.now() - began, 1100ms);
 }
 
+TEST_F(channel_to_servers, MakesNoMoreThanTenConnectionsToOneServer) {
+  start("a");
+  channel c(client_, address("a"), insecure(),
+            channel_options().streams_per_connection(1).connections_per_server(100));
+  struct program {
+    static task<> one(channel& to) { EXPECT_EQ(co_await ask(to, {}, {}, 1000), "a"); }
+    static task<> many(channel& to) {
+      scope work;
+      for (int i = 0; i < 12; ++i) work.spawn(one(to));
+      co_await work.join();
+    }
+  };
+  run(program::many(c));
+  EXPECT_EQ(service("a").peers.size(), channel_options::connections_limit);
+}
+
 // --- states and rest
 
-TEST_F(a_channel, SaysItsState) {
+TEST_F(channel_to_servers, SaysItsState) {
   start("a");
   channel c(client_, address("a"), insecure());
   EXPECT_EQ(c.state(), connectivity::idle);
@@ -260,7 +276,7 @@ TEST_F(a_channel, SaysItsState) {
   run(program::outlive(std::make_unique<channel>(client_, address("a"), insecure())));
 }
 
-TEST_F(a_channel, RestsWithoutCallsAndWakesWithTheNext) {
+TEST_F(channel_to_servers, RestsWithoutCallsAndWakesWithTheNext) {
   start("a");
   channel c(client_, address("a"), insecure(), channel_options().idle_timeout(10min));
   EXPECT_EQ(call(c), "a");
@@ -274,14 +290,14 @@ TEST_F(a_channel, RestsWithoutCallsAndWakesWithTheNext) {
   EXPECT_EQ(service("a").peers.size(), 2u);
 }
 
-TEST_F(a_channel, DoesNotRestWhileACallGoesOn) {
+TEST_F(channel_to_servers, DoesNotRestWhileACallGoesOn) {
   start("a");
   channel c(client_, address("a"), insecure(), channel_options().idle_timeout(10min));
   EXPECT_EQ(run(ask(c, {}, "hang")), "a");
   EXPECT_EQ(service("a").peers.size(), 1u);
 }
 
-TEST_F(a_channel, RestsAlsoWhileItsServersAreGone) {
+TEST_F(channel_to_servers, RestsAlsoWhileItsServersAreGone) {
   (void)world_.host("a");
   channel c(client_, address("a"), insecure());
   EXPECT_EQ(call(c), "UNAVAILABLE");
@@ -289,7 +305,7 @@ TEST_F(a_channel, RestsAlsoWhileItsServersAreGone) {
   EXPECT_EQ(c.state(), connectivity::idle);
 }
 
-TEST_F(a_channel, MayGoInAnyState) {
+TEST_F(channel_to_servers, MayGoInAnyState) {
   start("a");
   world_.set_name("slow.example", sim::name_record().address(world_.address_of("a")).latency(1s));
   for (const char* target : {"slow.example:50051", "127.0.0.1:1", "no.example:1", "http://nonsense"}) {

@@ -60,6 +60,21 @@ TEST_F(a_channel_that_asks_for_health, TakesAServerWithoutHealthForOneThatServes
   EXPECT_EQ(call(*c), "a");
 }
 
+TEST_F(a_channel_that_asks_for_health, GoesByAServiceConfigToo) {
+  start_healthy("a", health_status::serving);
+  start_healthy("b", health_status::not_serving);
+  auto config = service_config::parse(
+      R"({"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": "movies"}})");
+  ASSERT_EQ(config.status(), status());
+  channel c(client_, "movies", insecure(),
+            channel_options()
+                .resolver(std::make_shared<client::manual_resolver>(at({"a", "b"})))
+                .service_config(*config));
+  c.connect();
+  wait(1s);
+  EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 10}}));
+}
+
 TEST_F(a_channel_that_asks_for_health, RestsAsOthersDo) {
   start_healthy("a", health_status::serving);
   const auto c = connect({"a"});

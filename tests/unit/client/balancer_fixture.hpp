@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   std::vector<said> record;
   int questions = 0;  // to the resolver
   connecting how;
+  std::optional<std::string> health;
   std::shared_ptr<scripted_servers> net = std::make_shared<scripted_servers>();
   std::unique_ptr<balancer> policy;
   std::vector<std::unique_ptr<subchannel>> alive;
@@ -103,6 +105,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   void publish(connectivity c, const status& why) noexcept override {
     record.push_back({home_.now(), c, std::string(why.message())});
   }
+  [[nodiscard]] const std::optional<std::string>& health_service() const noexcept override { return health; }
   void resolve_again() noexcept override { ++questions; }
   [[nodiscard]] loop& home() const noexcept override { return home_; }
 
