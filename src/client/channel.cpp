@@ -11,6 +11,11 @@ namespace coracle {
 
 namespace {
 
+std::shared_ptr<client::channel_state> shown(std::shared_ptr<client::channel_state> made) {
+  made->show();
+  return made;
+}
+
 std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view target,
                                                  transport::channel_credentials credentials,
                                                  channel_options options) {
@@ -19,8 +24,8 @@ std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view t
   else if (on.backend_name() != "sim") by_proxy = client::proxy_settings_of_environment();
   client::destination to = client::find_destination(target, options, by_proxy);
   auto dialer = to.through ? client::make_tunnel_dialer(*to.through) : client::make_address_dialer();
-  return std::make_shared<client::channel_state>(on, std::move(to), std::move(dialer), std::move(credentials),
-                                                 std::move(options));
+  return shown(std::make_shared<client::channel_state>(on, std::move(to), std::move(dialer),
+                                                       std::move(credentials), std::move(options)));
 }
 
 // One server, wherever the connector leads.
@@ -31,9 +36,9 @@ std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr
   to.known.add(net::address());
   to.name = by->authority();
   to.authority = options.authority().empty() ? to.name : options.authority();
-  return std::make_shared<client::channel_state>(on, std::move(to),
-                                                 client::make_connector_dialer(std::move(by)),
-                                                 std::move(credentials), std::move(options));
+  return shown(std::make_shared<client::channel_state>(on, std::move(to),
+                                                       client::make_connector_dialer(std::move(by)),
+                                                       std::move(credentials), std::move(options)));
 }
 
 }  // namespace
@@ -86,6 +91,8 @@ client_observer* channel::observer() noexcept { return state_->options.observer(
 const call_options* channel::defaults() noexcept { return state_->call_defaults; }
 
 loop& channel::blocking_home() { return state_->owner.at(0); }
+
+calls::call_counts* channel::counts(loop& here) noexcept { return state_->counts(here); }
 
 const compression* channel::default_compression() noexcept {
   const compression& c = state_->options.compression();

@@ -26,9 +26,10 @@ destination checked(destination to, const transport::channel_credentials& creden
   return to;
 }
 
-connecting connecting_for(const destination& to, std::shared_ptr<dialer> by,
+connecting connecting_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
                           transport::channel_credentials credentials, const channel_options& o) {
   connecting how;
+  how.registry = calls::channel_registry::of(on);
   how.credentials = std::move(credentials);
   how.authority = to.authority;
   how.by = std::move(by);
@@ -55,11 +56,13 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       user_agent(options.user_agent().empty() ? std::string()
                                               : options.user_agent() + " " + calls::library_user_agent()),
       target{transport::scheme_of(credentials), to.authority, this, user_agent},
-      how(connecting_for(to, std::move(by), std::move(credentials), options)),
+      how(connecting_for(on, to, std::move(by), std::move(credentials), options)),
       call_defaults(options.calls() == call_options() ? nullptr : &options.calls()),
       news(connectivity::idle),
       first_methods(methods_of(options.service_config(), nullptr, options.retries())),
       shards_(on.size(), nullptr),
+      counts_(on.size()),
+      id_(how.registry->next_id()),
       doors_(on.size()),
       states_(on.size(), connectivity::idle) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
@@ -116,6 +119,7 @@ void channel_state::forget_home() noexcept {
 }
 
 void channel_state::close() noexcept {
+  how.registry->remove(id_);
   const std::lock_guard lock(mutex_);
   closed_ = true;
   for (const auto& door : doors_)

@@ -11,9 +11,12 @@
 #include "coracle/coro/watch.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "rpc/call_attempt.hpp"
+#include "rpc/call_counts.hpp"
+#include "rpc/channel_registry.hpp"
 #include "runtime/resident.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,12 +28,16 @@ class channel_home;
 class shard;
 
 // Kept alive by the channel, its home and each shard.
-class channel_state final : public calls::attempt_source {
+class channel_state final : public calls::attempt_source, public calls::shown_channel {
  public:
   channel_state(runtime& on, destination where, std::shared_ptr<dialer> by,
                 transport::channel_credentials credentials, channel_options o);
 
   // --- any thread
+  // In the registry of its runtime, until close().
+  void show();
+  // Of any runtime's loop.
+  [[nodiscard]] task<calls::channel_snapshot> figures() override;
   void close() noexcept;
   [[nodiscard]] connectivity state() const noexcept { return state_.load(std::memory_order_acquire); }
   // What was published last; null: nothing yet.
@@ -44,6 +51,7 @@ class channel_state final : public calls::attempt_source {
   shard* here(loop& current);
   // For a call that begins on the current loop; see call_channel.
   [[nodiscard]] const calls::method_config* config_for(std::string_view path);
+  [[nodiscard]] calls::call_counts* counts(loop& here) noexcept { return &counts_[here.index()]; }
   // By a shard, on its loop.
   void forget(loop& where) noexcept;
   void report(loop& where, connectivity c) noexcept;
@@ -77,6 +85,8 @@ class channel_state final : public calls::attempt_source {
   void set_state(connectivity c) noexcept;
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
+  std::vector<calls::call_counts> counts_;  // likewise
+  const std::uint64_t id_;
   channel_home* home_ = nullptr;  // its loop's
   std::atomic<connectivity> state_{connectivity::idle};
 

@@ -121,6 +121,10 @@ subchannel& shard::make_subchannel(const endpoint& to) {
   return *subchannels_.back();
 }
 
+void shard::add_to(calls::channel_snapshot& whole) const {
+  for (const auto& s : subchannels_) whole.subchannels.push_back(s->figures());
+}
+
 void shard::drop_subchannel(subchannel& s) noexcept { s.leave(); }
 
 void shard::resolve_again() noexcept { channel_->resolve_again(); }

@@ -36,6 +36,7 @@ class shard final : public io::resident,
   void wake();
   // The home has published something.
   void update();
+  void add_to(calls::channel_snapshot& whole) const;
 
  private:
   // io::resident

@@ -1,6 +1,7 @@
 #include "client/subchannel.hpp"
 
 #include "coracle/coro/timeout.hpp"
+#include "rpc/take_snapshot.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ subchannel::subchannel(loop& home, const connecting& how, endpoint where, subcha
       how_(how),
       where_(std::move(where)),
       owner_(owner),
+      id_(how.registry->next_id()),
       keepalive_time_(how.connection.http2.keepalive.time) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).time_is_up(); };
   work::run = [](coro::work& w) noexcept { static_cast<subchannel&>(w).told(); };
@@ -73,7 +75,8 @@ task<> subchannel::attempt() {
   auto stream = transport::secured(how_.credentials, home_, *std::move(outcome), how_.authority);
   lines_.push_back(
       {std::make_unique<transport::connection>(home_, std::move(stream), transport::role::client, options,
-                                               static_cast<transport::connection_owner&>(*this), nullptr)});
+                                               static_cast<transport::connection_owner&>(*this), nullptr),
+       how_.registry->next_id()});
   // The server's SETTINGS are part of the attempt.
   home_.arm(*this, deadline_after(attempt_began_, connect_timeout));
   lines_.back().connection->start();
@@ -133,6 +136,19 @@ std::size_t subchannel::open_calls() const noexcept {
   return n;
 }
 
+calls::subchannel_snapshot subchannel::figures() const {
+  calls::subchannel_snapshot s;
+  s.id = id_;
+  s.address = where_.address().to_string();
+  s.state = name_of(state());
+  s.streams_started = streams_before_;
+  for (const line& l : lines_) {
+    s.connections.push_back(calls::take_snapshot(home_, l.id, *l.connection));
+    s.streams_started += s.connections.back().streams_started;
+  }
+  return s;
+}
+
 void subchannel::on_slots(transport::connection&) noexcept {
   if (!leaving_) owner_.on_slots(*this);
 }
@@ -161,6 +177,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
 
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
+  streams_before_ += c.figures().streams_started;
   std::erase_if(lines_, [&](const line& l) { return l.connection.get() == &c; });
   if (leaving_) tell();
 }

@@ -7,8 +7,10 @@
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/transport/credentials.hpp"
+#include "rpc/channel_registry.hpp"
 #include "transport/connection.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +43,8 @@ struct connecting {
   std::string authority;  // the server has to prove that it is this host
   std::string name;  // of the target, for texts
   transport::connection_options connection;
+  // Gives numbers to subchannels and connections.
+  std::shared_ptr<calls::channel_registry> registry = std::make_shared<calls::channel_registry>();
   // To one server and loop (gRFC A105).
   std::uint32_t connections_max = 1;
 };
@@ -73,6 +77,7 @@ class subchannel final : private transport::connection_owner,
   transport::exchange open(transport::exchange_handler& handler);
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
+  [[nodiscard]] calls::subchannel_snapshot figures() const;
 
   // No new exchanges; the connections close when their last exchange has ended. on_left() follows.
   void leave() noexcept { leave(false, "no longer in use"); }
@@ -82,6 +87,7 @@ class subchannel final : private transport::connection_owner,
  private:
   struct line {
     std::unique_ptr<transport::connection> connection;
+    std::uint64_t id;
     bool ready = false;
     bool going = false;
     std::unique_ptr<health_watch> health{};  // ends before the connection
@@ -112,6 +118,8 @@ class subchannel final : private transport::connection_owner,
   const connecting& how_;
   endpoint where_;
   subchannel_owner& owner_;
+  const std::uint64_t id_;
+  std::uint64_t streams_before_ = 0;  // on connections that are closed
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)

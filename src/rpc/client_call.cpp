@@ -51,6 +51,11 @@ void client_call::begin(const coro::environment& inherited) noexcept {
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
   const time_point now = terms_.home->now();
+  counts_ = channel_.counts(*terms_.home);
+  if (counts_) {
+    ++counts_->started;
+    counts_->last_started = now;
+  }
   terms_.deadline = inherited.deadline;
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
@@ -325,6 +330,7 @@ void client_call::end(status why, bool inside) noexcept {
       terms_.home->now() >= terms_.deadline)
     why = status::deadline_exceeded("the deadline passed");
   outcome_ = std::move(why);
+  if (counts_) ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
   if (timer::holder) terms_.home->disarm(*this);
   on_stop_.unlink();
   fetch_.reset();

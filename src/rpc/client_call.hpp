@@ -11,6 +11,7 @@
 #include "rpc/attempt_set.hpp"
 #include "rpc/call.hpp"
 #include "rpc/call_attempt.hpp"
+#include "rpc/call_counts.hpp"
 #include "rpc/client_watch.hpp"
 #include "rpc/credentials_fetch.hpp"
 #include "rpc/method_config.hpp"
@@ -107,6 +108,7 @@ class client_call final : public call,
 
   call_channel& channel_;
   call_terms terms_;
+  call_counts* counts_ = nullptr;
   std::unique_ptr<call_watch> watched_;  // null: nobody observes
   std::unique_ptr<attempt_watch> watched_attempt_;
   std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked

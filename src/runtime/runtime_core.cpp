@@ -27,6 +27,13 @@ void runtime_core::take_memory_from(std::pmr::memory_resource& resource) noexcep
   for (const std::unique_ptr<driven_loop>& l : loops_) l->take_memory_from(resource);
 }
 
+std::shared_ptr<void> runtime_core::companion(const void* kind, std::shared_ptr<void> (*make)()) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [its_kind, held] : companions_)
+    if (its_kind == kind) return held;
+  return companions_.emplace_back(kind, make()).second;
+}
+
 driven_loop& runtime_core::next() noexcept {
   if (loops_.size() == 1) return *loops_[0];
   return *loops_[next_.fetch_add(1, std::memory_order_relaxed) % loops_.size()];

@@ -16,6 +16,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace coracle::io {
@@ -58,6 +59,14 @@ class runtime_core {
   }
   void announce_if_finished() noexcept;
 
+  // What a room above keeps once per runtime: made for the first who asks. Any thread.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<T> companion() {
+    static const char kind = 0;
+    return std::static_pointer_cast<T>(
+        companion(&kind, []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
+  }
+
   // Who drives (runtime_driving.cpp).
   void start();
   // Until nothing is left, `until` has come or goes_on() (null: always) says no. True while something is left.
@@ -78,6 +87,7 @@ class runtime_core {
   static constexpr bool finished(std::uint64_t state) noexcept {
     return no_roots(state) && (state < one_guard || (state & stop_bit));
   }
+  std::shared_ptr<void> companion(const void* kind, std::shared_ptr<void> (*make)());
   void root_failed(std::exception_ptr error) noexcept;
   void root_ended() noexcept;
   void resident_ended() noexcept;
@@ -107,6 +117,7 @@ class runtime_core {
   int waiters_ = 0;  // threads that wait for a task, and drive nothing
   bool kept_ = false;  // the holder keeps it between calls: see runtime::poll()
   std::vector<std::thread> threads_;
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> companions_;
   std::exception_ptr error_;
   blocking_pool pool_;
 };

@@ -1,4 +1,5 @@
 // How a server's figures are gathered from its loops.
+#include "rpc/take_snapshot.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
@@ -10,34 +11,6 @@
 namespace coracle::serving {
 
 namespace {
-
-wall_time on_the_wall(loop& l, time_point t) {
-  if (t == time_point{}) return {};
-  return l.wall_now() - std::chrono::duration_cast<wall_time::duration>(l.now() - t);
-}
-
-connection_snapshot snapshot_of(loop& home, std::uint64_t id, transport::connection& c) {
-  const transport::connection_figures f = c.figures();
-  connection_snapshot s;
-  s.id = id;
-  s.local = c.local_address();
-  s.peer = c.peer_address();
-  s.secure = c.auth() != nullptr;
-  s.streams_started = f.streams_started;
-  s.streams_succeeded = f.streams_succeeded;
-  s.streams_open = f.streams_open;
-  const std::uint64_t well = f.streams_succeeded + f.streams_open;
-  s.streams_failed = f.streams_started > well ? f.streams_started - well : 0;
-  s.messages_sent = f.messages_sent;
-  s.messages_received = f.messages_received;
-  s.keepalives_sent = f.keepalives_sent;
-  s.last_stream_started = on_the_wall(home, f.last_stream_started);
-  s.last_message_sent = on_the_wall(home, f.last_message_sent);
-  s.last_message_received = on_the_wall(home, f.last_message_received);
-  s.send_window_bytes = f.send_window_bytes;
-  s.receive_window_bytes = f.receive_window_bytes;
-  return s;
-}
 
 // Shared with the loops; the last one tells the loop that waits.
 struct gathering {
@@ -63,14 +36,14 @@ server_snapshot shard::snapshot() const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
-  s.last_call_started = on_the_wall(home_, last_call_started_);
+  s.last_call_started = calls::on_the_wall(home_, last_call_started_);
   for (const auto& e : entrances_) {
     s.listeners.emplace_back();
     s.listeners.back().id = e->id();
     s.listeners.back().local = e->local_address();
   }
   for (const auto& [c, kept] : connections_) {
-    s.connections.push_back(snapshot_of(home_, kept.id, *c));
+    s.connections.push_back(calls::take_snapshot(home_, kept.id, *c));
     s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
   }
   return s;

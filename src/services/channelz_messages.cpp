@@ -35,6 +35,12 @@ void write_time(wall_time when, Mutable timestamp) {
   to.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(since - seconds).count()));
 }
 
+wire::ChannelConnectivityState::State state_of(std::string_view name) {
+  wire::ChannelConnectivityState::State found = wire::ChannelConnectivityState::UNKNOWN;
+  (void)wire::ChannelConnectivityState::State_Parse(std::string(name), &found);
+  return found;
+}
+
 std::int64_t number(std::uint64_t n) noexcept { return static_cast<std::int64_t>(n); }
 
 }  // namespace
@@ -77,6 +83,33 @@ void write(const listener_snapshot& from, wire::Socket& to) {
   to.mutable_ref()->set_name(from.local.to_string());
   write(from.local, *to.mutable_local());
   to.mutable_data();
+}
+
+void write(const calls::channel_snapshot& from, wire::Channel& to) {
+  to.mutable_ref()->set_channel_id(number(from.id));
+  to.mutable_ref()->set_name(from.target);
+  auto& data = *to.mutable_data();
+  data.mutable_state()->set_state(state_of(from.state));
+  data.set_target(from.target);
+  data.set_calls_started(number(from.calls_started));
+  data.set_calls_succeeded(number(from.calls_succeeded));
+  data.set_calls_failed(number(from.calls_failed));
+  write_time(from.last_call_started, [&] { return data.mutable_last_call_started_timestamp(); });
+  for (const calls::subchannel_snapshot& s : from.subchannels) {
+    auto& ref = *to.add_subchannel_ref();
+    ref.set_subchannel_id(number(s.id));
+    ref.set_name(s.address);
+  }
+}
+
+void write(const calls::subchannel_snapshot& from, wire::Subchannel& to) {
+  to.mutable_ref()->set_subchannel_id(number(from.id));
+  to.mutable_ref()->set_name(from.address);
+  auto& data = *to.mutable_data();
+  data.mutable_state()->set_state(state_of(from.state));
+  data.set_target(from.address);
+  data.set_calls_started(number(from.streams_started));
+  for (const connection_snapshot& c : from.connections) write_ref(c, *to.add_socket_ref());
 }
 
 void write_ref(const connection_snapshot& from, wire::SocketRef& to) {

@@ -1,6 +1,7 @@
 #include "coracle/services/channelz_service.hpp"
 
 #include "coracle/server/server.hpp"
+#include "rpc/channel_registry.hpp"
 #include "services/channelz_messages.hpp"
 #include "wellknown/channelz.coracle.hpp"
 
@@ -25,7 +26,47 @@ status unknown(const char* what) { return status::not_found(std::string("no such
 
 class channelz_service::implementation final : public wire::rpc::Channelz::service {
  public:
-  explicit implementation(server& of) noexcept : server_(of) {}
+  explicit implementation(server& of) : server_(of), channels_(calls::channel_registry::of(of.owner())) {}
+
+  rpc<wire::GetTopChannelsResponse> GetTopChannels(server_context&,
+                                                   const wire::GetTopChannelsRequest& request) override {
+    const auto all = channels_->all();
+    const std::size_t most = page_size(request.max_results());
+    wire::GetTopChannelsResponse reply;
+    auto next =
+        all.lower_bound(static_cast<std::uint64_t>(std::max<std::int64_t>(request.start_channel_id(), 0)));
+    for (std::size_t n = 0; n < most && next != all.end(); ++n, ++next) {
+      const calls::channel_snapshot now = co_await next->second->figures();
+      services::write(now, *reply.add_channel());
+    }
+    reply.set_end(next == all.end());
+    co_return reply;
+  }
+
+  rpc<wire::GetChannelResponse> GetChannel(server_context&, const wire::GetChannelRequest& request) override {
+    const auto all = channels_->all();
+    const auto found = all.find(static_cast<std::uint64_t>(request.channel_id()));
+    if (found == all.end()) co_return unknown("channel");
+    const calls::channel_snapshot now = co_await found->second->figures();
+    wire::GetChannelResponse reply;
+    services::write(now, *reply.mutable_channel());
+    co_return reply;
+  }
+
+  rpc<wire::GetSubchannelResponse> GetSubchannel(server_context&,
+                                                 const wire::GetSubchannelRequest& request) override {
+    const auto all = channels_->all();
+    for (const auto& [id, channel] : all) {
+      const calls::channel_snapshot now = co_await channel->figures();
+      for (const calls::subchannel_snapshot& s : now.subchannels) {
+        if (static_cast<std::int64_t>(s.id) != request.subchannel_id()) continue;
+        wire::GetSubchannelResponse reply;
+        services::write(s, *reply.mutable_subchannel());
+        co_return reply;
+      }
+    }
+    co_return unknown("subchannel");
+  }
 
   rpc<wire::GetServersResponse> GetServers(server_context&, const wire::GetServersRequest& request) override {
     wire::GetServersResponse reply;
@@ -69,12 +110,35 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     const auto l = std::find_if(now.listeners.begin(), now.listeners.end(), asked);
     if (c != now.connections.end()) services::write(*c, *reply.mutable_socket());
     else if (l != now.listeners.end()) services::write(*l, *reply.mutable_socket());
-    else co_return unknown("socket");
+    else co_return co_await socket_of_a_channel(request.socket_id());
     co_return reply;
   }
 
  private:
+  task<result<wire::GetSocketResponse>> socket_of_a_channel(std::int64_t asked) {
+    const auto all = channels_->all();
+    for (const auto& [id, channel] : all) {
+      const calls::channel_snapshot now = co_await channel->figures();
+      for (const calls::subchannel_snapshot& s : now.subchannels) {
+        for (const connection_snapshot& c : s.connections) {
+          if (static_cast<std::int64_t>(c.id) != asked) continue;
+          wire::GetSocketResponse reply;
+          services::write(c, *reply.mutable_socket());
+          // What began here was begun by us.
+          auto& data = *reply.mutable_socket()->mutable_data();
+          if (data.has_last_remote_stream_created_timestamp())
+            data.mutable_last_local_stream_created_timestamp()->Swap(
+                data.mutable_last_remote_stream_created_timestamp());
+          data.clear_last_remote_stream_created_timestamp();
+          co_return reply;
+        }
+      }
+    }
+    co_return unknown("socket");
+  }
+
   server& server_;
+  const std::shared_ptr<calls::channel_registry> channels_;
 };
 
 channelz_service::channelz_service(server& of) : implementation_(std::make_unique<implementation>(of)) {}

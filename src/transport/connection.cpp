@@ -156,10 +156,12 @@ void connection::handle(const http2::event& e) noexcept {
       const block_kind k = e.informational ? block_kind::informational
                            : e.trailers    ? block_kind::trailers
                                            : block_kind::head;
+      counted_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) handler->on_headers(fields, k, e.end_stream);
       return;
     }
     case kind::data:
+      counted_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) handler->on_data(e.data, e.end_stream);
       return;
     case kind::reset:
@@ -350,7 +352,7 @@ void connection::add_field(std::string_view name, std::string_view value, bool i
 }
 
 void connection::end_headers(stream_ref, bool end_stream) {
-  counted_.streams_succeeded += end_stream;
+  counted_.streams_succeeded += end_stream && acceptor_;
   engine_.end_headers(end_stream);
   touch();
 }
@@ -358,7 +360,7 @@ void connection::end_headers(stream_ref, bool end_stream) {
 bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream) {
   touch();
   if (closing_ || !engine_.send_block(s, stateless, end_stream)) return false;
-  counted_.streams_succeeded += end_stream;
+  counted_.streams_succeeded += end_stream && acceptor_;
   return true;
 }
 
@@ -369,7 +371,7 @@ std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
 
 void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
   engine_.commit_data(s, n, end_stream);
-  counted_.streams_succeeded += end_stream;
+  counted_.streams_succeeded += end_stream && acceptor_;
   touch();
 }
 
@@ -377,7 +379,7 @@ bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes,
                             bool end_stream) {
   touch();
   if (closing_ || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
-  counted_.streams_succeeded += end_stream;
+  counted_.streams_succeeded += end_stream && acceptor_;
   return true;
 }
 

@@ -10,7 +10,7 @@ namespace coracle::transport {
 // Times are those of the turn; zero where nothing of the kind has happened yet.
 struct connection_figures {
   std::uint64_t streams_started = 0;
-  std::uint64_t streams_succeeded = 0;  // whose end was sent (server)
+  std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
   std::uint64_t streams_open = 0;
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;

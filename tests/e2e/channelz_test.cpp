@@ -131,11 +131,73 @@ TEST_P(channelz, AListeningSocketHasAnAddressAlone) {
   EXPECT_FALSE(found->socket().has_remote());
 }
 
+TEST_P(channelz, ChannelsOfTheRuntimeAreShownDownToTheirSockets) {
+  say("hello");
+  say("status");  // NOT_FOUND
+  const auto top = sync_wait(ask().GetTopChannels(wire::GetTopChannelsRequest()));
+  ASSERT_EQ(top.status(), status());
+  ASSERT_EQ(top->channel_size(), 1);
+  EXPECT_TRUE(top->end());
+  const wire::Channel& shown = top->channel(0);
+  EXPECT_EQ(shown.data().target(), address_.empty() ? "in-process" : address_);
+  EXPECT_EQ(shown.data().state().state(), wire::ChannelConnectivityState::READY);
+  EXPECT_EQ(shown.data().calls_started(), 3);
+  EXPECT_EQ(shown.data().calls_succeeded(), 1);
+  EXPECT_EQ(shown.data().calls_failed(), 1);
+
+  wire::GetChannelRequest by_id;
+  by_id.set_channel_id(shown.ref().channel_id());
+  const auto again = sync_wait(ask().GetChannel(by_id));
+  ASSERT_EQ(again.status(), status());
+  ASSERT_EQ(again->channel().subchannel_ref_size(), 1);
+
+  wire::GetSubchannelRequest below;
+  below.set_subchannel_id(again->channel().subchannel_ref(0).subchannel_id());
+  const auto subchannel = sync_wait(ask().GetSubchannel(below));
+  ASSERT_EQ(subchannel.status(), status());
+  EXPECT_EQ(subchannel->subchannel().data().state().state(), wire::ChannelConnectivityState::READY);
+  ASSERT_EQ(subchannel->subchannel().socket_ref_size(), 1);
+
+  const auto found = socket(subchannel->subchannel().socket_ref(0).socket_id());
+  ASSERT_EQ(found.status(), status());
+  const wire::SocketData& data = found->socket().data();
+  EXPECT_EQ(data.streams_started(), 6);    // with the questions
+  EXPECT_EQ(data.streams_succeeded(), 5);  // a NOT_FOUND ends its stream well
+  EXPECT_EQ(data.messages_sent(), 6);
+  EXPECT_TRUE(data.has_last_local_stream_created_timestamp());
+  EXPECT_FALSE(data.has_last_remote_stream_created_timestamp());
+}
+
+TEST_P(channelz, ChannelsComeInPagesAndGoWhenTheyAreDestroyed) {
+  std::vector<std::unique_ptr<channel>> others;
+  for (int i = 0; i < 3; ++i) others.push_back(std::make_unique<channel>(rt(), "127.0.0.1:9", insecure()));
+  wire::GetTopChannelsRequest request;
+  request.set_max_results(3);
+  const auto first = sync_wait(ask().GetTopChannels(request));
+  ASSERT_EQ(first.status(), status());
+  ASSERT_EQ(first->channel_size(), 3);
+  EXPECT_FALSE(first->end());
+  EXPECT_EQ(first->channel(1).data().state().state(), wire::ChannelConnectivityState::IDLE);
+  request.set_start_channel_id(first->channel(2).ref().channel_id() + 1);
+  const auto rest = sync_wait(ask().GetTopChannels(request));
+  ASSERT_EQ(rest.status(), status());
+  EXPECT_EQ(rest->channel_size(), 1);
+  EXPECT_TRUE(rest->end());
+  others.clear();
+  EXPECT_EQ(sync_wait(ask().GetTopChannels(wire::GetTopChannelsRequest()))->channel_size(), 1);
+}
+
 TEST_P(channelz, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(socket(4711).status(), status::not_found("no such socket"));
   wire::GetServerRequest server;
   server.set_server_id(2);
   EXPECT_EQ(sync_wait(ask().GetServer(server)).status(), status::not_found("no such server"));
+  wire::GetChannelRequest channel;
+  channel.set_channel_id(-1);
+  EXPECT_EQ(sync_wait(ask().GetChannel(channel)).status(), status::not_found("no such channel"));
+  wire::GetSubchannelRequest subchannel;
+  subchannel.set_subchannel_id(1);
+  EXPECT_EQ(sync_wait(ask().GetSubchannel(subchannel)).status(), status::not_found("no such subchannel"));
   wire::GetServerSocketsRequest listed;
   listed.set_server_id(0);
   EXPECT_EQ(sync_wait(ask().GetServerSockets(listed)).status(), status::not_found("no such server"));

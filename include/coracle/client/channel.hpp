@@ -63,6 +63,7 @@ class channel final : public call_channel {
   const calls::method_config* config_for(std::string_view path) noexcept override;
   client_observer* observer() noexcept override;
   loop& blocking_home() override;
+  calls::call_counts* counts(loop& here) noexcept override;
   const compression* default_compression() noexcept override;
   const call_credentials* credentials() noexcept override;
   std::string_view secure_authority() noexcept override;

@@ -19,6 +19,7 @@ class attempt_source;  // private: src/rpc/call_attempt.hpp
 class call_attempt;    // likewise
 class client_call;     // private: src/rpc/client_call.hpp
 struct method_config;  // private: src/rpc/method_config.hpp
+struct call_counts;    // private: src/rpc/call_counts.hpp
 }  // namespace calls
 
 class call_channel {
@@ -44,6 +45,8 @@ class call_channel {
   virtual const call_credentials* credentials() noexcept { return nullptr; }
   // Whom credentials go to ("movies.example:443"); empty in plaintext, where they do not go at all.
   virtual std::string_view secure_authority() noexcept { return {}; }
+  // For the library: where calls that begin on the current loop, `here`, are counted; null: nowhere.
+  virtual calls::call_counts* counts(loop& /*here*/) noexcept { return nullptr; }
 
  protected:
   ~call_channel() = default;

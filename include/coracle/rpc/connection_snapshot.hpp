@@ -1,0 +1,40 @@
+// connection_snapshot: what a connection has done so far, for channelz and for operators.
+#pragma once
+
+#include "coracle/net/address.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+
+namespace coracle {
+
+// Zero where nothing of the kind has happened yet.
+using wall_time = std::chrono::system_clock::time_point;
+
+// One connection (a "socket" in channelz). Numbers since it was made.
+class connection_snapshot {
+ public:
+  connection_snapshot() = default;
+  std::uint64_t id = 0;  // among those of its server or its runtime's channels; never given twice
+  net::address local;    // none in memory
+  net::address peer;
+  bool secure = false;
+  std::uint64_t streams_started = 0;
+  std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
+  std::uint64_t streams_failed = 0;
+  std::uint64_t streams_open = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t keepalives_sent = 0;
+  wall_time last_stream_started{};
+  wall_time last_message_sent{};
+  wall_time last_message_received{};
+  std::int64_t send_window_bytes = 0;     // what the peer lets the connection send at the moment
+  std::int64_t receive_window_bytes = 0;  // what the peer may send
+};
+
+static_assert(!std::is_aggregate_v<connection_snapshot>,
+              "GCC 12 destroys aggregates in co_await expressions twice");
+
+}  // namespace coracle

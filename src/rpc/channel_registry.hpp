@@ -1,0 +1,73 @@
+// channel_registry: the channels of a runtime, for those who show them.
+#pragma once
+
+#include "coracle/coro/task.hpp"
+#include "coracle/rpc/connection_snapshot.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle {
+class runtime;
+}
+
+namespace coracle::calls {
+
+class subchannel_snapshot {
+ public:
+  subchannel_snapshot() = default;
+  std::uint64_t id = 0;
+  std::string address;
+  std::string_view state;             // "READY" and so on: grpc/grpc doc/connectivity-semantics-and-api.md
+  std::uint64_t streams_started = 0;  // on its connections, those that are closed among them
+  std::vector<connection_snapshot> connections;
+};
+
+class channel_snapshot {
+ public:
+  channel_snapshot() = default;
+  std::uint64_t id = 0;
+  std::string target;
+  std::string_view state;
+  std::uint64_t calls_started = 0;
+  std::uint64_t calls_succeeded = 0;  // ended with OK
+  std::uint64_t calls_failed = 0;
+  wall_time last_call_started{};
+  std::vector<subchannel_snapshot> subchannels;  // of all loops, by id
+};
+
+// A channel as the registry knows it.
+class shown_channel {
+ public:
+  // Gathered from the loops of its runtime. For coroutines of any runtime's loop.
+  [[nodiscard]] virtual task<channel_snapshot> figures() = 0;
+
+ protected:
+  ~shown_channel() = default;
+};
+
+// One per runtime. Any thread.
+class channel_registry {
+ public:
+  static std::shared_ptr<channel_registry> of(runtime& rt);
+
+  // For channels and what belongs to them. Above the numbers that servers give, which one answer may show beside them.
+  [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
+  void add(std::uint64_t id, std::weak_ptr<shown_channel> c);
+  void remove(std::uint64_t id) noexcept;
+  // By their ids, in order.
+  [[nodiscard]] std::map<std::uint64_t, std::shared_ptr<shown_channel>> all() const;
+
+ private:
+  std::atomic<std::uint64_t> last_id_{std::uint64_t{1} << 32};
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::weak_ptr<shown_channel>> channels_;
+};
+
+}  // namespace coracle::calls
