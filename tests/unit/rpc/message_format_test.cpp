@@ -1,0 +1,109 @@
+#include "rpc/message_format.hpp"
+
+#include "coracle/rpc/bytes_message.hpp"
+#include "rpc/subtype.hpp"
+#include "support/manual_executor.hpp"
+
+#include <google/protobuf/wrappers.pb.h>
+
+#include <gtest/gtest.h>
+
+namespace coracle::calls {
+namespace {
+
+using google::protobuf::StringValue;
+
+StringValue value(std::string text) {
+  StringValue v;
+  v.set_value(std::move(text));
+  return v;
+}
+
+class format : public testing::Test {
+ protected:
+  status write(const codec& k, const void* message) {
+    body_.clear();
+    return format_.write(k, message, body_);
+  }
+  test::manual_executor here_;  // whose buffers messages pass through
+  message_format format_;
+  std::string body_;
+};
+
+TEST_F(format, LeavesMessagesAloneUnlessItIsToldOtherwise) {
+  EXPECT_TRUE(format_.writes_as_is(protobuf_codec));
+  EXPECT_TRUE(format_.reads_as_is(protobuf_codec));
+  format_.pack_as(encoding::gzip);
+  EXPECT_FALSE(format_.writes_as_is(protobuf_codec));
+  EXPECT_TRUE(format_.reads_as_is(protobuf_codec)) << "the other direction has an encoding of its own";
+  format_.pack_as(encoding::identity);
+  EXPECT_TRUE(format_.writes_as_is(protobuf_codec));
+}
+
+TEST_F(format, HasNoOtherFormForBytesAndForLiteMessages) {
+  format_.use(&json_codec());
+  StringValue v = value("x");
+  ASSERT_EQ(write(protobuf_codec, codec_of<StringValue>::address(v)), status());
+  EXPECT_EQ(body_, "\"x\"");
+  EXPECT_EQ(write(protobuf_lite_codec, codec_of<StringValue>::address(v)).code(), status_code::internal);
+  EXPECT_EQ(format_.read(protobuf_lite_codec, codec_of<StringValue>::address(v), {}).code(),
+            status_code::internal);
+  const bytes_message bytes("any");
+  EXPECT_TRUE(format_.reads_as_is(bytes_codec));
+  ASSERT_EQ(write(bytes_codec, &bytes), status());
+  EXPECT_EQ(body_, "any");
+}
+
+TEST_F(format, PacksWhatIsLargeEnoughAndGetsSmaller) {
+  format_.pack_as(compression(encoding::gzip).min_bytes(100));
+  format_.unpack_as(encoding::gzip);
+  EXPECT_FALSE(format_.pack(as_bytes(std::string(99, 'x'))).compressed);
+  const std::string text(100, 'x');
+  const framed_message packed = format_.pack(as_bytes(text));
+  ASSERT_TRUE(packed.compressed);
+  bytes_view back;
+  ASSERT_EQ(format_.unpack(packed.body, 100, back), status());
+  EXPECT_EQ(as_text(back), text);
+  EXPECT_EQ(format_.unpack(packed.body, 99, back).code(), status_code::resource_exhausted);
+  EXPECT_EQ(format_.unpack(packed.body.first(5), 100, back).code(), status_code::internal);
+}
+
+TEST_F(format, KnowsNoCompressedMessageWithoutAnEncoding) {
+  bytes_view back;
+  EXPECT_EQ(format_.unpack(as_bytes("x"), 100, back).code(), status_code::internal);
+}
+
+TEST_F(format, RefusesToSendWhatIsLargerThanItsLimit) {
+  format_.limit_sent(5);
+  const bytes_message five("12345");
+  EXPECT_EQ(write(bytes_codec, &five), status());
+  const bytes_message six("123456");
+  EXPECT_EQ(write(bytes_codec, &six).code(), status_code::resource_exhausted);
+  format_.use(&json_codec());
+  const StringValue v = value("1234");  // six with its quotes
+  EXPECT_EQ(write(protobuf_codec, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
+}
+
+TEST(Json, ReplacesWhatAMessageHeldOrSaysThatItCannot) {
+  google::protobuf::Int32Value v;
+  v.set_value(7);
+  EXPECT_EQ(json_codec().read(v, as_bytes("8")), status());
+  EXPECT_EQ(v.value(), 8);
+  EXPECT_EQ(json_codec().read(v, as_bytes("{")).code(), status_code::internal);
+  EXPECT_EQ(json_codec().read(v, as_bytes("\"text\"")).code(), status_code::internal);
+}
+
+TEST(Subtypes, AreFoundByTheirNames) {
+  subtype_table table;
+  table.add(json_codec());
+  EXPECT_EQ(table.find("")->form, nullptr);
+  EXPECT_EQ(table.find("proto")->form, nullptr);
+  EXPECT_EQ(table.find("json")->form, &json_codec());
+  EXPECT_EQ(table.find("jso"), nullptr);
+  EXPECT_EQ(&table.at(table.index_of(*table.find("json"))), table.find("json"));
+  EXPECT_EQ(content_type_of("json"), "application/grpc+json");
+  EXPECT_EQ(content_type_of(""), "application/grpc");
+}
+
+}  // namespace
+}  // namespace coracle::calls
