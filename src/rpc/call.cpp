@@ -187,7 +187,9 @@ bool call::begin_write(write_operation& op) noexcept {
 void call::retry_writer() noexcept {
   if (!writer_ || writer_serialized_ || !prepare_write()) return;
   writer_serialized_ = wrote_ = true;
-  if (!send_message(*writer_->codec_, writer_->message_, writer_->compress_, false)) {
+  const bool last = writer_->last_;
+  if (last) no_more_writes();
+  if (!send_message(*writer_->codec_, writer_->message_, writer_->compress_, last)) {
     if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
   }

@@ -42,6 +42,8 @@ class call {
   // Called before a message is sent: false when nothing can be sent yet (the write waits) or any more.
   virtual bool prepare_write() noexcept = 0;
   [[nodiscard]] virtual bool sending_over() const noexcept = 0;
+  // Called before the message that its side of the stream ends with is sent.
+  virtual void no_more_writes() noexcept = 0;
   // A message of the peer's cannot be understood, or one of ours not be written; ends the call.
   virtual void messages_broken(status why) noexcept = 0;
 

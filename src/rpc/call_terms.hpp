@@ -17,6 +17,7 @@ struct call_terms {
   const char* path = nullptr;     // "/package.Service/Method", static text
   call_options options;           // the caller's, with what the method's configuration adds
   time_point deadline = never;    // over all attempts, queueing and pauses included
+  metadata carried;               // from the call of the handler that makes this one
   loop* home = nullptr;           // where everything about the call happens
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready().value_or(false); }

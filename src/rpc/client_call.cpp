@@ -3,7 +3,10 @@
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
+#include "rpc/carried.hpp"
 #include "rpc/client_head.hpp"
+#include "rpc/stream_chain.hpp"
+#include "rpc/unary_chain.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,12 +14,20 @@
 
 namespace coracle::calls {
 
+namespace {
+
+status cancelled_call() { return status::cancelled("the call was cancelled"); }
+
+}  // namespace
+
 client_call::stop_hook::stop_hook(client_call& c) noexcept
-    : coro::stop_callback([](coro::stop_callback& s) noexcept { static_cast<stop_hook&>(s).owner.cancel(); }),
+    : coro::stop_callback([](coro::stop_callback& s) noexcept {
+        static_cast<stop_hook&>(s).owner.end(cancelled_call(), false);
+      }),
       owner(c) {}
 
 client_call::client_call(call_channel& channel, const char* path, const call_options& options)
-    : call_attempt(terms_), channel_(channel), terms_{path, options, never, nullptr}, on_stop_(*this) {
+    : call_attempt(terms_), channel_(channel), terms_{path, options, never, {}, nullptr}, on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
   max_receive_bytes_ = terms_.options.max_receive_bytes();
@@ -45,8 +56,11 @@ void client_call::set_request(const codec& k, const void* request) {
   half_closed_ = true;
 }
 
-void client_call::begin(const coro::environment& inherited) noexcept {
+void client_call::begin(const coro::environment& outer) noexcept {
   begun_ = true;
+  const coro::environment& inherited = terms_.options.is_detached() ? coro::no_environment : outer;
+  if (inherited.call)
+    carry_on(*static_cast<const server_context*>(inherited.call), terms_.options.metadata(), terms_.carried);
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
@@ -69,14 +83,47 @@ void client_call::begin(const coro::environment& inherited) noexcept {
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
   if (!request_failure_.ok()) return end(request_failure_, false);
-  // The wait of a unary call is the call; those of a stream are stopped one by one.
-  if (unary_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested()) return cancel();
+  // The wait of a unary call is the call, and so is an interceptor's; those of a stream are stopped one by one.
+  if (unary_ || chain_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested())
+    return end(cancelled_call(), false);
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
   const call_credentials* proof =
       terms_.options.credentials() ? &terms_.options.credentials() : channel_.credentials();
   if (!proof || prove_caller(*proof, config)) make_attempts(config, nullptr);
+}
+
+void client_call::begin_stream(const coro::environment& inherited) noexcept {
+  const auto around = channel_.interceptors();
+  if (around.empty()) [[likely]]
+    return begin(inherited);
+  begun_ = true;
+  terms_.home = loop::current();
+  CORACLE_ASSERT(terms_.home,
+                 "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
+  chain_ = std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options);
+  if (inherited.stop.stop_requested()) chain_->cancel();
+  chain_->begin(inherited, {});
+}
+
+void client_call::begin_try(const coro::environment& e, const call_options& options) noexcept {
+  if (ended_) return chain_->try_ended();
+  terms_.options = options;
+  begin(e);
+}
+
+void client_call::settle(const status& how) noexcept {
+  outcome_ = how;
+  ended_ = true;
+  chain_.reset();
+  if (outcome_.ok()) outcome_ = missing_reply();
+  conclude(true);
+}
+
+void client_call::cancel() noexcept {
+  if (chain_) chain_->cancel();
+  end(cancelled_call(), false);
 }
 
 // The service config's part, where the caller says nothing or more.
@@ -116,7 +163,7 @@ void client_call::expect_reply(const codec& k, void* into) noexcept {
   reply_codec_ = &k;
   reply_ = into;
   single_message_ = true;
-  if (ended_) return late_reply();
+  if (ended()) return late_reply();
   // The reply may have begun to arrive, and be larger than the window.
   credit(uncredited_);
   if (!deframer_.empty()) single_reply_data({});
@@ -142,7 +189,7 @@ void client_call::messages_broken(status why) noexcept {
 }
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
-  if (ended_) return false;
+  if (ended()) return false;
   CORACLE_ASSERT(!ender_, "two tasks wait for one call's end");
   ender_ = &op;
   if (!reply_codec_) {
@@ -162,14 +209,14 @@ void client_call::dispose() noexcept {
   if (begun_ && !terms_.home->is_current()) {
     work::run = [](coro::work& w) noexcept {
       auto& self = static_cast<client_call&>(w);
-      self.cancel();
-      delete &self;
+      self.dispose();
     };
     terms_.home->post(*this);
     return;
   }
   unary_ = nullptr;
   if (begun_) cancel();
+  if (chain_) chain_.release()->abandon();
   delete this;
 }
 
@@ -338,6 +385,12 @@ void client_call::end(status why, bool inside) noexcept {
   if (exchange_) exchange_.release();
   tell_observer();
   list_hook::unlink();  // a call that waits for a connection waits no more
+  if (chain_) [[unlikely]]
+    return chain_->try_ended();
+  conclude(inside);
+}
+
+void client_call::conclude(bool inside) noexcept {
   if (unary_ || !inside) {
     outgoing_failed(outcome_);
     if (outcome_.ok()) incoming_ended();
@@ -372,11 +425,13 @@ void client_call::tell_observer() noexcept {
 // Resumes whoever waits for the end.
 void client_call::tell_owner(bool inside) noexcept {
   std::coroutine_handle<> waiter;
-  if (unary_ && unary_->waiter_) {
+  if (unary_ && (unary_->waiter_ || unary_->chain_)) {
     unary_->status_ = outcome_;
     unary_->initial_ = std::move(initial_);
     unary_->trailing_ = std::move(trailing_);
     unary_->read_compressed_ = read_compressed();
+    if (unary_->chain_) [[unlikely]]
+      return unary_->chain_->try_ended(outcome_, inside);
     waiter = std::exchange(unary_->waiter_, {});
   } else if (ender_) {
     end_operation* op = std::exchange(ender_, nullptr);
@@ -392,68 +447,5 @@ void client_call::tell_owner(bool inside) noexcept {
   };
   terms_.home->post(*this);
 }
-
-// --- the public halves
-
-unary_operation::~unary_operation() {
-  if (call_) call_->dispose();
-}
-
-bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
-  call_ = new client_call(channel_, path_, options_);
-  call_->set_unary(*this, request_codec_, request_);
-  call_->begin(inherited);
-  if (call_->ended()) {
-    status_ = call_->outcome();
-    return false;
-  }
-  waiter_ = waiter;
-  return true;
-}
-
-end_operation::~end_operation() {
-  if (call_) call_->forget(*this);
-}
-
-void end_operation::stopped(coro::stop_callback& self) noexcept {
-  auto& op = static_cast<end_operation&>(self);
-  if (op.call_) op.call_->cancel();
-}
-
-bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
-                          const coro::stop_token& stop) noexcept {
-  waiter_ = waiter;
-  if (stop.stop_requested()) c.cancel();
-  if (!c.wait_for_end(*this)) return false;
-  call_ = &c;
-  stop.subscribe(*this);
-  return true;
-}
-
-void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
-
-client_stream::client_stream(call_channel& channel, const char* path, const call_options& options)
-    : call_(new client_call(channel, path, options)) {}
-
-client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
-                             const codec& k, const void* request)
-    : client_stream(channel, path, options) {
-  call_->set_request(k, request);
-}
-
-void client_stream::cancel() { call_->cancel(); }
-const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
-const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
-bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
-loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
-
-void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {
-  if (!c.begun() && !c.ended()) c.begin(inherited);
-}
-call* stream_of(client_call& c) noexcept { return &c; }
-void half_close(client_call& c) noexcept { c.half_close(); }
-void expect_reply(client_call& c, const codec& k, void* into) noexcept { c.expect_reply(k, into); }
-const status& status_of(client_call& c) noexcept { return c.outcome(); }
-loop& blocking_home_of(client_call& c) { return c.begun() ? c.home() : c.channel().blocking_home(); }
 
 }  // namespace coracle::calls

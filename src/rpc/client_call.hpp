@@ -22,6 +22,8 @@
 
 namespace coracle::calls {
 
+class stream_chain;
+
 // Its own single attempt. Belongs to a unary_operation or a client_stream; memory comes from the loop's frame pool.
 class client_call final : public call,
                           public call_attempt,
@@ -37,13 +39,16 @@ class client_call final : public call,
   void set_unary(unary_operation& op, const codec& request_codec, const void* request) noexcept;
   void set_request(const codec& k, const void* request);
   void begin(const coro::environment& inherited) noexcept;
+  // Of a stream: as begin(), with the interceptors around it.
+  void begin_stream(const coro::environment& inherited) noexcept;
   [[nodiscard]] bool begun() const noexcept { return begun_; }
   void half_close() noexcept;
   void expect_reply(const codec& k, void* into) noexcept;
-  void cancel() noexcept { end({status_code::cancelled, "the call was cancelled"}, false); }
+  void cancel() noexcept;
   // The owner goes away: cancels, then deletes this, on the call's loop.
   void dispose() noexcept;
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  // For its owner: not while interceptors have yet to say what becomes of it.
+  [[nodiscard]] bool ended() const noexcept { return ended_ && !chain_; }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
   [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
@@ -51,6 +56,11 @@ class client_call final : public call,
   [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
+
+  // --- from its stream_chain
+  void begin_try(const coro::environment& e, const call_options& options) noexcept;
+  // The interceptors have ended; deletes them.
+  void settle(const status& how) noexcept;
 
   // --- from its attempt_set
   // An exchange that stands for the attempts; `sizes` may be null.
@@ -81,6 +91,7 @@ class client_call final : public call,
 
   bool prepare_write() noexcept override { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
+  void no_more_writes() noexcept override { half_closed_ = half_close_sent_ = true; }
   void messages_broken(status why) noexcept override;
 
   void go_by(const method_config& m, time_point now) noexcept;
@@ -101,6 +112,8 @@ class client_call final : public call,
   void stream_ended(const response_head& last) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
+  // The call's end reaches who waits for it.
+  void conclude(bool inside) noexcept;
   void tell_observer() noexcept;
   // The observer hears no more of this call: of messages that have arrived and are yet to be read, too.
   void count_kept() noexcept;
@@ -113,6 +126,7 @@ class client_call final : public call,
   std::unique_ptr<attempt_watch> watched_attempt_;
   std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked
   std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
+  std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;
   std::coroutine_handle<> resume_later_;

@@ -42,6 +42,10 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   }
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
   for_each_wire_field(terms.options.metadata(), add);
+  // Other values with every call: of no use in the peer's table.
+  for_each_wire_field(terms.carried, [&](std::string_view name, std::string_view value) {
+    to.add_field(name, value, false);
+  });
   if (more) for_each_wire_field(*more, add);
   to.end_headers(false);
   return true;

@@ -26,7 +26,7 @@ task<status>::handle open(server_interceptor& who, server_context& context, next
 
 }  // namespace
 
-interception::interception(server_call& c, interceptor_chain chain) noexcept : call_(c), chain_(chain) {
+interception::interception(server_call& c, server_interceptors chain) noexcept : call_(c), chain_(chain) {
   work::run = [](coro::work& w) noexcept { static_cast<interception&>(w).waiter_.resume(); };
 }
 
@@ -103,18 +103,19 @@ std::coroutine_handle<> interception::finished(coro::promise_base& p,
   return std::noop_coroutine();
 }
 
-rest_awaiter::then rest_awaiter::step(std::coroutine_handle<> waiter,
-                                      const coro::environment& inherited) noexcept {
-  if (index_ == of_.chain_.size()) return of_.ask_handler(waiter, inherited) ? then::wait : then::go_on;
-  if (of_.over_) return then::go_on;
-  child_ = open(*of_.chain_[index_], of_.call_, next_handler(of_, index_ + 1), failure_);
-  return child_ ? then::child : then::go_on;
+interception::then interception::step(std::size_t index, std::coroutine_handle<> waiter,
+                                      const coro::environment& inherited, task<status>::handle& child,
+                                      status& failure) noexcept {
+  if (index == chain_.size()) return ask_handler(waiter, inherited) ? then::wait : then::go_on;
+  if (over_) return then::go_on;
+  child = open(*chain_[index], call_, next_handler(*this, index + 1), failure);
+  return child ? then::child : then::go_on;
 }
 
-status rest_awaiter::await_resume() noexcept {
-  if (of_.over_) return of_.over_with_;
-  if (child_) return of_.outcome_of(child_);
-  return index_ == of_.chain_.size() ? of_.handler_status_ : failure_;
+status interception::result(std::size_t index, task<status>::handle child, const status& failure) noexcept {
+  if (over_) return over_with_;
+  if (child) return outcome_of(child);
+  return index == chain_.size() ? handler_status_ : failure;
 }
 
 }  // namespace coracle::calls

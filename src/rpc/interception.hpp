@@ -17,14 +17,14 @@ namespace coracle::calls {
 
 class server_call;
 
-using interceptor_chain = std::span<server_interceptor* const>;
+using server_interceptors = std::span<server_interceptor* const>;
 
 // Belongs to a server_call whose server has interceptors, and stands between it and its handler: it starts the
 // handler, and holds the reply and status back until the outermost interceptor has said what becomes of them.
 // Where the comments say so, call and chain may be gone afterwards.
-class interception final : coro::completion, coro::work, public coro::pooled {
+class interception final : public interceptor_chain, coro::completion, coro::work, public coro::pooled {
  public:
-  interception(server_call& c, interceptor_chain chain) noexcept;
+  interception(server_call& c, server_interceptors chain) noexcept;
   interception(const interception&) = delete;
   interception& operator=(const interception&) = delete;
 
@@ -39,11 +39,16 @@ class interception final : coro::completion, coro::work, public coro::pooled {
   void handler_ended(const codec* k, const void* reply, const status& why) noexcept;
   // Whom to resume after that; nobody where the handler ended within its start.
   [[nodiscard]] std::coroutine_handle<> resumed_by_handler() const noexcept;
+  [[nodiscard]] bool holds_reply() const noexcept { return reply_ != nullptr; }
+  [[nodiscard]] std::size_t reply_bytes() const noexcept { return reply_codec_->size_bytes(reply_); }
 
  private:
-  friend class calls::rest_awaiter;
   enum class handler : std::uint8_t { unasked, asked, running, ended };
 
+  // interceptor_chain
+  then step(std::size_t index, std::coroutine_handle<> waiter, const coro::environment& inherited,
+            task<status>::handle& child, status& failure) noexcept override;
+  status result(std::size_t index, task<status>::handle child, const status& failure) noexcept override;
   // True when next() has to wait for the handler.
   bool ask_handler(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
   // True when it has ended already.
@@ -53,7 +58,7 @@ class interception final : coro::completion, coro::work, public coro::pooled {
   status outcome_of(task<status>::handle h) noexcept;
 
   server_call& call_;
-  interceptor_chain chain_;
+  server_interceptors chain_;
   std::coroutine_handle<> waiter_;  // in the innermost next()
   const codec* reply_codec_ = nullptr;
   const void* reply_ = nullptr;

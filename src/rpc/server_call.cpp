@@ -20,7 +20,7 @@ bool server_context::read_compressed() const noexcept {
   return static_cast<const calls::server_call*>(this)->calls::call::read_compressed();
 }
 
-const call_traffic& server_context::traffic() const noexcept {
+call_traffic server_context::traffic() const noexcept {
   return static_cast<const calls::server_call*>(this)->exchanged();
 }
 
@@ -281,6 +281,14 @@ bool server_call::finish_with(const status& why) noexcept {
   send_status(why);
   handler_done();
   return true;
+}
+
+call_traffic server_call::exchanged() const noexcept {
+  call_traffic t = traffic_;
+  if (!interception_ || !interception_->holds_reply()) return t;
+  ++t.messages_sent;
+  t.bytes_sent += interception_->reply_bytes();
+  return t;
 }
 
 void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {

@@ -65,12 +65,12 @@ struct request_head {
   time_point deadline = never;
   std::uint32_t max_receive_bytes = 4u << 20;
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
-  interceptor_chain interceptors;
   encoding received = encoding::identity;  // grpc-encoding
   accepted_encodings accepted;             // grpc-accept-encoding
   coracle::compression compression;        // of replies
   std::unique_ptr<foreign_call> foreign;
   bool request_in_arena = false;
+  server_interceptors interceptors;
 };
 
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
@@ -97,7 +97,7 @@ class server_call final : public call,
   [[nodiscard]] bool request_in_arena() const noexcept { return request_in_arena_; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
-  [[nodiscard]] const call_traffic& exchanged() const noexcept { return traffic_; }
+  [[nodiscard]] call_traffic exchanged() const noexcept;
 
   // --- from the interception
   void begin_body() noexcept { body_->begin(service_, *this); }
@@ -117,6 +117,7 @@ class server_call final : public call,
   ~server_call();
   bool prepare_write() noexcept override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
+  void no_more_writes() noexcept override {}  // its side ends with the status
   void messages_broken(status why) noexcept override;
 
   void single_request_data(bytes_view bytes, bool end_stream) noexcept;

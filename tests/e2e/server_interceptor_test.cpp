@@ -1,9 +1,14 @@
 // Interceptors of a server: around every kind of call, in order, to the call's end however it comes.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/rpc/access_log.hpp"
 #include "coracle/rpc/authorization.hpp"
+#include "coracle/rpc/call_statistics.hpp"
+#include "support/kept_log.hpp"
 
-#include <functional>
+#include <gmock/gmock.h>
+
+#include <algorithm>
 #include <vector>
 
 namespace coracle::testing_support {
@@ -260,6 +265,62 @@ TEST_P(server_interceptors, RunningCallsEndWithTheServer) {
   run(program::stop(stub(), out, *server_));
   EXPECT_EQ(out.code(), status_code::unavailable) << out;
   EXPECT_EQ(outer->last.code(), status_code::unavailable);
+}
+
+TEST_P(server_interceptors, TheAccessLogHasALineForEachCall) {
+  kept_log lines;
+  serve({std::make_shared<access_log>(lines)});
+  run(one_of_each(stub()));
+  EXPECT_FALSE(sync_wait(stub().Misbehave(text("status"))).ok());
+  server_.reset();
+  const std::string said = lines.text();
+  const std::string size = std::to_string(text("hello", 2).ByteSizeLong());
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 6) << said;
+  EXPECT_THAT(said, testing::HasSubstr("call=/echo.Echo/Say peer="));
+  EXPECT_THAT(said,
+              testing::ContainsRegex("call=/echo.Echo/Collect [^\n]* status=OK duration_us=[0-9]+ received=1 "
+                                     "received_bytes=" +
+                                     size + " sent=1 sent_bytes="));
+  EXPECT_THAT(said, testing::ContainsRegex("call=/echo.Echo/Repeat [^\n]* sent=2 "));
+  EXPECT_THAT(said,
+              testing::ContainsRegex("call=/echo.Echo/Misbehave [^\n]* status=NOT_FOUND [^\n]* sent=0 "));
+}
+
+TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
+  kept_log lines;
+  {
+    call_statistics counted(lines);
+    channel_.reset();
+    server_.emplace(rt());
+    server_->add(service_);
+    server_->add_interceptor(counted);
+    link();
+    struct program {
+      static task<> calls(echo_stub s) {
+        run_away(co_await s.Say(text("fine")));
+        run_away(co_await s.Misbehave(text("status")));
+        co_await sleep_for(1100ms);
+        run_away(co_await s.Say(text("fine")));
+      }
+      static void run_away(const result<echo::Text>&) {}
+    };
+    run(program::calls(stub()));
+    ASSERT_TRUE(counted.last_second().has_value());
+    EXPECT_GE(counted.last_second()->count, 1u);
+    channel_.reset();
+    server_.reset();
+  }
+  const std::string said = lines.text();
+  std::uint64_t calls = 0;
+  std::uint64_t errors = 0;
+  for (std::size_t at = 0; (at = said.find("calls=", at)) != std::string::npos; ++at) {
+    calls += std::stoull(said.substr(at + 6));
+    errors += std::stoull(said.substr(said.find("errors=", at) + 7));
+  }
+  EXPECT_EQ(calls, 3u) << said;
+  EXPECT_EQ(errors, 1u) << said;
+  EXPECT_THAT(said,
+              testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
 }
 
 using server_interceptors_death = server_interceptors;

@@ -214,5 +214,101 @@ TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
   server_.reset();  // before its service
 }
 
+TEST_P(streams, TheLastMessageEndsTheClientsSide) {
+  struct program {
+    static task<result<echo::Text>> collect(echo_stub s) {
+      const echo::Text one = text("a");
+      const echo::Text two = text("b");
+      auto c = s.Collect();
+      co_await c.write(one);
+      co_await c.write_last(two);
+      const status late = co_await c.write_result(one);
+      EXPECT_FALSE(late.ok());
+      co_return co_await c.finish();
+    }
+    static task<> chat(echo_stub s) {
+      const echo::Text one = text("a");
+      auto c = s.Chat();
+      co_await c.write_last(one);
+      const auto back = co_await c.next();
+      EXPECT_TRUE(back && back->text() == "a");
+      const auto end = co_await c.next();
+      EXPECT_FALSE(end);
+    }
+  };
+  const auto all = run(program::collect(stub()));
+  ASSERT_EQ(all.status(), status());
+  EXPECT_EQ(all->text(), "ab");
+  run(program::chat(stub()));
+}
+
+TEST_P(streams, ACallCanBeginWithoutAMessage) {
+  struct early final : echo_service {
+    bool began = false;
+    stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+      began = true;
+      context.initial_metadata().add("x-early", "1");
+      context.send_initial_metadata();
+      context.trailing_metadata().add("x-late", "1");
+      echo::Text one;
+      while (co_await texts.read(one)) co_yield one;
+      co_return status();
+    }
+  };
+  struct program {
+    static task<> chat(echo_stub s, const early& handler) {
+      auto c = s.Chat();
+      co_await c.start();
+      while (!handler.began) co_await sleep_for(std::chrono::milliseconds(1));
+      const status how = co_await c.finish();
+      EXPECT_EQ(how, status());
+      EXPECT_EQ(c.initial_metadata().find("x-early"), "1");
+      EXPECT_EQ(c.trailing_metadata().find("x-late"), "1");
+    }
+    static task<status> cancel(echo_stub s) {
+      auto c = s.Collect();
+      co_await c.start();
+      c.cancel();
+      const auto reply = co_await c.finish();
+      co_return reply.status();
+    }
+  };
+  early handler;
+  server_.emplace(rt());
+  server_->add(handler);
+  link();
+  run(program::chat(stub(), handler));
+  EXPECT_EQ(run(program::cancel(stub())).code(), status_code::cancelled);
+  channel_.reset();
+  server_.reset();  // before its service
+}
+
+// What is written in one turn leaves in one piece, so that small messages need no pump of their own.
+TEST_P(streams, SmallWritesOfATurnLeaveTogether) {
+  if (sim_world() || std::get<1>(GetParam()) != link_kind::tcp)
+    GTEST_SKIP() << "counts what a loop hands to the kernel for a socket";
+  struct program {
+    static task<loop_counters> write(echo_stub s, int n) {
+      const echo::Text small = text("0123456789");
+      auto c = s.Collect();
+      co_await c.write(small);  // connected from here on
+      co_await sleep_for(std::chrono::milliseconds(20));
+      const loop_counters before = loop::current()->counted();
+      for (int i = 0; i < n; ++i) co_await c.write(small);
+      const auto reply = co_await c.finish();
+      EXPECT_EQ(reply.status(), status());
+      EXPECT_EQ(reply->count(), n + 1);
+      co_return loop::current()->counted() - before;
+    }
+  };
+  const loop_counters one = run(program::write(stub(), 1));
+  const loop_counters hundred = run(program::write(stub(), 100));
+  RecordProperty("submissions_of_1", static_cast<int>(one.submissions));
+  RecordProperty("submissions_of_100", static_cast<int>(hundred.submissions));
+  // The server on the same loop reads and answers: a few operations, and not one a message.
+  EXPECT_LT(hundred.submissions, one.submissions + 20);
+  EXPECT_LT(hundred.system_calls, one.system_calls + 20);
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

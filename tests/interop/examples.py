@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import stage
+from certificates import Certificates
 from stage import Cases, Server, equal, expect, own, run
 
 
@@ -43,6 +44,21 @@ def proxies(backend):
         expect("everything was right" in shown, f"the tour through the proxy was not right: {shown}")
         for server in (proxy, movies):
             equal(server.stop(), 0, "a server's exit code")
+
+
+def opens_to_bearers(backend):
+    env = {"CORACLE_BACKEND": backend, "CORACLE_LOG": "info"}
+    with tempfile.TemporaryDirectory() as folder:
+        made = Certificates(folder)
+        words = ("--port=0", "--cert", made.server, "--key", made.server_key, "--token", "sesame")
+        with Server(own("bearer_server"), *words, env=env) as server:
+            for token, told in (("sesame", None), ("sesam", "not valid"), ("", "not valid")):
+                done = run(own("bearer_client"), server.address, "--ca", made.ca, "--token", token, env=env)
+                equal(done.returncode, 0 if told is None else 1, f"the exit code ({done.stdout} {done.stderr})")
+                shown = "a pearl" if told is None else "UNAUTHENTICATED"
+                expect(shown in done.stdout + done.stderr, f"neither shows {shown}: {done.stdout} {done.stderr}")
+                expect(told is None or told in done.stderr, f"it does not say why: {done.stderr}")
+            equal(server.stop(), 0, "the server's exit code")
 
 
 def echoes(backend):
@@ -133,6 +149,7 @@ if __name__ == "__main__":
         cases.run(f"Example.{name}.RunsInsideAForeignLoop", runs_inside_a_foreign_loop, name)
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
         cases.run(f"Example.{name}.AProxyPassesOnTheWholeTourOfMovies", proxies, name)
+        cases.run(f"Example.{name}.BearerOpensToWhoBearsTheToken", opens_to_bearers, name)
         cases.run(f"Example.{name}.EchoGivesBackAPipeAndAFile", echoes, name)
         cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)
         cases.run(f"Example.{name}.CopyCopies", copies, name)

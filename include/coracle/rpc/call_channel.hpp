@@ -4,6 +4,7 @@
 #include "coracle/coro/executor.hpp"
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace coracle {
@@ -11,6 +12,7 @@ namespace coracle {
 class call_options;
 class loop;
 class call_credentials;
+class client_interceptor;
 class client_observer;
 class compression;
 
@@ -18,6 +20,7 @@ namespace calls {
 class attempt_source;  // private: src/rpc/call_attempt.hpp
 class call_attempt;    // likewise
 class client_call;     // private: src/rpc/client_call.hpp
+class unary_chain;     // private: src/rpc/unary_chain.hpp
 struct method_config;  // private: src/rpc/method_config.hpp
 struct call_counts;    // private: src/rpc/call_counts.hpp
 }  // namespace calls
@@ -47,6 +50,8 @@ class call_channel {
   virtual std::string_view secure_authority() noexcept { return {}; }
   // For the library: where calls that begin on the current loop, `here`, are counted; null: nowhere.
   virtual calls::call_counts* counts(loop& /*here*/) noexcept { return nullptr; }
+  // Who stands around each of its calls, the outermost first; see intercepted_channel. They outlive the calls.
+  virtual std::span<client_interceptor* const> interceptors() noexcept { return {}; }
 
  protected:
   ~call_channel() = default;

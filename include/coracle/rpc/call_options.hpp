@@ -60,12 +60,16 @@ class call_options {
   // The name of the form that the bytes of bytes_message have, where it is not protobuf's binary format: it goes into
   // the content-type, "application/grpc+NAME". A codec() brings its own.
   call_options& content_subtype(std::string_view name) { return content_subtype_ = name, *this; }
+  // The call inherits nothing of the task or handler that makes it: no deadline, no stop (its wait cannot be
+  // stopped), no trace, no baggage. For work that shall be done although nobody waits for it any more.
+  call_options& detached(bool on = true) noexcept { return detached_ = on, *this; }
 
   // Takes from `defaults` what was not said here; metadata under keys that are not given here.
   void inherit(const call_options& defaults);
 
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return metadata_; }
+  [[nodiscard]] bool is_detached() const noexcept { return detached_; }
   [[nodiscard]] bool bad_metadata() const noexcept { return bad_metadata_; }
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept {
     return max_receive_bytes_.value_or(4u << 20);
@@ -97,6 +101,7 @@ class call_options {
   std::optional<coracle::compression> compression_;
   std::optional<std::uint32_t> max_send_bytes_;
   bool bad_metadata_ = false;
+  bool detached_ = false;
   std::optional<bool> wait_for_ready_;
 };
 static_assert(!std::is_aggregate_v<call_options>, "GCC 12 destroys aggregates in co_await expressions twice");

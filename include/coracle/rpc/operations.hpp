@@ -54,17 +54,21 @@ class read_operation : private coro::work, private coro::stop_callback {
 // environment ends the wait alone: with ok when the message is on its way, with CANCELLED when it will never be.
 class write_operation : private coro::work, private coro::stop_callback {
  public:
-  write_operation(const codec& c, const void* message, const write_options& options) noexcept
+  // `last`: nothing is written after it, and its side of the stream ends with it, in the same frame.
+  write_operation(const codec& c, const void* message, const write_options& options,
+                  bool last = false) noexcept
       : stop_callback(&write_operation::stopped),
         codec_(&c),
         message_(message),
-        compress_(options.compress()) {}
+        compress_(options.compress()),
+        last_(last) {}
   // Before its start.
   write_operation(write_operation&& other) noexcept
       : stop_callback(&write_operation::stopped),
         codec_(other.codec_),
         message_(other.message_),
-        compress_(other.compress_) {}
+        compress_(other.compress_),
+        last_(other.last_) {}
   write_operation& operator=(write_operation&&) = delete;
   ~write_operation();
 
@@ -87,6 +91,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   std::coroutine_handle<> waiter_;
   status how_;
   bool compress_;
+  bool last_;
 };
 
 }  // namespace coracle::calls

@@ -7,10 +7,13 @@
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/auth_context.hpp"
+#include "coracle/rpc/baggage.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/metadata.hpp"
+#include "coracle/rpc/trace_context.hpp"
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace google::protobuf {
@@ -19,9 +22,13 @@ class Arena;
 
 namespace coracle {
 
+class server_context;
+
 namespace calls {
 class server_call;  // private: src/rpc/server_call.hpp
-}
+struct carried;     // private: src/rpc/carried.hpp
+void carry_on(const server_context& from, const metadata& own, metadata& to);
+}  // namespace calls
 
 // Made by the server; valid until the handler, and the interceptors around it, have ended. For the handler's loop only.
 class server_context {
@@ -59,8 +66,16 @@ class server_context {
   // To be sent with the status.
   [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
 
-  // What was exchanged so far.
-  [[nodiscard]] const call_traffic& traffic() const noexcept;
+  // Which trace the client's call belongs to, if any that is understood. Calls that the handler makes carry on what
+  // arrived, as it arrived; a tracer (an interceptor, as a rule) has them carry a span of its own instead.
+  [[nodiscard]] std::optional<trace_context> trace() const;
+  void set_trace(const trace_context& t);
+  // What the client wants carried on; calls that the handler makes do, with what is changed here. The first use of it
+  // costs an allocation.
+  [[nodiscard]] coracle::baggage& baggage();
+
+  // What was exchanged so far. A reply that waits for the interceptors to end counts as sent.
+  [[nodiscard]] call_traffic traffic() const noexcept;
 
   // Memory for messages that goes all at once when the call has ended, and is used again by the loop's next calls;
   // made when it is first asked for. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a reply
@@ -72,8 +87,9 @@ class server_context {
 
  private:
   friend class calls::server_call;
-  server_context() noexcept = default;
-  ~server_context() = default;
+  friend void calls::carry_on(const server_context&, const coracle::metadata&, coracle::metadata&);
+  server_context() noexcept;
+  ~server_context();
 
   std::string_view method_;
   net::address kept_peer_;
@@ -87,6 +103,7 @@ class server_context {
   coracle::metadata received_;
   coracle::metadata initial_;
   coracle::metadata trailing_;
+  std::unique_ptr<calls::carried> carried_;  // null: the handler changed nothing of it
 };
 
 }  // namespace coracle

@@ -23,8 +23,9 @@ namespace calls {
 template <class T>
 class write_result_awaiter : protected write_operation {
  public:
-  write_result_awaiter(call* c, const T& message, const write_options& options = {}) noexcept
-      : write_operation(codec_of<T>::get(), codec_of<T>::address(message), options), to_(c) {}
+  write_result_awaiter(call* c, const T& message, const write_options& options = {},
+                       bool last = false) noexcept
+      : write_operation(codec_of<T>::get(), codec_of<T>::address(message), options, last), to_(c) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {

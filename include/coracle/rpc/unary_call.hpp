@@ -46,6 +46,10 @@ class unary_operation {
 
  private:
   friend class client_call;
+  friend class unary_chain;
+  // With interceptors: as start(); and one try of theirs, in place of the one before.
+  bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
+  void try_once(const coro::environment& inherited, const call_options& options) noexcept;
   call_channel& channel_;
   const char* path_;
   const codec& request_codec_;
@@ -54,6 +58,7 @@ class unary_operation {
   void* reply_;
   call_options options_;
   client_call* call_ = nullptr;  // while in flight
+  unary_chain* chain_ = nullptr;  // null: no interceptors
   std::coroutine_handle<> waiter_;
   metadata initial_;
   metadata trailing_;

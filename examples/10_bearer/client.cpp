@@ -1,0 +1,47 @@
+// bearer_client: an interceptor puts the token into every call of a channel.
+#include "../command_line.hpp"
+#include "bearer.coracle.hpp"
+
+#include <coracle/client.hpp>
+#include <coracle/rpc/intercepted_channel.hpp>
+#include <coracle/tls/client_options.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+// [bear]
+class bearer_token final : public coracle::client_interceptor {
+ public:
+  explicit bearer_token(std::string token) : token_(std::move(token)) {}
+  coracle::task<coracle::status> intercept(coracle::client_context& call, coracle::next_call next) override {
+    call.options().token(token_);  // refuses to travel in plaintext
+    co_return co_await next();
+  }
+
+ private:
+  std::string token_;
+};
+// [/bear]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("bearer_client", [&] {
+    const examples::command_line line(argc, argv, {"ca", "token"}, 1);
+    if (line.words().empty() || !line.option("ca"))
+      throw examples::usage_error(
+          "say the server and its CA: bearer_client 127.0.0.1:50051 --ca ca.pem [--token t]");
+    coracle::tls::client_options tls;
+    tls.ca_file(*line.option("ca"));
+    coracle::channel channel(line.words().front(), tls);
+    bearer_token token(line.option("token").value_or(""));
+    coracle::intercepted_channel bearing(channel, {&token});
+    const bearer::rpc::Vault::stub vault(bearing);
+    const bearer::OpenRequest request;
+    const auto contents = coracle::sync_wait(vault.Open(request, coracle::within(std::chrono::seconds(20))));
+    std::printf("%s\n", contents.value().text().c_str());  // value() throws UNAUTHENTICATED
+    return 0;
+  });
+}

@@ -1,0 +1,68 @@
+// bearer_server: an interceptor lets through only calls that bear the right token; the handler knows nothing of it.
+#include "../command_line.hpp"
+#include "bearer.coracle.hpp"
+
+#include <coracle/rpc/access_log.hpp>
+#include <coracle/rpc/authorization.hpp>
+#include <coracle/server.hpp>
+#include <coracle/tls/server_options.hpp>
+
+#include <cstdio>
+
+namespace {
+
+class vault final : public bearer::rpc::Vault::service {
+  coracle::rpc<bearer::Contents> Open(coracle::server_context&, const bearer::OpenRequest&) override {
+    bearer::Contents contents;
+    contents.set_text("a pearl");
+    return contents;
+  }
+};
+
+// Takes as long for a token that is nearly right as for one that is not.
+bool same(std::string_view a, std::string_view b) {
+  unsigned char differ = a.size() != b.size();
+  for (std::size_t i = 0; i < b.size(); ++i)
+    differ |= static_cast<unsigned char>(b[i] ^ (i < a.size() ? a[i] : 0));
+  return differ == 0;
+}
+
+// [check]
+// Runs when a call's head has arrived, before its messages, around every method.
+std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
+  return coracle::authorize([expected = "Bearer " + token](const coracle::server_context& context) {
+    const auto said = context.metadata().find("authorization");
+    if (!said) return coracle::status::unauthenticated("a bearer token is needed");
+    if (!same(*said, expected)) return coracle::status::unauthenticated("the token is not valid");
+    return coracle::status();
+  });
+}
+// [/check]
+
+std::string needed(const examples::command_line& line, const char* name, const char* what) {
+  if (auto value = line.option(name)) return *value;
+  throw examples::usage_error("say --" + std::string(name) + ": " + what);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("bearer_server", [&] {
+    const examples::command_line line(argc, argv, {"port", "cert", "key", "token"}, 0);
+    vault service;
+    coracle::server server;
+    server.add(service);
+    server.add_interceptor(
+        std::make_shared<coracle::access_log>(server.owner().log()));  // sees what is refused, too
+    server.add_interceptor(bearers_of(needed(line, "token", "what clients have to bear")));
+    // A token in plaintext is anybody's: so TLS.
+    coracle::tls::server_options tls;
+    tls.certificate_files(needed(line, "cert", "the certificate's file"),
+                          needed(line, "key", "its key's file"));
+    const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
+    if (const auto bound = server.listen(address, tls); !bound.ok()) throw coracle::status_error(bound);
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+    return server.run();
+  });
+}

@@ -1,0 +1,46 @@
+// intercepted_channel: a channel with interceptors in front of it.
+#pragma once
+
+#include "coracle/rpc/call_channel.hpp"
+#include "coracle/rpc/client_interceptor.hpp"
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace coracle {
+
+// For all stubs or some of them:
+//
+//   coracle::intercepted_channel guarded(channel, {&logging, &keys});   // logging is outermost
+//   movie::rpc::MovieService::stub movies(guarded);
+//
+// They stack: another one around this has its interceptors outside these. The channel and the interceptors must outlive
+// it, and it the calls made through it. Any thread.
+class intercepted_channel final : public call_channel {
+ public:
+  intercepted_channel(call_channel& inner, std::initializer_list<client_interceptor*> front);
+
+  // call_channel
+  void begin(calls::call_attempt& a) noexcept override { inner_.begin(a); }
+  std::shared_ptr<calls::attempt_source> source() noexcept override { return inner_.source(); }
+  loop& blocking_home() override { return inner_.blocking_home(); }
+  const calls::method_config* config_for(std::string_view method) noexcept override {
+    return inner_.config_for(method);
+  }
+  client_observer* observer() noexcept override { return inner_.observer(); }
+  const call_options* defaults() noexcept override { return inner_.defaults(); }
+  const compression* default_compression() noexcept override { return inner_.default_compression(); }
+  const call_credentials* credentials() noexcept override { return inner_.credentials(); }
+  std::string_view secure_authority() noexcept override { return inner_.secure_authority(); }
+  calls::call_counts* counts(loop& here) noexcept override { return inner_.counts(here); }
+  std::span<client_interceptor* const> interceptors() noexcept override { return chain_; }
+
+ private:
+  call_channel& inner_;
+  std::vector<client_interceptor*> chain_;
+};
+
+}  // namespace coracle

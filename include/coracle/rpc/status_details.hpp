@@ -1,0 +1,72 @@
+// status_details: typed details of a status, which travel as google.rpc.Status in grpc-status-details-bin.
+#pragma once
+
+#include "coracle/base/bytes.hpp"
+#include "coracle/base/status.hpp"
+#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/error_details.hpp"
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace coracle {
+
+namespace calls {
+
+// A type of error_details.hpp.
+template <class T>
+concept plain_detail = requires(const T& d) {
+  { d.to_bytes() } -> std::same_as<std::string>;
+  { T::from_bytes(std::string_view()) } -> std::same_as<std::optional<T>>;
+};
+template <class T>
+concept message_detail = std::is_base_of_v<google::protobuf::MessageLite, T>;
+
+[[nodiscard]] status add_detail(const status& to, std::string_view type_name, std::string_view bytes);
+// Of the first detail of that type: its bytes, borrowed from `s`.
+[[nodiscard]] std::optional<std::string_view> bytes_of_detail(const status& s, std::string_view type_name);
+[[nodiscard]] std::string type_name_of(const google::protobuf::MessageLite& message);
+[[nodiscard]] std::string bytes_of(const google::protobuf::MessageLite& message);
+
+}  // namespace calls
+
+template <class T>
+concept status_detail = calls::plain_detail<T> || calls::message_detail<T>;
+
+// `s` with details behind those that it has: values of error_details.hpp, or any protobuf messages (google.rpc's, your
+// own). gRPC carries 8 KiB of metadata at least: details are for a few hundred bytes. Not for an OK.
+//
+//   co_return with_details(status::invalid_argument("a title is needed"), error_info("NO_TITLE", "movies.example"));
+template <status_detail... Details>
+[[nodiscard]] status with_details(status s, const Details&... details) {
+  const auto add = [&](const auto& d) {
+    using detail_type = std::remove_cvref_t<decltype(d)>;
+    if constexpr (calls::plain_detail<detail_type>)
+      s = calls::add_detail(s, detail_type::type_name, d.to_bytes());
+    else s = calls::add_detail(s, calls::type_name_of(d), calls::bytes_of(d));
+  };
+  (add(details), ...);
+  return s;
+}
+
+// The first detail of type T. Nothing when there is none, or it does not parse.
+//
+//   if (const auto wait = find_detail<retry_info>(reply.status())) co_await sleep_for(wait->delay());
+template <status_detail T>
+[[nodiscard]] std::optional<T> find_detail(const status& s) {
+  if constexpr (calls::plain_detail<T>) {
+    const auto bytes = calls::bytes_of_detail(s, T::type_name);
+    return bytes ? T::from_bytes(*bytes) : std::nullopt;
+  } else {
+    T message;
+    const auto bytes = calls::bytes_of_detail(s, calls::type_name_of(message));
+    if (!bytes || !calls::codec_of<T>::get().read(calls::codec_of<T>::address(message), as_bytes(*bytes)))
+      return std::nullopt;
+    return message;
+  }
+}
+
+}  // namespace coracle

@@ -1,0 +1,90 @@
+// What stubs hand out, as far as it does not depend on the messages' types: its way into client_call.
+#include "coracle/rpc/client_stream.hpp"
+#include "coracle/rpc/unary_call.hpp"
+#include "rpc/client_call.hpp"
+#include "rpc/stream_chain.hpp"
+#include "rpc/unary_chain.hpp"
+
+namespace coracle::calls {
+
+unary_operation::~unary_operation() {
+  if (chain_) chain_->abandon();
+  if (call_) call_->dispose();
+}
+
+bool unary_operation::start_chain(std::coroutine_handle<> waiter,
+                                  const coro::environment& inherited) noexcept {
+  chain_ = new unary_chain(channel_.interceptors(), *this, path_, options_);
+  chain_->begin(inherited, inherited.stop);
+  if (!chain_) return false;
+  chain_->set_waiter(waiter);
+  return true;
+}
+
+void unary_operation::try_once(const coro::environment& inherited, const call_options& options) noexcept {
+  if (call_) call_->dispose();
+  call_ = new client_call(channel_, path_, options);
+  call_->set_unary(*this, request_codec_, request_);
+  call_->begin(inherited);
+}
+
+bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  if (!channel_.interceptors().empty()) [[unlikely]]
+    return start_chain(waiter, inherited);
+  call_ = new client_call(channel_, path_, options_);
+  call_->set_unary(*this, request_codec_, request_);
+  call_->begin(inherited);
+  if (call_->ended()) {
+    status_ = call_->outcome();
+    return false;
+  }
+  waiter_ = waiter;
+  return true;
+}
+
+end_operation::~end_operation() {
+  if (call_) call_->forget(*this);
+}
+
+void end_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<end_operation&>(self);
+  if (op.call_) op.call_->cancel();
+}
+
+bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                          const coro::stop_token& stop) noexcept {
+  waiter_ = waiter;
+  if (stop.stop_requested()) c.cancel();
+  if (!c.wait_for_end(*this)) return false;
+  call_ = &c;
+  stop.subscribe(*this);
+  return true;
+}
+
+void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options)
+    : call_(new client_call(channel, path, options)) {}
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+                             const codec& k, const void* request)
+    : client_stream(channel, path, options) {
+  call_->set_request(k, request);
+}
+
+void client_stream::cancel() { call_->cancel(); }
+const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
+const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
+bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
+loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
+
+void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {
+  if (!c.begun() && !c.ended()) c.begin_stream(inherited);
+}
+call* stream_of(client_call& c) noexcept { return &c; }
+void half_close(client_call& c) noexcept { c.half_close(); }
+void expect_reply(client_call& c, const codec& k, void* into) noexcept { c.expect_reply(k, into); }
+const status& status_of(client_call& c) noexcept { return c.outcome(); }
+loop& blocking_home_of(client_call& c) { return c.begun() ? c.home() : c.channel().blocking_home(); }
+
+}  // namespace coracle::calls

@@ -1,0 +1,64 @@
+#include "coracle/rpc/status_details.hpp"
+
+#include "coracle/base/assert.hpp"
+#include "rpc/proto_wire.hpp"
+
+#include <google/protobuf/message_lite.h>
+
+namespace coracle::calls {
+
+namespace {
+
+// The prefix that google.protobuf.Any's own packing writes; readers heed what is behind the last slash.
+constexpr std::string_view url_prefix = "type.googleapis.com/";
+
+struct any_view {
+  std::string_view type_name;
+  std::string_view bytes;
+};
+
+std::optional<any_view> read_any(std::string_view bytes) {
+  proto_reader in(bytes);
+  any_view out;
+  while (in.next()) {
+    if (in.field() == 1) out.type_name = in.text().substr(in.text().rfind('/') + 1);
+    if (in.field() == 2) out.bytes = in.text();
+  }
+  if (!in.ok()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+status add_detail(const status& to, std::string_view type_name, std::string_view bytes) {
+  CORACLE_ASSERT(!to.ok(),
+                 "details are for a status that is not ok: trailing metadata says more of a success");
+  std::string all(to.details());
+  if (all.empty()) {
+    put_number(all, 1, static_cast<std::uint64_t>(to.code()));
+    put_text(all, 2, to.message());
+  }
+  std::string any;
+  put_text(any, 1, std::string(url_prefix).append(type_name));
+  put_text(any, 2, bytes);
+  put_text(all, 3, any);
+  return status(to.code(), to.message(), all);
+}
+
+std::optional<std::string_view> bytes_of_detail(const status& s, std::string_view type_name) {
+  proto_reader in(s.details());
+  while (in.next()) {
+    if (in.field() != 3) continue;
+    const auto any = read_any(in.text());
+    if (any && any->type_name == type_name) return any->bytes;
+  }
+  return std::nullopt;
+}
+
+std::string type_name_of(const google::protobuf::MessageLite& message) {
+  return std::string(message.GetTypeName());
+}
+
+std::string bytes_of(const google::protobuf::MessageLite& message) { return message.SerializeAsString(); }
+
+}  // namespace coracle::calls

@@ -1,0 +1,259 @@
+// Interceptors of a client: around every kind of call, in order, to the call's end however it comes.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/rpc/intercepted_channel.hpp"
+
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class noting final : public client_interceptor {
+ public:
+  noting(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}
+  task<status> intercept(client_context& call, next_call next) override {
+    log_.push_back(name_ + ">" + std::string(call.method()));
+    const status s = co_await next();
+    log_.push_back("<" + name_ + " " + std::string(name_of(s.code())));
+    co_return s;
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::string>& log_;
+};
+
+using body = task<status> (*)(client_context&, next_call);
+class doing final : public client_interceptor {
+ public:
+  explicit doing(body what) : what_(what) {}
+  task<status> intercept(client_context& call, next_call next) override { return what_(call, next); }
+
+ private:
+  body what_;
+};
+
+class client_interceptors : public echo_fixture {
+ protected:
+  static task<std::vector<status>> one_of_each(echo_stub s) {
+    std::vector<status> ends;
+    const echo::Text hello = text("hello", 2);
+    const auto said = co_await s.Say(hello);
+    ends.push_back(said.status());
+    auto collecting = s.Collect();
+    co_await collecting.write_result(hello);
+    const auto collected = co_await collecting.finish();
+    ends.push_back(collected.status());
+    auto repeating = s.Repeat(hello);
+    int replies = 0;
+    while (true) {
+      const auto one = co_await repeating.next_result();
+      if (!one || !*one) break;
+      ++replies;
+    }
+    const status repeated = co_await repeating.finish();
+    ends.push_back(repeated);
+    if (repeated.ok()) {
+      EXPECT_EQ(replies, 2);
+    }
+    auto chatting = s.Chat();
+    co_await chatting.write_result(hello);
+    const status chatted = co_await chatting.finish();
+    ends.push_back(chatted);
+    co_return ends;
+  }
+  static task<> a_while() { co_await sleep_for(20ms); }
+  static task<> hang(echo_stub s, status& out) {
+    const echo::Text request = text("hang");
+    const auto reply = co_await s.Misbehave(request);
+    out = reply.status();
+  }
+  static task<status> stop_soon(echo_stub s) {
+    status out;
+    scope work{co_await coro::this_environment()};
+    work.spawn(hang(s, out));
+    co_await sleep_for(20ms);
+    work.request_stop();
+    co_await work.join();
+    co_return out;
+  }
+  std::vector<std::string> log_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, client_interceptors, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(client_interceptors, StandAroundEveryKindOfCallInOrder) {
+  noting a("a", log_);
+  noting b("b", log_);
+  intercepted_channel inner(*channel_, {&b});
+  intercepted_channel outer(inner, {&a});
+  for (const status& s : run(one_of_each(echo_stub(outer)))) EXPECT_EQ(s, status());
+  std::vector<std::string> wanted;
+  for (const std::string name : {"Say", "Collect", "Repeat", "Chat"})
+    wanted.insert(wanted.end(), {"a>/echo.Echo/" + name, "b>/echo.Echo/" + name, "<b OK", "<a OK"});
+  EXPECT_EQ(log_, wanted);
+}
+
+TEST_P(client_interceptors, OneThatDoesNotAskForTheNextSendsNothing) {
+  doing refuse([](client_context&, next_call) -> task<status> { co_return status::aborted("not today"); });
+  intercepted_channel front(*channel_, {&refuse});
+  for (const status& s : run(one_of_each(echo_stub(front)))) EXPECT_EQ(s, status::aborted("not today"));
+  EXPECT_EQ(service_.collected, 0);
+}
+
+TEST_P(client_interceptors, MayChangeMetadataAndTimeoutAndSeeTheTrailers) {
+  doing keyed([](client_context& call, next_call next) -> task<status> {
+    call.options().metadata("x-key", "k");
+    status s = co_await next();
+    EXPECT_EQ(call.initial_metadata().find("x-key"), "k");
+    EXPECT_EQ(call.trailing_metadata().find("x-trailer"), "late");
+    co_return s;
+  });
+  intercepted_channel front(*channel_, {&keyed});
+  struct program {
+    static task<> call(echo_stub s) {
+      const echo::Text request = text("metadata");
+      auto c = s.Misbehave(request);
+      const auto reply = co_await c;
+      EXPECT_EQ(reply.status(), status());
+      EXPECT_EQ(c.initial_metadata().find("x-key"), "k");
+      EXPECT_EQ(c.trailing_metadata().find("x-trailer"), "late");
+    }
+  };
+  run(program::call(echo_stub(front)));
+  doing hurried([](client_context& call, next_call next) -> task<status> {
+    call.options().timeout(20ms);
+    co_return co_await next();
+  });
+  intercepted_channel fast(*channel_, {&hurried});
+  EXPECT_EQ(sync_wait(echo_stub(fast).Misbehave(text("hang"))).status().code(),
+            status_code::deadline_exceeded);
+}
+
+TEST_P(client_interceptors, MayTryAUnaryCallAgain) {
+  doing stubborn([](client_context& call, next_call next) -> task<status> {
+    EXPECT_TRUE(call.repeatable());
+    status s = co_await next();
+    EXPECT_EQ(s.code(), status_code::deadline_exceeded);
+    co_await sleep_for(1ms);
+    s = co_await next();
+    EXPECT_EQ(s.code(), status_code::deadline_exceeded);
+    call.options().timeout(10s);
+    co_return co_await next();
+  });
+  intercepted_channel front(*channel_, {&stubborn});
+  const auto reply = sync_wait(echo_stub(front).Say(text("hi"), within(0ms)));
+  EXPECT_FALSE(reply.ok()) << "the whole call's timeout holds all the same";
+  doing failing([](client_context&, next_call next) -> task<status> {
+    status s = co_await next();
+    for (int i = 0; i < 3; ++i) s = co_await next();
+    co_return s;
+  });
+  intercepted_channel again(*channel_, {&failing});
+  EXPECT_EQ(sync_wait(echo_stub(again).Misbehave(text("status"))).status().code(), status_code::not_found);
+  const auto said = sync_wait(echo_stub(again).Say(text("hi")));
+  ASSERT_EQ(said.status(), status());
+  EXPECT_EQ(said->text(), "hi");
+}
+
+TEST_P(client_interceptors, MayChangeTheStatus) {
+  doing changing([](client_context&, next_call next) -> task<status> {
+    const status s = co_await next();
+    co_return s.ok() ? status::data_loss("no") : status();
+  });
+  intercepted_channel front(*channel_, {&changing});
+  for (const status& s : run(one_of_each(echo_stub(front)))) EXPECT_EQ(s, status::data_loss("no"));
+}
+
+TEST_P(client_interceptors, AreStoppedWithTheCallWhereverTheyWait) {
+  doing before([](client_context&, next_call next) -> task<status> {
+    co_await sleep_for(1h);
+    co_return co_await next();
+  });
+  doing after([](client_context&, next_call next) -> task<status> {
+    static_cast<void>(co_await next());
+    co_await sleep_for(1h);
+    co_return status();
+  });
+  doing around([](client_context&, next_call next) -> task<status> { co_return co_await next(); });
+  for (client_interceptor* which : {&before, &after, &around}) {
+    intercepted_channel front(*channel_, {which});
+    EXPECT_EQ(run(stop_soon(echo_stub(front))).code(), status_code::cancelled);
+    EXPECT_EQ(sync_wait(echo_stub(front).Misbehave(text("hang"), within(20ms))).status().code(),
+              status_code::deadline_exceeded);
+    struct program {
+      static task<status> cancel(echo_stub s) {
+        auto c = s.Chat();
+        co_await c.start();
+        co_await sleep_for(5ms);
+        c.cancel();
+        co_return co_await c.finish();
+      }
+      static task<> drop(echo_stub s) {
+        auto c = s.Chat();
+        co_await c.start();
+        co_await sleep_for(5ms);
+      }
+    };
+    EXPECT_EQ(run(program::cancel(echo_stub(front))).code(), status_code::cancelled);
+    run(program::drop(echo_stub(front)));
+    run(a_while());
+  }
+}
+
+TEST_P(client_interceptors, WhatEscapesFromOneIsTheCallsStatus) {
+  doing throwing([](client_context& call, next_call next) -> task<status> {
+    if (call.method() == "/echo.Echo/Say") throw std::runtime_error("oh");
+    static_cast<void>(co_await next());
+    throw status_error(status::aborted("thrown"));
+  });
+  intercepted_channel front(*channel_, {&throwing});
+  const auto ends = run(one_of_each(echo_stub(front)));
+  EXPECT_EQ(ends[0], status::unknown("oh"));
+  for (std::size_t i = 1; i < ends.size(); ++i) EXPECT_EQ(ends[i], status::aborted("thrown"));
+}
+
+TEST_P(client_interceptors, ATimeoutAroundTheNextCancelsTheCall) {
+  doing limiting([](client_context&, next_call next) -> task<status> {
+    struct rest {
+      static task<status> run(next_call n) { co_return co_await n(); }
+    };
+    auto all = rest::run(next);
+    timeout<status> limited(20ms, std::move(all));
+    const status s = co_await limited;
+    co_return s.ok() ? s : status::resource_exhausted("slow");
+  });
+  intercepted_channel front(*channel_, {&limiting});
+  EXPECT_EQ(sync_wait(echo_stub(front).Misbehave(text("hang"))).status(), status::resource_exhausted("slow"));
+  EXPECT_EQ(sync_wait(echo_stub(front).Say(text("quick"))).status(), status());
+}
+
+using client_interceptors_death = client_interceptors;
+INSTANTIATE_TEST_SUITE_P(Sim, client_interceptors_death,
+                         testing::Values(std::make_tuple(world_kind::sim, link_kind::in_process)),
+                         echo_fixture::case_name);
+
+TEST_P(client_interceptors_death, OkWithoutAReplyIsRefused) {
+  doing lying([](client_context&, next_call) -> task<status> { co_return status(); });
+  intercepted_channel front(*channel_, {&lying});
+  EXPECT_DEATH(static_cast<void>(sync_wait(echo_stub(front).Say(text("")))), "returned OK for a unary call");
+}
+
+TEST_P(client_interceptors_death, ASecondNextAroundAStreamIsRefused) {
+  doing twice([](client_context&, next_call next) -> task<status> {
+    static_cast<void>(co_await next());
+    co_return co_await next();
+  });
+  intercepted_channel front(*channel_, {&twice});
+  struct program {
+    static task<> chat(echo_stub s) {
+      auto c = s.Chat();
+      static_cast<void>(co_await c.finish());
+    }
+  };
+  EXPECT_DEATH(run(program::chat(echo_stub(front))), "second next\\(\\) around a stream");
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

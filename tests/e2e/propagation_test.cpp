@@ -1,0 +1,123 @@
+// What a handler's call hands on to the calls that the handler makes.
+#include "support/echo_fixture.hpp"
+
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+// Says what each hop has heard, and goes on as often as the request's count says.
+class hopping final : public echo_service {
+ public:
+  struct heard {
+    std::string parent;
+    std::string state;
+    std::string binary;
+    std::string baggage;
+    duration left{};
+  };
+  std::vector<heard> hops;
+  bool detached = false;
+  bool traces = false;
+  std::string tenant;
+
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    const auto in = [&](std::string_view key) {
+      return std::string(context.metadata().find(key).value_or(""));
+    };
+    hops.push_back({in("traceparent"), in("tracestate"), in("grpc-trace-bin"), in("baggage"),
+                    context.deadline() - coro::this_executor().now()});
+    if (traces && context.trace()) context.set_trace(context.trace()->below({1, 2, 3, 4, 5, 6, 7, 8}));
+    if (!tenant.empty()) context.baggage().set("tenant", tenant);
+    if (request.count() == 0) co_return request;
+    const echo::Text onward = text(request.text(), request.count() - 1);
+    call_options options;
+    options.detached(detached);
+    co_return co_await echo_stub(*next).Say(onward, options);
+  }
+
+ private:
+  static echo::Text text(const std::string& what, int count) {
+    echo::Text t;
+    t.set_text(what);
+    t.set_count(count);
+    return t;
+  }
+};
+
+class propagation : public echo_fixture {
+ protected:
+  void SetUp() override {
+    echo_fixture::SetUp();
+    if (IsSkipped()) return;
+    server_.emplace(rt());
+    server_->add(handler_);
+    link();
+    handler_.next = &*channel_;
+  }
+  void TearDown() override {
+    channel_.reset();
+    server_.reset();
+  }
+  void call(const call_options& options) {
+    const auto reply = sync_wait(stub().Say(text("x", 2), options));
+    ASSERT_EQ(reply.status(), status());
+    ASSERT_EQ(handler_.hops.size(), 3u);
+  }
+  hopping handler_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, propagation, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(propagation, TraceAndBaggagePassUnmentionedAndUnchanged) {
+  call(call_options()
+           .metadata("traceparent", parent)
+           .metadata("tracestate", "a=1")
+           .metadata("tracestate", "b=2")
+           .metadata("baggage", "user=ada;p=1, odd"));
+  for (const auto& hop : handler_.hops) EXPECT_EQ(hop.parent, parent);
+  EXPECT_EQ(handler_.hops[0].state, "a=1");  // the first of two
+  EXPECT_EQ(handler_.hops[2].state, "a=1,b=2");
+  EXPECT_EQ(handler_.hops[2].baggage, "user=ada;p=1, odd");
+}
+
+TEST_P(propagation, ATraceThatIsNotUnderstoodIsNotCarriedOn) {
+  call(call_options()
+           .metadata("traceparent", "00-not-a-trace")
+           .metadata("tracestate", "a=1")
+           .metadata("baggage", std::string(9000, 'x')));
+  EXPECT_EQ(handler_.hops[0].parent, "00-not-a-trace");
+  EXPECT_EQ(handler_.hops[1].parent, "");
+  EXPECT_EQ(handler_.hops[1].state, "");
+  EXPECT_EQ(handler_.hops[1].baggage, "");
+}
+
+TEST_P(propagation, ATracerPutsItsSpanIntoTheCallsItMakes) {
+  handler_.traces = true;
+  call(call_options().metadata("traceparent", parent).metadata("tracestate", "a=1"));
+  EXPECT_EQ(handler_.hops[0].parent, parent);
+  EXPECT_EQ(handler_.hops[1].parent, "00-4bf92f3577b34da6a3ce929d0e0e4736-0102030405060708-01");
+  EXPECT_EQ(handler_.hops[1].state, "a=1");
+}
+
+TEST_P(propagation, BaggageThatAHandlerChangesIsCarriedOn) {
+  handler_.tenant = "a b,c";
+  call(call_options().metadata("baggage", "user=ada"));
+  EXPECT_EQ(handler_.hops[0].baggage, "user=ada");
+  EXPECT_EQ(handler_.hops[2].baggage, "user=ada,tenant=a%20b%2Cc");
+}
+
+TEST_P(propagation, ADetachedCallInheritsNothing) {
+  handler_.detached = true;
+  call(within(10s).metadata("traceparent", parent).metadata("baggage", "user=ada"));
+  EXPECT_LE(handler_.hops[0].left, duration(10s));
+  EXPECT_GT(handler_.hops[1].left, duration(1h));
+  EXPECT_EQ(handler_.hops[1].parent, "");
+  EXPECT_EQ(handler_.hops[1].baggage, "");
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
