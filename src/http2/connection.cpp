@@ -79,6 +79,16 @@ void connection::withhold_credit(bool on) {
   state_->return_connection_credit();
 }
 
+std::size_t connection::memory_bytes() const noexcept { return state_->memory_bytes(); }
+void connection::set_kept(stream_ref s, std::size_t bytes) noexcept { state_->set_kept(s, bytes); }
+std::size_t connection::unread_bytes() const noexcept { return state_->unread_bytes; }
+std::uint64_t connection::data_sent() const noexcept { return state_->data_sent; }
+void connection::refuse_streams(bool on) noexcept { state_->refusing = on; }
+void* connection::user_of(stream_ref s) const noexcept {
+  const stream* found = state_->find(s);
+  return found && !found->released ? found->user : nullptr;
+}
+
 stream_ref connection::open(void* user) { return state_->open(user); }
 void connection::set_user(stream_ref s, void* user) noexcept {
   if (stream* found = state_->find(s)) found->user = user;

@@ -115,6 +115,20 @@ class connection {
   [[nodiscard]] bool draining() const noexcept;
   [[nodiscard]] bool failed() const noexcept;
 
+  // --- memory
+  // What the engine holds at the moment, with what set_kept() says; to be compared, not to be summed to the byte.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  // The user keeps so much of what came on s.
+  void set_kept(stream_ref s, std::size_t bytes) noexcept;
+  // Queued bytes of streams that have been answered in full: what the peer would only have to read.
+  [[nodiscard]] std::size_t unread_bytes() const noexcept;
+  // Octets of DATA that went into the output, ever.
+  [[nodiscard]] std::uint64_t data_sent() const noexcept;
+  // Server: new streams are REFUSED_STREAM while on.
+  void refuse_streams(bool on) noexcept;
+  // What open() or set_user() said of a stream that was not released yet; else null.
+  [[nodiscard]] void* user_of(stream_ref s) const noexcept;
+
   // --- about the peer
   // Its SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 6.5.2), 2^32-1 if it has none; advice, nothing enforces it.
   [[nodiscard]] std::uint32_t peer_header_list_bytes() const noexcept;

@@ -83,6 +83,12 @@ struct connection::state {
   void send_turn(stream& s);
   bool send_data_frame(stream& s);
   void schedule(stream& s) noexcept;
+  // Before and after a queue changes: they keep the sums.
+  void uncount(const stream& s) noexcept;
+  void count(const stream& s) noexcept;
+  void count_data(std::size_t n) noexcept;
+  void set_kept(stream_ref ref, std::size_t bytes) noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
   void tell_if_writable(stream& s) noexcept;
   bool end_sent(stream& s, stream_input input);
   void consume(stream_ref ref, std::size_t n);
@@ -193,6 +199,11 @@ struct connection::state {
   receive_window receive;
   bool credit_withheld = false;
   chunk_pool chunks;
+  bool refusing = false;          // no new streams, for want of memory
+  std::size_t queued_bytes = 0;   // in the streams' queues; of these, in those that are complete:
+  std::size_t unread_bytes = 0;
+  std::size_t kept_bytes = 0;     // the streams' heads, and what their users keep
+  std::uint64_t data_sent = 0;    // octets of DATA, ever
   base::intrusive_list<sending_hook> ready_free;  // streams whose next frame needs no window
   base::intrusive_list<sending_hook> ready_data;  // streams with data and a window of their own
   stream* head_stream = nullptr;                  // between begin_headers() and end_headers()

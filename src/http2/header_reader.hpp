@@ -46,6 +46,8 @@ class header_reader {
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
     return validator_.content_length();
   }
+  // As SETTINGS_MAX_HEADER_LIST_SIZE counts, so far.
+  [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }
 
   // Our SETTINGS_HEADER_TABLE_SIZE was acknowledged.

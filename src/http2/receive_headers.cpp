@@ -92,8 +92,9 @@ connection::state::progress connection::state::on_new_stream(stream_id id, bytes
   // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too: a client that
   // resets what it has just opened does not get past the limit.
   if (open_count >= limit.max_concurrent_streams ||
-      streams.size() >= 2 * std::size_t{limit.max_concurrent_streams})
-    return refuse_block(nullptr, id, bytes, error_code::refused_stream, "too many streams");
+      streams.size() >= 2 * std::size_t{limit.max_concurrent_streams} || refusing)
+    return refuse_block(nullptr, id, bytes, error_code::refused_stream,
+                        refusing ? "no memory for new streams" : "too many streams");
   last_given_id = id;
   stream& s = make_stream(nullptr);
   number(s, id);
@@ -173,7 +174,10 @@ void connection::state::settle_block() {
     case header_reader::outcome::good: break;
   }
   block_good = true;
-  if (s) settle_good_block(*s);
+  if (!s) return;
+  const std::uint32_t head_bytes = 2 * reader.list_bytes();  // lists grow by doubling
+  kept_bytes += head_bytes - std::exchange(s->head_bytes, head_bytes);
+  settle_good_block(*s);
 }
 
 void connection::state::settle_good_block(stream& s) {

@@ -92,7 +92,9 @@ bool connection::state::send_block(stream_ref ref, bytes_view bytes, bool end_st
   if (!s->queue.empty()) {
     std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
     if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    uncount(*s);
     s->queue.push(chunks, std::move(copy), bytes.size(), true, end_stream);
+    count(*s);
     schedule(*s);
     return true;
   }
@@ -131,10 +133,9 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
                      end_stream ? flag::end_stream : flag::none, s->id);
   output.commit(frame_header_bytes + n);
   reserved_bytes = 0;
-  strikes.forgive();
   s->send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
-  allow_updates(updates_for(n));
+  count_data(n);
   if (end_stream) end_sent(*s, stream_input::send_data_end);
 }
 
@@ -143,9 +144,28 @@ bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[
   stream* const s = find(ref);
   if (!s || !s->head_sent || !s->can_send() || failed) return false;
   if (n == 0 && !end_stream) return true;
+  uncount(*s);
   s->queue.push(chunks, std::move(bytes), n, false, end_stream);
+  count(*s);
   schedule(*s);
   return true;
+}
+
+// DATA went out: the peer may well update its windows, and ask how long it took.
+void connection::state::count_data(std::size_t n) noexcept {
+  allow_updates(updates_for(n));
+  strikes.forgive();
+  data_sent += n;
+}
+
+void connection::state::uncount(const stream& s) noexcept {
+  queued_bytes -= s.queue.bytes();
+  if (s.queue.ends()) unread_bytes -= s.queue.bytes();
+}
+
+void connection::state::count(const stream& s) noexcept {
+  queued_bytes += s.queue.bytes();
+  if (s.queue.ends()) unread_bytes += s.queue.bytes();
 }
 
 // Puts the stream where produce() finds it when it can send, and takes it away when it cannot.
@@ -174,7 +194,9 @@ void connection::state::send_turn(stream& s) {
     const bool ends = c.end_stream;
     begin_head(s);
     output.append({c.bytes.get(), c.size});
+    uncount(s);
     s.queue.pop(chunks);
+    count(s);
     if (!finish_head(ends)) return;
   }
   tell_if_writable(s);
@@ -186,13 +208,14 @@ bool connection::state::send_data_frame(stream& s) {
   const std::size_t most = std::min({frame_bytes_min_max, s.send.available(), send.available()});
   const std::size_t n = s.queue.data_ready(chunks, most);
   std::uint8_t* const out = output.reserve(frame_header_bytes + n);
+  uncount(s);
   const bool ends = s.queue.take_data(chunks, out + frame_header_bytes, n);
+  count(s);
   write_frame_header(out, n, frame_type::data, ends ? flag::end_stream : flag::none, s.id);
   output.commit(frame_header_bytes + n);
   s.send.take(static_cast<std::uint32_t>(n));
   send.take(static_cast<std::uint32_t>(n));
-  allow_updates(updates_for(n));
-  strikes.forgive();
+  count_data(n);
   if (!ends) return true;
   tell_if_writable(s);
   return end_sent(s, stream_input::send_data_end);
@@ -229,6 +252,17 @@ void connection::state::consume(stream_ref ref, std::size_t n) {
   s->held_bytes -= given;
   s->receive.give_back(given);
   if (const std::uint32_t increment = s->receive.announce()) write_window_update(s->id, increment);
+}
+
+void connection::state::set_kept(stream_ref ref, std::size_t bytes) noexcept {
+  stream* const s = find(ref);
+  if (s) kept_bytes += bytes - std::exchange(s->kept_bytes, bytes);
+}
+
+std::size_t connection::state::memory_bytes() const noexcept {
+  return sizeof *this + output.capacity() + assembly.capacity() + block.capacity() + queued_bytes +
+         kept_bytes + streams.bound() * sizeof(stream) + chunks.bound() * sizeof(send_chunk) +
+         encoder.capacity_bytes() + reader.decoder().capacity_bytes();
 }
 
 void connection::state::return_connection_credit() {

@@ -40,6 +40,8 @@ struct stream : sending_hook, telling_hook {
   bool length_known = false;
   std::uint64_t length_left = 0;  // of content-length, if known
   send_queue queue;
+  std::uint32_t head_bytes = 0;  // of its request's fields, which the user is likely to keep
+  std::size_t kept_bytes = 0;    // that the user says it keeps of what came
   std::size_t low_bytes = 0;  // of want_writable()
 
   // How it ended, while its reset event is to come.

@@ -49,6 +49,7 @@ void connection::state::close(stream& s, stream_state how) {
     --unnumbered_count;
   }
   s.state = how;
+  uncount(s);
   s.queue.clear(chunks);
   s.sending_hook::unlink();
   // Who waits for the last bytes of a stream that ends well is still told that they have gone.
@@ -62,6 +63,7 @@ void connection::state::close(stream& s, stream_state how) {
 
 void connection::state::erase(stream& s) noexcept {
   if (block_stream == &s) block_stream = nullptr;
+  kept_bytes -= s.head_bytes + s.kept_bytes;
   streams.erase(s.ref);
 }
 

@@ -54,6 +54,7 @@ bool call::take_kept(read_operation& op) noexcept {
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
     if (settle_read(op, message)) {
       deframer_.pop(message);
+      note_kept();
       credit(std::min(uncredited_, whole));
     }
     return true;
@@ -115,7 +116,10 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
       else bytes = bytes.subspan(envelope_prefix_bytes + message.body.size());
     }
   }
-  if (!bytes.empty() && incoming_ == incoming::open) deframer_.append(bytes);
+  if (!bytes.empty() && incoming_ == incoming::open) {
+    deframer_.append(bytes);
+    note_kept();
+  }
   if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
   if (direct || reader_ || single_message_) credit(uncredited_);
   if (direct) {

@@ -84,6 +84,12 @@ class call {
   status failure_;
   call_traffic traffic_;
 
+  // After the deframer has taken something in or given it away: it counts against the peer's connection.
+  void note_kept() noexcept {
+    const std::size_t now = deframer_.capacity_bytes();
+    if (now == kept_bytes_ || !exchange_) return;
+    exchange_.set_kept(kept_bytes_ = now);
+  }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
     exchange_.count_sent();
@@ -105,6 +111,7 @@ class call {
 
   read_operation* reader_ = nullptr;
   write_operation* writer_ = nullptr;
+  std::size_t kept_bytes_ = 0;
   bool writer_serialized_ = false;
   bool read_compressed_ = false;
 };

@@ -40,7 +40,12 @@ class deframer {
   void pop(const framed_message& message) noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
-  void clear() noexcept { kept_.clear(); }
+  // The memory that it holds.
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return kept_.capacity(); }
+  void clear() noexcept {
+    kept_.clear();
+    kept_.release(0);
+  }
 
  private:
   base::output_buffer kept_;

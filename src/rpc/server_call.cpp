@@ -69,6 +69,10 @@ metadata call_set::take_metadata() noexcept {
 void call_set::give_back(metadata m) noexcept {
   constexpr std::size_t kept = 1024;  // as many calls as are likely to run at once
   if (spare_.size() >= kept) return;
+  constexpr std::size_t kept_bytes = 2048;  // of each: unusual ones give their memory back
+  std::size_t bytes = 0;
+  for (const auto& field : m) bytes += field.name.size() + field.value.size();
+  if (bytes > kept_bytes) return;
   m.clear();
   spare_.push_back(std::move(m));
 }
@@ -155,18 +159,42 @@ void server_call::begin(bool end_stream) noexcept {
     return;
   }
   if (end_stream) incoming_ended();
+  if (!wait_turn()) begin_stream();
+}
+
+void server_call::begin_stream() noexcept {
   if (interception_) {
     handler_running_ = true;
     interception_->request_ready();
     return interception_->begin();  // this may be gone
   }
-  start_handler();
+  run_handler();
+}
+
+// A peer that does not read its replies gets no more work done; the deadline runs on.
+bool server_call::wait_turn() noexcept {
+  if (!exchange_ || !exchange_.congested()) [[likely]]
+    return false;
+  waiting_turn_ = true;
+  exchange_.wait_turn();
+  return true;
+}
+
+void server_call::on_turn() noexcept {
+  if (!std::exchange(waiting_turn_, false)) return;
+  if (single_message_) start_handler();
+  else begin_stream();
 }
 
 // Of all kinds: nothing is missing any more. This may be gone.
 void server_call::start_handler() noexcept {
+  if (wait_turn()) return;
   if (interception_) [[unlikely]]
     return interception_->request_ready();
+  run_handler();
+}
+
+void server_call::run_handler() noexcept {
   handler_running_ = true;
   body_->begin(service_, *this);
 }
@@ -183,6 +211,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
   const bool direct = deframer_.empty();
   if (!direct) {
     deframer_.append(bytes);
+    note_kept();
     bytes = {};
   }
   const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
@@ -198,7 +227,10 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
   } else if (s != state::need_more) {
     return end_early(broken_message(s, max_receive_bytes_));
   }
-  if (direct && !bytes.empty()) deframer_.append(bytes);
+  if (direct && !bytes.empty()) {
+    deframer_.append(bytes);
+    note_kept();
+  }
   if (request_read_ && !deframer_.empty())
     return end_early(status::unimplemented("the call has more than one request message"));
   if (!end_stream) return;

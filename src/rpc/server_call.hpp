@@ -111,6 +111,7 @@ class server_call final : public call,
                   bool end_stream) noexcept override;
   void on_data(bytes_view bytes, bool end_stream) noexcept override;
   void on_writable() noexcept override { room_again(); }
+  void on_turn() noexcept override;
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
@@ -122,6 +123,9 @@ class server_call final : public call,
 
   void single_request_data(bytes_view bytes, bool end_stream) noexcept;
   void start_handler() noexcept;
+  void begin_stream() noexcept;
+  void run_handler() noexcept;
+  bool wait_turn() noexcept;
   // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
@@ -144,6 +148,7 @@ class server_call final : public call,
   bool head_sent_ = false;
   bool request_read_ = false;
   bool request_in_arena_;
+  bool waiting_turn_ = false;
   bool one_reply_ = false;
 };
 

@@ -21,6 +21,7 @@ class in_process_connector final : public transport::connector {
   task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
     const std::size_t i = on.index() % server_->size();
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
+    ++server_->load_of(server_->loop_of(i));
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
     if (!server_->with_shard(i, [held](serving::shard* s) {
           if (s) s->adopt(std::move(*held));

@@ -4,6 +4,7 @@
 #include "net/duplex.hpp"
 #include "net/socket_duplex.hpp"
 #include "runtime/runtime_core.hpp"
+#include "server/connection_rules.hpp"
 #include "server/shard.hpp"
 
 #include <string>
@@ -11,7 +12,13 @@
 
 namespace coracle::serving {
 
-server_state::server_state(runtime& on, const server_options& o) : owner(on), options(o) {
+server_state::server_state(runtime& on, const server_options& o)
+    : owner(on),
+      options(o),
+      rules(connection_rules(o)),
+      memory(o.limits().memory()),
+      loads_(on.size()),
+      asked_for_room_(on.size()) {
   for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
 }
 
@@ -62,14 +69,45 @@ std::unique_ptr<net::duplex> open(loop& on, io::handle connection, net::server_s
 
 void server_state::accepted(io::handle connection,
                             const std::shared_ptr<net::server_security>& security) noexcept {
-  const std::size_t i = next_++ % size();
+  const std::size_t i = least_loaded();
+  if (i == size()) {
+    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
+                         "a connection was refused: server_limits::connections are open");
+    return owner.at(0).io().close(connection);
+  }
   loop& to = owner.at(i);
+  ++load_of(to);
   if (to.is_current()) return shards_[i]->adopt(open(to, connection, security.get()));
   const bool taken = with_shard(i, [&to, connection, security](shard* s) {
     auto stream = open(to, connection, security.get());
     if (s) s->adopt(std::move(stream));
   });
   if (!taken) owner.at(0).io().close(connection);
+}
+
+// The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves
+// loops with twice as many as others: one listener that hands over to the loop with the fewest is even. size() when
+// there are too many.
+std::size_t server_state::least_loaded() noexcept {
+  std::size_t best = next_++ % size();
+  std::size_t all = 0;
+  for (std::size_t n = 0; n < size(); ++n) {
+    const std::size_t i = (next_ + n) % size();
+    const std::size_t load = loads_[i].load(std::memory_order_relaxed);
+    all += load;
+    if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
+  }
+  return all < options.limits().connections() ? best : size();
+}
+
+void server_state::make_room_elsewhere(loop& but) noexcept {
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i == but.index() || asked_for_room_[i].exchange(true)) continue;
+    with_shard(i, [this, i](shard* s) {
+      asked_for_room_[i] = false;
+      if (s) s->make_room(false);
+    });
+  }
 }
 
 void server_state::request_stop() noexcept {

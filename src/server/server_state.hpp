@@ -1,6 +1,7 @@
 // server_state: what a server's shards share, and how other threads reach them.
 #pragma once
 
+#include "coracle/base/repeated_line.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
@@ -14,6 +15,7 @@
 #include "net/acceptor.hpp"
 #include "runtime/resident.hpp"
 #include "server/router.hpp"
+#include "transport/connection_options.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -53,6 +55,10 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   // --- a shard's loop
   [[nodiscard]] shard* shard_of(loop& where) const noexcept { return shards_[where.index()]; }
+  // How many connections a loop has: counted up before they are handed over, down by the shard.
+  [[nodiscard]] std::atomic<std::size_t>& load_of(loop& where) noexcept { return loads_[where.index()]; }
+  // The quota is exceeded, by others than those of `but`.
+  void make_room_elsewhere(loop& but) noexcept;
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // by the shard
 
   // --- loop 0
@@ -61,6 +67,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   runtime& owner;
   const server_options options;
+  const transport::connection_options rules;
+  memory_quota memory;
   router routes;
   std::vector<std::shared_ptr<service>> kept_services;
   std::vector<server_interceptor*> interceptors;  // filled before the first connection
@@ -73,13 +81,17 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool listening = false;
 
  private:
+  [[nodiscard]] std::size_t least_loaded() noexcept;
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
   task<> drain_as_told();
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
   std::vector<std::shared_ptr<io::residence>> doors_;
-  std::size_t next_ = 0;
+  std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
+  std::vector<std::atomic<bool>> asked_for_room_;
+  std::size_t next_ = 0;  // where the next one goes if all are alike
+  repeated_line refused_lines_;
   // On loop 0.
   event<> told_to_stop_;
   bool serving_ = false;  // somebody waits to be told

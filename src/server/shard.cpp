@@ -3,6 +3,7 @@
 #include "coracle/coro/timeout.hpp"
 #include "net/duplex.hpp"
 #include "runtime/backend.hpp"
+#include "server/connection_rules.hpp"
 #include "server/plain_page.hpp"
 #include "server/request_reader.hpp"
 #include "transport/header_block.hpp"
@@ -18,22 +19,7 @@ namespace {
 // streams does not see them (CVE-2023-44487 and its kin), and each holds what it has allocated.
 constexpr std::size_t abandoned_calls_max = 10'000;
 
-// Connections that came together are not to go together: the age is 90 % to 110 %.
-duration jittered(duration d, std::uint64_t random) noexcept {
-  if (d == duration::max()) return d;
-  return d + d / 10 - d / 500 * static_cast<std::int64_t>(random % 101);
-}
-
-transport::connection_options for_connections(const server_options& o, std::uint64_t random) {
-  transport::connection_options c;
-  c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
-  c.http2.pings.min_interval = o.client_ping_interval();
-  c.http2.pings.without_calls = o.client_pings_without_calls();
-  c.life.max_idle = o.max_connection_idle();
-  c.life.max_age = jittered(o.max_connection_age(), random);
-  c.life.max_age_grace = o.max_connection_age_grace();
-  return c;
-}
+std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
 // Trailers-Only, for a call that reaches no handler.
 void refuse(transport::exchange x, const request_summary& request, const status& why) {
@@ -62,13 +48,19 @@ std::unique_ptr<calls::foreign_call> call_for_fallback(request_summary& r, const
 
 }  // namespace
 
-shard::shard(std::shared_ptr<server_state> server, loop& home) : server_(std::move(server)), home_(home) {
+shard::shard(std::shared_ptr<server_state> server, loop& home)
+    : server_(std::move(server)),
+      home_(home),
+      quota_(server_->memory.counted_),
+      calls_max_(share_of(server_->options.limits().calls(), home.owner().size())),
+      relief_(*this) {
   observer = server_->options.observer();
   emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
 }
 
 shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
+  if (relief_.holder) home_.disarm(relief_);
   server_->forget(home_);
 }
 
@@ -85,13 +77,18 @@ void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server
 }
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
-  if (draining_ || leaving_) return;  // closes it
+  if (draining_ || leaving_) {  // closes it
+    --server_->load_of(home_);
+    return;
+  }
+  transport::connection_options rules = server_->rules;
+  rules.life.max_age = jittered(rules.life.max_age, home_.io().random());
   auto made = std::make_unique<transport::connection>(home_, std::move(stream), transport::role::server,
-                                                      for_connections(server_->options, home_.io().random()),
-                                                      static_cast<transport::connection_owner&>(*this),
+                                                      rules, static_cast<transport::connection_owner&>(*this),
                                                       static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
   connections_.emplace(&c, served{std::move(made), ++server_->last_id});
+  quota_->connections.fetch_add(1, std::memory_order_relaxed);
   c.start();
 }
 
@@ -108,6 +105,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (abandoned >= abandoned_calls_max)
     return refuse(x, r, status::resource_exhausted("too many handlers run on behind calls that have ended"));
+  if (count >= calls_max_)
+    return refuse(x, r, status::unavailable("the server has all the calls that it takes at once"));
   if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
   calls::request_head head;
   head.what = r.row->what;
@@ -121,11 +120,10 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   head.received = r.received;
   head.accepted = r.accepted;
   head.compression = server_->options.compression();
-  if (r.timeout != duration::max()) {
-    if (r.timeout <= duration::zero())
-      return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
-    head.deadline = deadline_after(home_.now(), r.timeout);
-  }
+  if (r.timeout <= duration::zero())
+    return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
+  const duration timeout = std::min(r.timeout, server_->options.limits().call_time());
+  if (timeout != duration::max()) head.deadline = deadline_after(home_.now(), timeout);
   ++calls_started_;
   (new calls::server_call(x, std::move(head), std::move(received), *this))
       ->begin(end_stream);  // it owns itself
@@ -133,7 +131,12 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
 
 void shard::on_closed(transport::connection& c) noexcept {
   last_call_started_ = std::max(last_call_started_, c.figures().last_stream_started);
-  connections_.erase(&c);
+  const auto it = connections_.find(&c);
+  if (it->second.pressed) --pressed_count_;
+  quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
+  quota_->connections.fetch_sub(1, std::memory_order_relaxed);
+  --server_->load_of(home_);
+  connections_.erase(it);
   settle_if_empty();
 }
 

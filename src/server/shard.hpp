@@ -1,6 +1,7 @@
 // shard: a server on one loop: its connections and calls there.
 #pragma once
 
+#include "coracle/base/repeated_line.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
 #include "rpc/server_call.hpp"
@@ -36,17 +37,33 @@ class shard final : public io::resident,
   [[nodiscard]] task<> drain(duration grace);
   // Its part of the server's; calls_started counts gRPC calls that reached a handler's method.
   [[nodiscard]] server_snapshot snapshot() const;
+  // Closes those that hold most until the quota is kept. When that does not do, other loops are asked.
+  void make_room(bool ask_others) noexcept;
   // The grace is over.
   void hurry() noexcept;
 
  private:
+  struct served {
+    std::unique_ptr<transport::connection> connection;
+    std::uint64_t id;  // among the server's connections and listeners
+    std::size_t bytes = 0;  // as charged to the quota
+    bool pressed = false;
+    bool given_up = false;
+  };
+
   // io::resident
   void leave() noexcept override;
   // transport::connection_owner
   void on_closed(transport::connection& c) noexcept override;
+  void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
   // transport::request_acceptor
   void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept override;
 
+  // memory.cpp
+  [[nodiscard]] std::size_t even_share() const noexcept;
+  [[nodiscard]] bool under_pressure() const noexcept;
+  void press(transport::connection& c, served& s, bool on) noexcept;
+  void look_for_relief() noexcept;
   void begin_drain() noexcept;
   task<> wait_until_empty();
   [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;
@@ -54,14 +71,20 @@ class shard final : public io::resident,
 
   std::shared_ptr<server_state> server_;
   loop& home_;
-  struct served {
-    std::unique_ptr<transport::connection> connection;
-    std::uint64_t id;  // among the server's connections and listeners
+  // Looks after pressed connections while there are any: what relieves them may happen on other loops.
+  struct relief : coro::timer {
+    explicit relief(shard& s) noexcept;
+    shard& of;
   };
   std::unordered_map<transport::connection*, served> connections_;
   std::uint64_t calls_started_ = 0;
   time_point last_call_started_{};  // on connections that are closed
   std::vector<std::unique_ptr<entrance>> entrances_;
+  const std::shared_ptr<memory_quota::counted> quota_;
+  const std::size_t calls_max_;
+  relief relief_;
+  std::size_t pressed_count_ = 0;
+  repeated_line given_up_lines_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;
   bool leaving_ = false;

@@ -24,6 +24,16 @@ constexpr std::size_t output_kept_bytes = 16u << 10;
 // ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
 
+// A message of this size has the account of memory looked at, at once and at the turn's end.
+constexpr std::size_t large_bytes = 16u << 10;
+// Who holds more is looked at in every turn.
+constexpr std::size_t light_bytes = 64u << 10;
+// What an owner is told of.
+constexpr std::size_t memory_step_bytes = 4096;
+// Beside what the engine counts: for the connection, and for each open exchange (the call, its coroutine).
+constexpr std::size_t connection_cost_bytes = 1024;
+constexpr std::size_t exchange_cost_bytes = 2048;
+
 }  // namespace
 
 class connection::block_source final : public header_source {
@@ -45,7 +55,9 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       owner_(owner),
       acceptor_(acceptor),
       opens_left_(o.http2.own_streams),
-      life_(o.life, home.now()) {
+      life_(o.life, home.now()),
+      unread_bytes_max_(o.burden.unread_bytes),
+      stall_(o.burden.stall_time) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   work::run = [](coro::work& w) noexcept {
@@ -61,6 +73,7 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
     }
     self.engine_.on_timeout(self.home_.now());
     self.mind_age();
+    self.mind_stall();
     self.release_if_idle();
     self.dispatch();
   };
@@ -75,6 +88,65 @@ void connection::mind_age() noexcept {
   }
 }
 
+// --- memory, and peers that do not read (server)
+
+void connection::note_congestion() noexcept {
+  congested_ = acceptor_ && engine_.unread_bytes() > unread_bytes_max_;
+  if (congested_) stall_.watch(home_.now());
+}
+
+// Those that wait begin one by one, as long as what they answer finds room.
+void connection::mind_congestion() noexcept {
+  note_congestion();
+  std::size_t begun = 0;
+  while (begun < waiting_.size() && !congested_ && given_up_.empty()) {
+    if (void* const user = engine_.user_of(waiting_[begun++]))
+      static_cast<exchange_handler*>(user)->on_turn();
+    note_congestion();
+  }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(begun));
+}
+
+void connection::mind_memory() noexcept {
+  const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
+                          engine_.open_streams() * exchange_cost_bytes;
+  weigh_ = now > light_bytes || !waiting_.empty();
+  const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
+  if (apart < memory_step_bytes) return;
+  told_memory_bytes_ = now;
+  owner_.on_memory(*this, now);
+}
+
+void connection::mind_stall() noexcept {
+  if (!acceptor_) return;
+  const time_point sending_since = stream_->sending() ? last_send_ : never;
+  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since))
+    engine_.fail(error_code::enhance_your_calm, "replies are not read");
+}
+
+void connection::give_up(std::string_view reason) noexcept {
+  if (!given_up_.empty()) return;
+  given_up_ = reason;
+  weigh_ = true;
+  touch();
+}
+
+void connection::press(bool on) noexcept {
+  engine_.withhold_credit(on);
+  engine_.refuse_streams(on);
+  touch();
+}
+
+void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
+  engine_.set_kept(s, bytes);
+  weigh_ = acceptor_ != nullptr;
+}
+
+void connection::wait_turn(stream_ref s) {
+  waiting_.push_back(s);
+  weigh_ = true;
+}
+
 void connection::release_if_idle() noexcept {
   if (home_.now() < release_at_) return;
   const time_point idle_at = deadline_after(last_send_, idle_time);
@@ -85,6 +157,7 @@ void connection::release_if_idle() noexcept {
   release_at_ = never;
   in_flight_.release(output_kept_bytes);
   engine_.output().release(output_kept_bytes);
+  if (acceptor_) mind_memory();
   stream_->release_idle_memory();
 }
 
@@ -120,6 +193,8 @@ void connection::received(bytes_view bytes) noexcept {
   engine_.feed(bytes, last_received_);
   dispatch();
   note_received();
+  if (weigh_) [[unlikely]]
+    touch();
 }
 
 void connection::receive_ended(std::int64_t result) noexcept {
@@ -194,7 +269,8 @@ void connection::handle(const http2::event& e) noexcept {
 // --- figures: what is looked at once a turn costs nothing per message
 
 void connection::stream_begins() noexcept {
-  ++counted_.streams_started;
+  constexpr std::uint64_t now_and_then = 16;
+  if (++counted_.streams_started % now_and_then == 0) weigh_ = acceptor_ != nullptr;
   counted_.last_stream_started = last_received_;
 }
 
@@ -237,12 +313,19 @@ void connection::flush() noexcept {
       in_flight_.swap(out);
       last_send_ = home_.now();
       note_sent();
+      if (acceptor_) stall_.watch(last_send_);
+      if (in_flight_.size() >= large_bytes) weigh_ = acceptor_ != nullptr;
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
     } else if (release_at_ == never && std::max(in_flight_.capacity(), out.capacity()) > output_kept_bytes) {
       release_at_ = deadline_after(home_.now(), idle_time);
     }
     // produce() may have let a waiting writer go on; what it sends is for the next round.
     if (!closing_) dispatch();
+  }
+  if (weigh_ && !closing_) [[unlikely]] {
+    mind_congestion();
+    mind_memory();
+    if (!given_up_.empty()) return close(error_code::enhance_your_calm, given_up_);
   }
   // Not a client: two that wait for each other to read would wait for ever.
   const bool stalled = acceptor_ && engine_.output().size() > output_stall_bytes;
@@ -306,6 +389,7 @@ void connection::broken(std::string reason) noexcept {
   going_away();
   if (timer::holder) home_.disarm(*this);
   home_.arm(*this, deadline_after(home_.now(), linger));
+  if (acceptor_) mind_memory();
   touch();
 }
 
@@ -336,7 +420,7 @@ void connection::closed() noexcept {
 
 void connection::update_timer() noexcept {
   if (closing_) return;
-  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next()});
+  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next(), stall_.next()});
   if (timer::holder && timer::when == t) return;
   if (timer::holder) home_.disarm(*this);
   if (t != never) home_.arm(*this, t);
@@ -361,6 +445,8 @@ bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream)
   touch();
   if (closing_ || !engine_.send_block(s, stateless, end_stream)) return false;
   counted_.streams_succeeded += end_stream && acceptor_;
+  if (end_stream && weigh_) [[unlikely]]
+    note_congestion();
   return true;
 }
 
@@ -378,8 +464,12 @@ void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   touch();
-  if (closing_ || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
-  counted_.streams_succeeded += end_stream && acceptor_;
+  if (closing_ || !given_up_.empty() || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
+  if (!acceptor_) return true;
+  counted_.streams_succeeded += end_stream;
+  weigh_ = true;
+  note_congestion();
+  if (n >= large_bytes) mind_memory();
   return true;
 }
 

@@ -5,13 +5,17 @@
 #include "coracle/runtime/loop.hpp"
 #include "http2/connection.hpp"
 #include "net/duplex.hpp"
+#include "transport/burden.hpp"
 #include "transport/connection_figures.hpp"
 #include "transport/connection_options.hpp"
 #include "transport/exchange.hpp"
 #include "transport/lifespan.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace coracle::transport {
 
@@ -29,6 +33,9 @@ class connection_owner {
   virtual void on_slots(connection&) noexcept {}
   // No new exchanges here: the peer sent GOAWAY, or the connection broke. Once.
   virtual void on_going_away(connection&) noexcept {}
+  // Server: it holds `bytes` now; said once a turn when that differs by some KiB from what was said last, and when
+  // a large reply is queued. give_up() and press() may be called inside.
+  virtual void on_memory(connection&, std::size_t /*bytes*/) noexcept {}
   // The end: every exchange has been told. The owner may destroy the connection in the call.
   virtual void on_closed(connection&) noexcept = 0;
 
@@ -56,6 +63,10 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
   // that does not read, or does not end its side, has `linger` to do so.
   void close(http2::error_code code, std::string_view reason);
+  // At the turn's end close(ENHANCE_YOUR_CALM); what is queued until then is dropped at once.
+  void give_up(std::string_view reason) noexcept;
+  // While on: no new streams, and no connection credit.
+  void press(bool on) noexcept;
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
   // The peer's GOAWAY asks for fewer PINGs: the next connection's keepalive time is to be twice as long (gRFC A8).
   // To be asked in on_going_away().
@@ -76,6 +87,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   [[nodiscard]] std::size_t queued(stream_ref s) const noexcept override;
   void want_writable(stream_ref s, std::size_t low_bytes) override;
   void consume(stream_ref s, std::size_t n) override;
+  void set_kept(stream_ref s, std::size_t bytes) noexcept override;
+  void wait_turn(stream_ref s) override;
   void reset(stream_ref s, error_code code) override;
   void release(stream_ref s) override;
   void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
@@ -96,6 +109,10 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void flush() noexcept;
   void update_timer() noexcept;
   void mind_age() noexcept;
+  void mind_memory() noexcept;
+  void note_congestion() noexcept;
+  void mind_congestion() noexcept;
+  void mind_stall() noexcept;
   void stream_begins() noexcept;
   void note_received() noexcept;
   void note_sent() noexcept;
@@ -119,8 +136,14 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   time_point last_received_{};
   connection_figures counted_;
   lifespan life_;
+  const std::size_t unread_bytes_max_;
+  stall_watch stall_;
+  std::vector<stream_ref> waiting_;  // for their turn, in order
+  std::size_t told_memory_bytes_ = 0;
+  std::string_view given_up_;  // why
   // When to look whether the output buffers are too large for an idle connection.
   time_point release_at_ = never;
+  bool weigh_ = false;  // look at memory and congestion when the turn ends
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool receive_paused_ = false;

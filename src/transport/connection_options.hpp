@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http2/limits.hpp"
+#include "transport/burden.hpp"
 #include "transport/lifespan.hpp"
 
 namespace coracle::transport {
@@ -9,7 +10,9 @@ namespace coracle::transport {
 struct connection_options {
   // Keepalive (limits::keepalive) and the peer's PINGs (limits::pings) among them.
   http2::limits http2;
-  lifespan_options life;  // server
+  // Of servers.
+  lifespan_options life;
+  burden_limits burden;
 };
 
 }  // namespace coracle::transport

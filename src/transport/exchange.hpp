@@ -58,6 +58,8 @@ class exchange_handler {
   // Borrowed for the call; give the credit back with exchange::consume().
   virtual void on_data(bytes_view bytes, bool end_stream) noexcept = 0;
   virtual void on_writable() noexcept = 0;
+  // The answer to exchange::wait_turn().
+  virtual void on_turn() noexcept {}
   // The last call; release the exchange in it, its connection may be gone afterwards.
   virtual void on_reset(const abnormal_end& end) noexcept = 0;
 
@@ -94,6 +96,9 @@ class carrier {
   virtual void want_writable(stream_ref s, std::size_t low_bytes) = 0;
 
   virtual void consume(stream_ref s, std::size_t n) = 0;
+  virtual void set_kept(stream_ref s, std::size_t bytes) noexcept = 0;
+  virtual void wait_turn(stream_ref s) = 0;
+  [[nodiscard]] bool congested() const noexcept { return congested_; }
   virtual void reset(stream_ref s, error_code code) = 0;
   virtual void release(stream_ref s) = 0;
   virtual void set_handler(stream_ref s, exchange_handler* handler) noexcept = 0;
@@ -105,6 +110,7 @@ class carrier {
 
  protected:
   ~carrier() = default;
+  bool congested_ = false;
 };
 
 // A name for (carrier, stream). Whoever got it releases it exactly once: at the latest in
@@ -132,6 +138,12 @@ class exchange {
   [[nodiscard]] std::size_t queued() const noexcept { return carrier_->queued(stream_); }
   void want_writable(std::size_t low_bytes) { carrier_->want_writable(stream_, low_bytes); }
   void consume(std::size_t n) { carrier_->consume(stream_, n); }
+  // For the account of memory: so much of what came on this exchange is kept above.
+  void set_kept(std::size_t bytes) noexcept { carrier_->set_kept(stream_, bytes); }
+  // The peer does not read the replies that it was given: no work is to be begun for it until on_turn() comes,
+  // which wait_turn() asks for.
+  [[nodiscard]] bool congested() const noexcept { return carrier_->congested(); }
+  void wait_turn() { carrier_->wait_turn(stream_); }
   void reset(error_code code) { carrier_->reset(stream_, code); }
   void set_handler(exchange_handler* handler) noexcept { carrier_->set_handler(stream_, handler); }
   void release() {

@@ -4,11 +4,13 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/rpc/message_codec.hpp"
+#include "coracle/server/server_limits.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -36,6 +38,8 @@ class server_options {
 
   // Is told of every call (coracle/rpc/server_observer.hpp); must outlive the server. Default: nobody.
   server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
+  // What clients may have of the server at once: see server_limits.
+  server_options& limits(server_limits l) { return limits_ = std::move(l), *this; }
 
   // --- connections (gRFC A8, A9; defaults as they say)
   // A client that was silent for `time` is asked by a PING, with calls open or not; when nothing comes from it
@@ -58,6 +62,7 @@ class server_options {
   }
 
   [[nodiscard]] server_observer* observer() const noexcept { return observer_; }
+  [[nodiscard]] const server_limits& limits() const noexcept { return limits_; }
   [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
   [[nodiscard]] duration client_ping_interval() const noexcept { return ping_interval_; }
@@ -85,6 +90,7 @@ class server_options {
   std::vector<const message_codec*> codecs_;
   server_observer* observer_ = nullptr;
   coracle::compression compression_;
+  server_limits limits_;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

@@ -1,0 +1,35 @@
+// repeated_line: a log line that may have cause to come often, and is not to fill the log.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/base/log.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace coracle {
+
+// One for each place that logs; for one loop. The first line is written at once, later ones at most every `interval`,
+// with the number of those left out.
+class repeated_line {
+ public:
+  explicit repeated_line(duration interval = std::chrono::seconds(10)) noexcept : interval_(interval) {}
+  void write(logger& to, log_level level, time_point now, std::string text) {
+    if (now < next_) {
+      ++left_out_;
+      return;
+    }
+    next_ = deadline_after(now, interval_);
+    if (left_out_ != 0) text.append(" (and ").append(std::to_string(left_out_)).append(" times before)");
+    left_out_ = 0;
+    to.write(level, text);
+  }
+
+ private:
+  duration interval_;
+  time_point next_ = time_point::min();
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace coracle

@@ -1,0 +1,44 @@
+// memory_quota: how much memory the peers of one or several servers may take up.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace coracle {
+
+namespace serving {
+class shard;
+}
+
+// Counts what connections hold because of their peers: bytes received and not yet taken, replies not yet read,
+// tables, streams, buffers. Not what handlers allocate. Counted once a turn of a connection, in steps of 4 KiB.
+//
+// Above five eighths of the limit, connections that hold more than half of their even share get no new calls
+// (REFUSED_STREAM, which clients may try elsewhere) and no connection credit. Above seven eighths, those that hold
+// most are closed (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; nobody at or below the even share is. The last
+// eighth is for what is not counted.
+//
+// A value whose copies share the count: hand one to several servers, and they share the limit; each closes
+// connections of its own only. Any thread.
+class memory_quota {
+ public:
+  explicit memory_quota(std::size_t limit_bytes) : counted_(std::make_shared<counted>(limit_bytes)) {}
+
+  [[nodiscard]] std::size_t limit_bytes() const noexcept { return counted_->limit; }
+  [[nodiscard]] std::size_t used_bytes() const noexcept {
+    return counted_->used.load(std::memory_order_relaxed);
+  }
+
+ private:
+  friend class serving::shard;
+  struct counted {
+    explicit counted(std::size_t l) noexcept : limit(l) {}
+    const std::size_t limit;
+    std::atomic<std::size_t> used{0};
+    std::atomic<std::size_t> connections{0};
+  };
+  std::shared_ptr<counted> counted_;
+};
+
+}  // namespace coracle

@@ -1,0 +1,81 @@
+// Limits of a server: calls, connections, time.
+#include "support/echo_fixture.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class limits_of_a_server : public echo_fixture {
+ protected:
+  void limit(const server_limits& l) { make_server(server_options().limits(l)); }
+  static task<> hang(echo_stub s, status& out) {
+    const echo::Text request = text("hang");
+    const auto reply = co_await s.Misbehave(request);
+    out = reply.status();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, limits_of_a_server, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(limits_of_a_server, OneCallTooManyIsUnavailableAndTheNextIsServedAgain) {
+  limit(server_limits().calls(2));
+  struct program {
+    static task<> fill(echo_stub s) {
+      status first;
+      status second;
+      scope work{co_await coro::this_environment()};
+      work.spawn(hang(s, first));
+      work.spawn(hang(s, second));
+      co_await sleep_for(20ms);
+      const echo::Text request = text("third");
+      const auto third = co_await s.Say(request);
+      EXPECT_EQ(third.status().code(), status_code::unavailable) << third.status();
+      work.request_stop();
+      co_await work.join();
+      co_await sleep_for(20ms);
+      const auto fourth = co_await s.Say(request);
+      EXPECT_EQ(fourth.status(), status());
+    }
+  };
+  run(program::fill(stub()));
+}
+
+TEST_P(limits_of_a_server, ACallTakesNoLongerThanItMay) {
+  limit(server_limits().call_time(30ms));
+  EXPECT_EQ(sync_wait(stub().Misbehave(text("hang"))).status().code(), status_code::deadline_exceeded);
+  EXPECT_EQ(sync_wait(stub().Misbehave(text("hang"), within(1h))).status().code(),
+            status_code::deadline_exceeded);
+}
+
+TEST_P(limits_of_a_server, MetadataBeyondTheLimitIsResourceExhausted) {
+  limit(server_limits().header_list_bytes(1000));
+  call_options much;
+  much.metadata().add("x-much", std::string(2000, 'x'));
+  EXPECT_EQ(sync_wait(stub().Say(text("x"), much)).status().code(), status_code::resource_exhausted);
+  EXPECT_EQ(sync_wait(stub().Say(text("x"))).status(), status());
+}
+
+TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
+  const memory_quota quota(std::size_t{8} << 20);
+  limit(server_limits().memory(quota));
+  EXPECT_EQ(quota.limit_bytes(), std::size_t{8} << 20);
+  EXPECT_EQ(sync_wait(stub().Say(text(std::string(1'000'000, 'x')))).status(), status());
+  EXPECT_GT(quota.used_bytes(), 0u);
+  channel_.reset();
+  server_.reset();
+  EXPECT_EQ(quota.used_bytes(), 0u);
+}
+
+class connections_of_a_server : public echo_fixture {};
+INSTANTIATE_TEST_SUITE_P(Everywhere, connections_of_a_server, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(connections_of_a_server, OneTooManyIsClosedAsItComes) {
+  make_server(server_options().limits(server_limits().connections(1)));
+  EXPECT_EQ(sync_wait(stub().Say(text("first"))).status(), status());
+  channel second(rt(), address_, insecure());
+  EXPECT_EQ(sync_wait(echo_stub(second).Say(text("second"))).status().code(), status_code::unavailable);
+  EXPECT_EQ(sync_wait(stub().Say(text("first"))).status(), status());
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

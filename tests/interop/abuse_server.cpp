@@ -1,0 +1,53 @@
+// abuse_server [CERTIFICATE KEY]: what abuse.py attacks: small limits, and replies as large as the request says.
+#include "echo.coracle.hpp"
+
+#include "coracle/server.hpp"
+#include "coracle/tls/server_options.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class generous final : public echo::rpc::Echo::service {
+  static echo::Text reply_to(const echo::Text& request) {
+    echo::Text reply;
+    reply.set_text(std::string(static_cast<std::size_t>(request.count()), 'x'));
+    return reply;
+  }
+  coracle::rpc<echo::Text> SayAtOnce(coracle::server_context&, const echo::Text& request) override {
+    return reply_to(request);
+  }
+  // All of them together, a while after they were asked.
+  coracle::rpc<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+    co_await coracle::sleep_for(200ms);
+    co_return reply_to(request);
+  }
+  coracle::rpc<echo::Text> Collect(coracle::server_context&, coracle::reader<echo::Text> texts) override {
+    echo::Text all;
+    while (const auto one = co_await texts.next()) all.set_count(all.count() + 1);
+    co_return all;
+  }
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  coracle::server_limits limits;
+  limits.memory(coracle::memory_quota(32u << 20)).handshake_time(2s).stall_time(1s);
+  generous service;
+  coracle::server server(coracle::server_options().limits(limits));
+  server.add(service);
+  coracle::status how;
+  if (count == 3)
+    how = server.listen(
+        "127.0.0.1:0",
+        coracle::tls::server_options().certificate_files(words[1], words[2]).handshake_timeout(2s));
+  else how = server.listen("127.0.0.1:0", coracle::insecure());
+  if (how.ok()) std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+  std::fflush(stdout);
+  return server.run();
+}

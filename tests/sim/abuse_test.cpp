@@ -1,0 +1,143 @@
+// A client that does not read its replies, beside one that does: in virtual time, counted.
+#include "support/echo_service.hpp"
+
+#include "coracle/net/stream.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+constexpr int megabyte = 1 << 20;
+
+// As large as the request's count says, at once or after a while.
+class generous_service final : public echo_service {
+ public:
+  int large = 0;
+  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return reply_to(request); }
+  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+    co_await sleep_for(1ms);
+    co_return reply_to(request);
+  }
+
+ private:
+  echo::Text reply_to(const echo::Text& request) {
+    if (request.count() > 1000) ++large;
+    echo::Text reply;
+    reply.set_text(std::string(static_cast<std::size_t>(request.count()), 'x'));
+    return reply;
+  }
+};
+
+std::string frame(char kind, char flags, int stream, const std::string& payload) {
+  std::string f;
+  for (const int shift : {16, 8, 0}) f += static_cast<char>(payload.size() >> shift & 0xff);
+  f += kind;
+  f += flags;
+  for (const int shift : {24, 16, 8, 0}) f += static_cast<char>(stream >> shift & 0xff);
+  return f + payload;
+}
+
+std::string literal(const std::string& name, const std::string& value) {
+  return "\0"s + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
+}
+
+// A client that gives no window, and wants `n` replies of a megabyte.
+std::string pinning(const std::string& path, int n) {
+  std::string said =
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "\0\4\0\0\0\0"s) + frame(4, 1, 0, "");
+  const std::string head = literal(":method", "POST") + literal(":scheme", "http") + literal(":path", path) +
+                           literal(":authority", "h") + literal("te", "trailers") +
+                           literal("content-type", "application/grpc");
+  echo::Text request;
+  request.set_count(megabyte);
+  const std::string body = request.SerializeAsString();
+  for (int i = 0; i < n; ++i) {
+    said += frame(1, 4, 2 * i + 1, head);
+    said += frame(0, 1, 2 * i + 1, "\0\0\0\0"s + static_cast<char>(body.size()) + body);
+  }
+  return said;
+}
+
+struct program {
+  static task<> attack(std::string at, std::string said) {
+    auto connected = co_await net::stream::connect(net::address::parse(at).value());
+    EXPECT_TRUE(connected.ok());
+    if (!connected) co_return;
+    static_cast<void>(co_await connected->write(as_bytes(said)));
+    std::uint8_t bytes[4096];
+    for (;;) {  // until the server has had enough
+      const auto got = co_await connected->read(bytes);
+      if (!got || *got == 0) co_return;
+    }
+  }
+  static task<int> call(echo_stub s, int n) {
+    int served = 0;
+    const echo::Text request;
+    for (int i = 0; i < n; ++i) {
+      const auto reply = co_await s.SayAtOnce(request);
+      served += reply.ok();
+      co_await sleep_for(10ms);
+    }
+    co_return served;
+  }
+};
+
+struct outcome {
+  int served = 0;
+  int large = 0;
+  duration attacked{};
+  std::size_t used_bytes = 0;
+};
+
+outcome play(const std::string& path, std::size_t quota_bytes) {
+  sim::world world(7);
+  runtime& server_host = world.host("server");
+  runtime& client_host = world.host("client");
+  runtime& attacking_host = world.host("attacker");
+  generous_service service;
+  const memory_quota quota(quota_bytes);
+  outcome o;
+  {
+    server srv(server_host, server_options().limits(server_limits().memory(quota)));
+    srv.add(service);
+    EXPECT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
+    const std::string at = world.address_of("server") + ":50051";
+    channel c(client_host, at, insecure());
+    attacking_host.spawn(program::attack(at, pinning(path, 500)));
+    o.served = sync_wait(client_host, program::call(echo_stub(c), 200));
+    o.large = service.large;
+    o.used_bytes = quota.used_bytes();
+    const time_point began = world.now();
+    sync_wait(attacking_host, program::attack(at, pinning(path, 500)));
+    o.attacked = world.now() - began;
+  }
+  EXPECT_EQ(quota.used_bytes(), 0u);
+  return o;
+}
+
+TEST(UnreadReplies, AreABoundOnTheWorkThatIsDoneForTheirClient) {
+  const outcome o = play("/echo.Echo/SayAtOnce", std::size_t{1} << 30);
+  EXPECT_EQ(o.served, 200);
+  EXPECT_LE(o.large, 5) << "4 MiB are unread then, and the other calls wait";
+  EXPECT_LT(o.used_bytes, std::size_t{8} << 20);
+  EXPECT_GE(o.attacked, 60s);
+  EXPECT_LE(o.attacked, 130s) << "no byte could leave for a minute or two";
+}
+
+TEST(UnreadReplies, ThatHandlersMadeTogetherAreBoundedByTheQuota) {
+  const outcome o = play("/echo.Echo/Say", std::size_t{32} << 20);
+  EXPECT_EQ(o.served, 200);
+  EXPECT_LT(o.used_bytes, std::size_t{32} << 20);
+  EXPECT_LT(o.attacked, 10s) << "the one that holds most is closed at once";
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
