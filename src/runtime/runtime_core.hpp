@@ -4,6 +4,7 @@
 #include "runtime/blocking_pool.hpp"
 #include "runtime/driven_loop.hpp"
 #include "runtime/driver.hpp"
+#include "runtime/fork_guard.hpp"
 
 #include "coracle/runtime/runtime.hpp"
 
@@ -120,6 +121,7 @@ class runtime_core {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> companions_;
   std::exception_ptr error_;
   blocking_pool pool_;
+  fork_guard guard_;
 };
 
 }  // namespace coracle::io

@@ -23,6 +23,7 @@ std::chrono::steady_clock::time_point steady(time_point when) noexcept {
 void runtime_core::start_from(std::size_t first) {
   for (std::size_t i = first; i < loops_.size(); ++i) {
     if (driven_[i]) continue;
+    guard_.driven();
     threads_.push_back(start_thread("coracle/" + std::to_string(i), [this, i] { thread_main(*loops_[i]); }));
     driven_[i] = true;
   }
@@ -43,6 +44,7 @@ bool runtime_core::drain(driven_loop& l) noexcept {
 
 void runtime_core::start() {
   if (driver_) return;
+  guard_.check();
   const std::lock_guard lock(mutex_);
   start_from(0);
 }
@@ -50,6 +52,7 @@ void runtime_core::start() {
 // Under the mutex. True when loop 0 is this thread's to drive, from now on.
 bool runtime_core::take_first() noexcept {
   if (driven_[0]) return holder_ == std::this_thread::get_id();
+  guard_.driven();
   driven_[0] = true;
   holder_ = std::this_thread::get_id();
   return true;
@@ -75,6 +78,7 @@ void runtime_core::leave() noexcept {
 
 driven_loop& runtime_core::keep_first() {
   coro::refuse_to_block_an_executor();
+  guard_.check();
   const std::lock_guard lock(mutex_);
   start_from(1);
   CORACLE_ASSERT(take_first(),
@@ -117,6 +121,7 @@ bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
     drive_simulated(until, goes_on);
     return something_is_left();
   }
+  guard_.check();
   std::unique_lock lock(mutex_);
   start_from(1);
   while (!take_first()) {
@@ -161,6 +166,7 @@ void runtime_core::wait(coro::blocking_signal& ended) {
         &ended);
     return;
   }
+  guard_.check();
   std::unique_lock lock(mutex_);
   if (kept_ && holder_ == std::this_thread::get_id()) {  // then nobody else drives loop 0 meanwhile
     start_from(1);
@@ -198,6 +204,7 @@ void runtime_core::wait_until_empty() noexcept {
 
 void runtime_core::shut_down() noexcept {
   CORACLE_ASSERT(!coro::executor::current(), "a runtime is destroyed by a thread that drives no loop");
+  guard_.check();
   stop();
   wait_until_empty();
   if (!driver_) {

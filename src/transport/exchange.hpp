@@ -96,8 +96,9 @@ class carrier {
   virtual void want_writable(stream_ref s, std::size_t low_bytes) = 0;
 
   virtual void consume(stream_ref s, std::size_t n) = 0;
-  virtual void set_kept(stream_ref s, std::size_t bytes) noexcept = 0;
-  virtual void wait_turn(stream_ref s) = 0;
+  // A carrier that keeps no account of memory is never congested.
+  virtual void set_kept(stream_ref, std::size_t /*bytes*/) noexcept {}
+  virtual void wait_turn(stream_ref) {}
   [[nodiscard]] bool congested() const noexcept { return congested_; }
   virtual void reset(stream_ref s, error_code code) = 0;
   virtual void release(stream_ref s) = 0;

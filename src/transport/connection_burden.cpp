@@ -1,0 +1,77 @@
+// A server's connection: what it holds in memory, and what becomes of a peer that does not read.
+#include "transport/connection.hpp"
+
+#include <cstddef>
+
+namespace coracle::transport {
+
+namespace {
+
+// Who holds more is looked at in every turn.
+constexpr std::size_t light_bytes = 64u << 10;
+// What an owner is told of.
+constexpr std::size_t memory_step_bytes = 4096;
+// Beside what the engine counts: for the connection, and for each open exchange (the call, its coroutine).
+constexpr std::size_t connection_cost_bytes = 1024;
+constexpr std::size_t exchange_cost_bytes = 2048;
+
+}  // namespace
+
+void connection::note_congestion() noexcept {
+  congested_ = acceptor_ && engine_.unread_bytes() > unread_bytes_max_;
+  if (congested_) stall_.watch(home_.now());
+}
+
+// Those that wait begin one by one, as long as what they answer finds room.
+void connection::mind_congestion() noexcept {
+  note_congestion();
+  std::size_t begun = 0;
+  while (begun < waiting_.size() && !congested_ && given_up_.empty()) {
+    if (void* const user = engine_.user_of(waiting_[begun++]))
+      static_cast<exchange_handler*>(user)->on_turn();
+    note_congestion();
+  }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(begun));
+}
+
+void connection::mind_memory() noexcept {
+  const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
+                          engine_.open_streams() * exchange_cost_bytes;
+  weigh_ = now > light_bytes || !waiting_.empty();
+  const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
+  if (apart < memory_step_bytes) return;
+  told_memory_bytes_ = now;
+  owner_.on_memory(*this, now);
+}
+
+void connection::mind_stall() noexcept {
+  if (!acceptor_) return;
+  const time_point sending_since = stream_->sending() ? last_send_ : never;
+  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since))
+    engine_.fail(error_code::enhance_your_calm, "replies are not read");
+}
+
+void connection::give_up(std::string_view reason) noexcept {
+  if (!given_up_.empty()) return;
+  given_up_ = reason;
+  weigh_ = true;
+  touch();
+}
+
+void connection::press(bool on) noexcept {
+  engine_.withhold_credit(on);
+  engine_.refuse_streams(on);
+  touch();
+}
+
+void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
+  engine_.set_kept(s, bytes);
+  weigh_ = acceptor_ != nullptr;
+}
+
+void connection::wait_turn(stream_ref s) {
+  waiting_.push_back(s);
+  weigh_ = true;
+}
+
+}  // namespace coracle::transport
