@@ -3,6 +3,7 @@
 
 #include "coracle/client/service_config.hpp"
 #include "coracle/rpc/client_observer.hpp"
+#include "coracle/rpc/retry_pushback.hpp"
 #include "coracle/rpc/server_observer.hpp"
 
 namespace coracle::testing_support {
@@ -75,10 +76,40 @@ TEST_F(a_channel, SpreadsItsCallsAsItsServiceConfigSays) {
   EXPECT_EQ(calls(c, 10), (std::map<std::string, int>{{"a", 5}, {"b", 5}}));
 }
 
+constexpr const char* three_attempts =
+    R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"1s",
+        "backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]})";
+
+// Answers from the second attempt on, and says in the first what becomes of that.
+struct busy_service final : echo_service {
+  bool at_all = true;
+  int calls = 0;
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    if (++calls > 1) co_return request;
+    if (at_all) retry_after(context, 7s);
+    else do_not_retry(context);
+    co_return status::unavailable("busy");
+  }
+};
+
+TEST_F(a_channel, ComesBackWhenAHandlerSays) {
+  for (const bool at_all : {true, false}) {
+    busy_service busy;
+    busy.at_all = at_all;
+    server s(world_.host("busy"));
+    s.add(busy);
+    ASSERT_EQ(s.listen("0.0.0.0:50051", insecure()), status());
+    s.start();
+    channel c(client_, address("busy"), insecure(), channel_options().service_config(config(three_attempts)));
+    const time_point began = world_.now();
+    EXPECT_EQ(call(c), at_all ? "" : "UNAVAILABLE");
+    EXPECT_EQ(busy.calls, at_all ? 2 : 1);
+    EXPECT_EQ(std::chrono::duration_cast<std::chrono::seconds>(world_.now() - began).count(), at_all ? 7 : 0);
+  }
+}
+
 TEST_F(a_channel, MakesNoRetriesWhenToldNotTo) {
-  const service_config three = config(
-      R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"1s",
-          "backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]})");
+  const service_config three = config(three_attempts);
   const auto takes_s = [&](channel_options o) {
     channel c(client_, "10.0.0.99:1", insecure(), o.service_config(three));
     const time_point began = world_.now();
