@@ -11,8 +11,8 @@ namespace coracle {
 class server;
 
 // coracle::channelz_service channelz(server); server.add(channelz); then grpcdebug and its like can look. Shows that server
-// and the channels of its runtime, of all loops. The figures are gathered when somebody asks: from each loop in turn, while calls go on,
-// so that numbers of one answer may be a moment apart.
+// and the channels of its runtime, of all loops. The figures are gathered when somebody asks, from each loop in turn, while
+// calls go on: numbers of one answer may be a moment apart.
 //
 // It tells whoever can connect who else is connected: not for ports that strangers reach.
 //
