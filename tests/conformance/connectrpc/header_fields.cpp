@@ -47,12 +47,12 @@ std::string lower_case(std::string name) {
 bool is_binary(std::string_view name) noexcept { return name.ends_with("-bin"); }
 
 void tell_metadata(const coracle::metadata& from, header_fields& into) {
-  for (const auto& [name, value, never_index] : from) {
-    const auto same_name = [name = name](const auto& field) { return field.name() == name; };
-    auto found = std::find_if(into.begin(), into.end(), same_name);
+  for (const auto& one : from) {
+    const auto found =
+        std::find_if(into.begin(), into.end(), [&](const auto& field) { return field.name() == one.name; });
     auto& field = found == into.end() ? *into.Add() : *found;
-    field.set_name(std::string(name));
-    field.add_value(is_binary(name) ? base64_of(value) : std::string(value));
+    field.set_name(std::string(one.name));
+    field.add_value(is_binary(one.name) ? base64_of(one.value) : std::string(one.value));
   }
 }
 
