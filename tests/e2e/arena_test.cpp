@@ -116,7 +116,8 @@ TEST_P(arenas, TakeTheAllocationsOfRequestAndReplyAway) {
   const std::size_t without = cost_of(false, "/lists/Double", n);
   const std::size_t with = cost_of(true, "/lists/Double", n);
   EXPECT_LE(with + 2 * n, without) << "each value of request and reply was an allocation";
-  EXPECT_EQ(cost_of(true, "/lists/DoubleAtOnce", n), with);
+  // Without a frame, which sanitizer builds take from the heap.
+  EXPECT_LE(cost_of(true, "/lists/DoubleAtOnce", n), with);
   RecordProperty("without", static_cast<int>(without));
   RecordProperty("with", static_cast<int>(with));
 }
