@@ -31,7 +31,7 @@ TEST(trace_context, MalformedTextsAreNone) {
   for (const std::string& bad :
        {std::string(), good.substr(1), good + "-x", "ff" + good.substr(2),
         "00-" + none + none + good.substr(35), good.substr(0, 36) + none + "-01", good.substr(0, 52) + "_01",
-        good.substr(0, 53) + "0g", "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+        good.substr(0, 53) + "0g", std::string("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"),
         "cc" + good.substr(2) + ".x"})
     EXPECT_FALSE(trace_context::parse(bad)) << bad;
 }
