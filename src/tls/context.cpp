@@ -107,7 +107,7 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
   if (options.clients() == client_certificates::ignored) return {};
-  if (!options.client_ca())
+  if (options.client_cas().empty())
     return status::failed_precondition(
         "client certificates are asked for without a CA: say server_options::client_ca()");
   SSL_CTX_set_verify(&c,
@@ -115,7 +115,9 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
                          ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
                          : SSL_VERIFY_PEER,
                      &note_disbelief);
-  return trust(c, *options.client_ca(), true);
+  for (const pem_source& ca : options.client_cas())
+    if (status s = trust(c, ca, true); !s.ok()) return s;
+  return {};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<std::string> files_of(const server_options& o) {
     note(pair.chain());
     note(pair.key());
   }
-  if (o.client_ca()) note(*o.client_ca());
+  for (const pem_source& ca : o.client_cas()) note(ca);
   return files;
 }
 

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -40,9 +39,10 @@ class server_options {
   server_options& certificate_pem(std::string chain, std::string key) {
     return certificate(key_pair::pem(std::move(chain), std::move(key)));
   }
-  // mTLS: clients prove with a certificate from one of these CAs who they are; server_context::auth() says it.
+  // mTLS: clients prove with a certificate from one of these CAs who they are; server_context::auth() says it. May be
+  // said several times.
   server_options& client_ca(pem_source ca, client_certificates c = client_certificates::required) {
-    client_ca_.emplace(std::move(ca));
+    client_cas_.push_back(std::move(ca));
     clients_ = c;
     return *this;
   }
@@ -57,13 +57,13 @@ class server_options {
   [[nodiscard]] result<std::shared_ptr<net::server_security>> build() const;
 
   [[nodiscard]] const std::vector<key_pair>& certificates() const noexcept { return pairs_; }
-  [[nodiscard]] const std::optional<pem_source>& client_ca() const noexcept { return client_ca_; }
+  [[nodiscard]] const std::vector<pem_source>& client_cas() const noexcept { return client_cas_; }
   [[nodiscard]] client_certificates clients() const noexcept { return clients_; }
   [[nodiscard]] duration handshake_timeout() const noexcept { return handshake_timeout_; }
 
  private:
   std::vector<key_pair> pairs_;
-  std::optional<pem_source> client_ca_;
+  std::vector<pem_source> client_cas_;
   duration handshake_timeout_ = limits::handshake_time;
   client_certificates clients_ = client_certificates::ignored;
 };
