@@ -4,7 +4,7 @@
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/e2e/*_test.cpp
                                     ${PROJECT_SOURCE_DIR}/tests/sim/*_test.cpp)
 if(sources)
-  add_executable(e2e_tests ${sources} support/uring_faults.cpp)
+  add_executable(e2e_tests ${sources} support/allocation_counter.cpp support/uring_faults.cpp)
   set_source_files_properties(support/uring_faults.cpp PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)
   target_precompile_headers(e2e_tests PRIVATE support/precompiled.hpp)
   target_include_directories(e2e_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -1,5 +1,5 @@
-// Messages in a call's arena: handlers that use it cost fewer allocations, and say the same. Holds this program's
-// counting operators new and delete.
+// Messages in a call's arena: handlers that use it cost fewer allocations, and say the same.
+#include "support/allocation_counter.hpp"
 #include "support/every_backend.hpp"
 
 #include "coracle/client.hpp"
@@ -10,30 +10,6 @@
 #include <google/protobuf/struct.pb.h>
 
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <new>
-
-namespace {
-thread_local std::size_t allocations = 0;
-}
-
-void* operator new(std::size_t n) {
-  ++allocations;
-  if (void* const p = std::malloc(n ? n : 1)) return p;
-  throw std::bad_alloc();
-}
-// By default the other forms call that one, but not under a sanitizer, whose own would not fit the deletes.
-void* operator new[](std::size_t n) { return operator new(n); }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(n ? n : 1);
-}
-void* operator new[](std::size_t n, const std::nothrow_t& t) noexcept { return operator new(n, t); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace coracle::testing_support {
 namespace {
@@ -95,9 +71,9 @@ class arenas : public every_backend {
   static task<std::size_t> cost(generic_stub s, const char* path, const ListValue& request) {
     constexpr int calls = 20;
     co_await call_often(s, path, request, calls);
-    const std::size_t before = allocations;
+    const std::size_t before = test::allocation_count;
     co_await call_often(s, path, request, calls);
-    co_return (allocations - before) / calls;
+    co_return (test::allocation_count - before) / calls;
   }
   std::size_t cost_of(bool in_arena, const char* path, int n) {
     lists service(in_arena);

@@ -1,5 +1,5 @@
 // Counts this thread's heap allocations, for tests that promise none. The operators that count are in
-// tests/unit/http2/allocation_test.cpp: a program has them once.
+// allocation_counter.cpp, apart from their callers: inlined, they make g++ warn of deletes that fit no new.
 #pragma once
 
 #include <cstddef>
