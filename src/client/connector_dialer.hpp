@@ -12,8 +12,10 @@ namespace coracle::client {
 class connector_dialer final : public dialer {
  public:
   explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
+  // A coroutine: a connector that throws before it is one fails the attempt like any other.
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
-    return by_->connect(on);
+    task<result<std::unique_ptr<net::duplex>>> made = by_->connect(on);
+    co_return co_await std::move(made);
   }
 
  private:

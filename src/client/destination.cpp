@@ -41,6 +41,12 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
       d.bad = unfit(t, "cannot be reached: " + std::string(p.status().message()));
       return;
     }
+    // What is not fit to be looked up is not fit to be put into a head either.
+    const bool literal = !net::addresses_at_once(host, *port).empty();
+    if (const status fit = net::check_host_name(host); !literal && !fit.ok()) {
+      d.bad = unfit(t, "is no address and no name: " + std::string(fit.message()));
+      return;
+    }
     const bool v6 = host.find(':') != std::string::npos;
     d.through = tunnel{(v6 ? "[" + host + "]" : host) + ":" + std::to_string(*port), p->authorization()};
     host = p->host();

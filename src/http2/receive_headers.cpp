@@ -176,7 +176,8 @@ void connection::state::settle_block() {
   block_good = true;
   if (!s) return;
   const std::uint32_t head_bytes = 2 * reader.list_bytes();  // lists grow by doubling
-  kept_bytes += head_bytes - std::exchange(s->head_bytes, head_bytes);
+  kept_bytes -= std::exchange(s->head_bytes, head_bytes);  // apart: trailers are shorter than a head
+  kept_bytes += head_bytes;
   settle_good_block(*s);
 }
 

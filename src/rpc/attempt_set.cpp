@@ -20,7 +20,7 @@ attempt_set::~attempt_set() { disarm(); }
 
 void attempt_set::begin() noexcept {
   call_.attach_to(transport::exchange(*this, transport::stream_ref{}), target_, watch_ ? this : nullptr);
-  if (call_.ended()) return;  // what it had to send could not be written
+  if (released_) return;  // what it had to send could not be written
   start_attempt(attempt_kind::first);
 }
 
@@ -47,7 +47,11 @@ void attempt_set::attached(replayed_attempt& a) noexcept {
 }
 
 void attempt_set::room() noexcept {
-  if (!wants_writable_ || queued({}) > low_bytes_) return;
+  if (!wants_writable_) return;
+  if (queued({}) > low_bytes_) {  // more was sent meanwhile, and a wish holds once
+    for (const auto& a : attempts_) a->want_writable(low_bytes_);
+    return;
+  }
   wants_writable_ = false;
   call_.on_writable();
 }
@@ -157,6 +161,7 @@ void attempt_set::want_writable(transport::stream_ref, std::size_t low_bytes) {
 }
 
 void attempt_set::release(transport::stream_ref) {
+  released_ = true;
   disarm();
   for (const auto& a : attempts_) a->cancel(status::cancelled("the call has ended"));
   sent_.clear();

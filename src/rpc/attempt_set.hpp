@@ -101,6 +101,7 @@ class attempt_set final : public coro::pooled,
   bool tried_again_ = false;
   bool next_is_chosen_ = false;  // no attempt was on its way when the record grew too large
   bool handed_over_ = false;
+  bool released_ = false;
 };
 
 }  // namespace coracle::calls

@@ -9,7 +9,10 @@ void call_options::inherit(const call_options& defaults) {
   if (!wait_for_ready_) wait_for_ready_ = defaults.wait_for_ready_;
   if (!compression_) compression_ = defaults.compression_;
   if (!credentials_) credentials_ = defaults.credentials_;
-  if (!codec_) codec_ = defaults.codec_;
+  if (!codec_ && content_subtype_.empty()) {
+    codec_ = defaults.codec_;
+    content_subtype_ = defaults.content_subtype_;
+  }
   bad_metadata_ = bad_metadata_ || defaults.bad_metadata_;
   if (defaults.metadata_.empty()) return;
   const coracle::metadata own = metadata_;  // several values under one key of the defaults are all taken

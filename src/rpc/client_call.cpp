@@ -103,7 +103,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
   chain_ = std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options);
-  if (inherited.stop.stop_requested()) chain_->cancel();
+  if (!terms_.options.is_detached() && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
 
@@ -184,8 +184,12 @@ status client_call::missing_reply() const {
 
 // Also of messages that are read after the call's end: then it has not ended as well as it seemed.
 void client_call::messages_broken(status why) noexcept {
-  if (ended_ && outcome_.ok()) outcome_ = std::move(why);
-  else end(std::move(why), false);
+  if (ended_ && outcome_.ok()) {
+    outcome_ = std::move(why);
+    return;
+  }
+  if (chain_) outgoing_failed(why);  // the call's end waits for its interceptors, this write does not
+  end(std::move(why), false);
 }
 
 bool client_call::wait_for_end(end_operation& op) noexcept {

@@ -22,6 +22,10 @@ status no_other_form(const message_codec& form) {
                           std::string(form.name()));
 }
 
+status threw(const message_codec& form) {
+  return status::internal("the codec " + std::string(form.name()) + " threw an exception");
+}
+
 }  // namespace
 
 status too_large_to_send(std::size_t bytes, std::uint32_t limit) {
@@ -43,14 +47,23 @@ status message_format::write(const codec& k, const void* message, std::string& b
     return {};
   }
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
-  const status how = form_->write(message_at(message), body);
+  status how;
+  try {
+    how = form_->write(message_at(message), body);
+  } catch (...) {
+    return threw(*form_);
+  }
   if (how.ok() && body.size() > most_sent_bytes_) return too_large_to_send(body.size(), most_sent_bytes_);
   return how;
 }
 
 status message_format::read(const codec& k, void* into, bytes_view message) const {
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
-  return form_->read(message_at(into), message);
+  try {
+    return form_->read(message_at(into), message);
+  } catch (...) {
+    return threw(*form_);
+  }
 }
 
 framed_message message_format::pack(bytes_view body) const {

@@ -7,6 +7,7 @@
 #include "coracle/rpc/message_codec.hpp"
 #include "rpc/deframer.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,6 +17,8 @@ namespace coracle::calls {
 // Part of a call. One that nothing was asked of costs its call a branch per message.
 class message_format {
  public:
+  // protobuf counts the bytes that it writes in int.
+  static constexpr std::uint32_t writable_bytes_max = std::numeric_limits<std::int32_t>::max();
   // Null: protobuf's binary format.
   void use(const message_codec* form) noexcept {
     form_ = form;
@@ -23,7 +26,9 @@ class message_format {
   }
   [[nodiscard]] const message_codec* form() const noexcept { return form_; }
   // A larger message is not sent; in bytes before it is compressed.
-  void limit_sent(std::uint32_t most_bytes) noexcept { most_sent_bytes_ = most_bytes; }
+  void limit_sent(std::uint32_t most_bytes) noexcept {
+    most_sent_bytes_ = std::min(most_bytes, writable_bytes_max);
+  }
   [[nodiscard]] std::uint32_t most_sent_bytes() const noexcept { return most_sent_bytes_; }
   // How messages are sent from now on; as they are, where the library was built without the encoding.
   void pack_as(const compression& c) noexcept {
@@ -58,7 +63,7 @@ class message_format {
 
   const message_codec* form_ = nullptr;
   compression packing_;
-  std::uint32_t most_sent_bytes_ = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t most_sent_bytes_ = writable_bytes_max;
   encoding unpacking_ = encoding::identity;
   bool as_is_ = true;
 };

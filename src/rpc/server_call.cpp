@@ -222,8 +222,12 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
     const status how = read_message(*request.k, request.into, message);
     if (!how.ok()) return end_early(how);
     request_read_ = true;
-    if (direct) bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
-    else deframer_.pop(message);
+    if (direct) {
+      bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
+    } else {
+      deframer_.pop(message);
+      note_kept();
+    }
   } else if (s != state::need_more) {
     return end_early(broken_message(s, max_receive_bytes_));
   }

@@ -50,11 +50,16 @@ bool is_reserved_key(std::string_view key) noexcept {
   return std::find(fixed.begin(), fixed.end(), key) != fixed.end();
 }
 
+// Names are shorter than what is joined under them, or there are not many values.
+constexpr std::size_t binary_growth_max = 8;
+
 bool add_wire_field(metadata& to, std::string_view name, std::string_view value) {
   if (!is_binary_key(name)) {
     to.add_received(name, value);
     return true;
   }
+  // Each value behind a comma repeats the name: what a peer pays for once must not cost us a thousandfold.
+  std::size_t room_bytes = binary_growth_max * (name.size() + value.size());
   std::string bytes;
   while (true) {
     const std::size_t comma = value.find(',');
@@ -62,6 +67,9 @@ bool add_wire_field(metadata& to, std::string_view name, std::string_view value)
     while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
     while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
     if (!protocol::grpc::base64_decode(one, bytes)) return false;
+    const std::size_t cost_bytes = name.size() + bytes.size();
+    if (cost_bytes > room_bytes) return false;
+    room_bytes -= cost_bytes;
     to.add_received(name, bytes);
     if (comma == std::string_view::npos) return true;
     value.remove_prefix(comma + 1);

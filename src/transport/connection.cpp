@@ -429,6 +429,8 @@ void connection::reset(stream_ref s, error_code code) {
 }
 
 void connection::release(stream_ref s) {
+  if (!waiting_.empty()) [[unlikely]]
+    std::erase(waiting_, s);
   engine_.release(s);
   if (life_.watches_idle()) life_.used(home_.now());
   touch();

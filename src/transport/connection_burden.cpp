@@ -25,13 +25,12 @@ void connection::note_congestion() noexcept {
 // Those that wait begin one by one, as long as what they answer finds room.
 void connection::mind_congestion() noexcept {
   note_congestion();
-  std::size_t begun = 0;
-  while (begun < waiting_.size() && !congested_ && given_up_.empty()) {
-    if (void* const user = engine_.user_of(waiting_[begun++]))
-      static_cast<exchange_handler*>(user)->on_turn();
+  while (!waiting_.empty() && !congested_ && given_up_.empty()) {
+    const stream_ref next = waiting_.front();
+    waiting_.erase(waiting_.begin());  // first: what ends inside is taken out of the list
+    if (void* const user = engine_.user_of(next)) static_cast<exchange_handler*>(user)->on_turn();
     note_congestion();
   }
-  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(begun));
 }
 
 void connection::mind_memory() noexcept {

@@ -104,5 +104,29 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
   }
 }
 
+// Trailers are shorter than a head: the account must not run below nothing.
+TEST_F(Http2Conversation, TrailersOfARequestDoNotGrowTheMemoryAccount) {
+  const std::size_t idle_bytes = pair.server.memory_bytes();
+  stream_ref served = no_stream;
+  pair.on_server = [&](const event& e) {
+    if (e.what == kind::headers) served = e.stream;
+  };
+  const stream_ref s = pair.client.open(this);
+  ASSERT_TRUE(pair.client.begin_headers(s));
+  pair.client.add_field(":method", "POST");
+  pair.client.add_field(":scheme", "http");
+  pair.client.add_field(":path", "/echo.Echo/Say");
+  pair.client.add_field(":authority", "localhost");
+  pair.client.add_field("x-long", std::string(1000, 'l'));
+  pair.client.end_headers(false);
+  pair.run();
+  const std::size_t with_head_bytes = pair.server.memory_bytes();
+  EXPECT_GT(with_head_bytes, idle_bytes);
+  ASSERT_TRUE(pair.client.send_block(s, hpack::stateless_encoder::encode_block({{"x-end", "1"}}), true));
+  pair.run();
+  EXPECT_LE(pair.server.memory_bytes(), with_head_bytes + 4096);
+  pair.server.release(served);
+}
+
 }  // namespace
 }  // namespace coracle::http2

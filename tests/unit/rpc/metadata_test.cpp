@@ -64,5 +64,13 @@ TEST(WireMetadata, SplitsBinaryValuesThatAProxyJoined) {
   EXPECT_FALSE(calls::add_wire_field(m, "x-blob-bin", "no base64!"));
 }
 
+// Each comma makes a value, and each value a copy of the name.
+TEST(WireMetadata, CommasDoNotMultiplyALongName) {
+  metadata m;
+  const std::string name = std::string(8000, 'n') + "-bin";
+  EXPECT_FALSE(calls::add_wire_field(m, name, std::string(8000, ',')));
+  EXPECT_LT(m.size(), 20u);
+}
+
 }  // namespace
 }  // namespace coracle
