@@ -20,6 +20,7 @@ CI = bool(os.environ.get("CI"))
 UNIT_TIMEOUT_S = 300
 E2E_TIMEOUT_S = 300
 SCRIPT_TIMEOUT_S = 300
+CONSUME_TIMEOUT_S = 600  # builds the library anew: installed, and as a shared subproject
 # Seeds of the simulation, from 1 on: what two cores play in half a minute.
 SIM_SEEDS = {"release": 2000, "asan": 1000}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
@@ -103,12 +104,12 @@ def with_uring_fault(fault):
     return outcome
 
 
-def scripts_in(folder, skips_fail=False):
+def scripts_in(folder, skips_fail=False, timeout_s=SCRIPT_TIMEOUT_S):
     """Runs each executable script of a folder of tests."""
     outcome = Outcome(folder)
     for path in sorted((ROOT / "tests" / folder).glob("*.*")):
         if path.suffix in (".sh", ".py") and os.access(path, os.X_OK):
-            run_cases(folder, [path], SCRIPT_TIMEOUT_S, script_env(), skips_fail, outcome)
+            run_cases(folder, [path], timeout_s, script_env(), skips_fail, outcome)
     return outcome
 
 
@@ -161,7 +162,7 @@ def whole():
     yield "headers", cases("headers", "scripts/headers.py")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
-    yield "consume", lambda: scripts_in("consume")
+    yield "consume", lambda: scripts_in("consume", timeout_s=CONSUME_TIMEOUT_S)
     yield "interop", interop
     yield "conformance", conformance
     yield "build (asan)", lambda: build("asan", ["test_programs"])
