@@ -18,19 +18,39 @@ void channel_home::start() {
   work_.spawn(run());
 }
 
+// A resolver that ends has said its last word; one that throws, or ends with nothing found, is run again when a list
+// is wanted.
 task<> channel_home::run() {
-  std::string why = "the resolver has ended";
-  try {
-    co_await channel_->to.by->run(*channel_->to.of, *this);
-  } catch (const coro::cancelled&) {
-  } catch (const std::exception& e) {
-    why = e.what();
-  } catch (...) {
-    why = "the resolver threw what is no std::exception";
+  bool again = true;
+  while (again && !leaving_) {
+    std::string why = "the resolver has ended";
+    bool threw = true;
+    try {
+      co_await channel_->to.by->run(*channel_->to.of, *this);
+      threw = false;
+    } catch (const coro::cancelled&) {
+      again = false;
+    } catch (const std::exception& e) {
+      why = e.what();
+    } catch (...) {
+      why = "the resolver threw what is no std::exception";
+    }
+    if (!again || leaving_ || (!threw && found_)) break;
+    fail(status::unavailable(why));
+    again = co_await wanted_again();
   }
   running_ = false;
-  if (leaving_) co_return left();
-  if (!found_) fail(status::unavailable(why));
+  if (leaving_) left();
+}
+
+// False when the channel's end stopped the wait.
+task<bool> channel_home::wanted_again() {
+  try {
+    co_await wanted();
+  } catch (const coro::cancelled&) {
+    co_return false;
+  }
+  co_return true;
 }
 
 void channel_home::publish(resolution found) {

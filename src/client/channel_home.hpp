@@ -30,6 +30,7 @@ class channel_home final : public io::resident, private resolution_sink {
   void fail(const status& why) override;
   task<> wanted() override;
   task<> run();
+  task<bool> wanted_again();
 
   std::shared_ptr<channel_state> channel_;
   loop& home_;

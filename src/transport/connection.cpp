@@ -259,7 +259,8 @@ void connection::flush() noexcept {
     // produce() may have let a waiting writer go on; what it sends is for the next round.
     if (!closing_) dispatch();
   }
-  if (weigh_ && !closing_) [[unlikely]] {
+  // Given up is closed here, whatever it weighs by now.
+  if ((weigh_ || !given_up_.empty()) && !closing_) [[unlikely]] {
     mind_congestion();
     mind_memory();
     if (!given_up_.empty()) return close(error_code::enhance_your_calm, given_up_);

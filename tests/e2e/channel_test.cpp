@@ -108,6 +108,29 @@ TEST_F(channel_to_servers, TakesAResolverThatThrowsForOneThatFails) {
   EXPECT_NE(why.message().find("no movies today"), std::string_view::npos) << why;
 }
 
+// Fails by an exception as long as it holds nothing.
+class late_resolver final : public client::resolver {
+ public:
+  std::optional<client::resolution> found;
+
+ private:
+  task<> run(const client::target&, client::resolution_sink& to) override {
+    co_await sleep_for(1ms);
+    if (!found) throw std::runtime_error("not yet");
+    to.publish(*found);
+    co_await to.wanted();
+  }
+};
+
+TEST_F(channel_to_servers, RunsAResolverThatThrewAgain) {
+  start("a");
+  auto names = std::make_shared<late_resolver>();
+  channel c(client_, "movies", insecure(), channel_options().resolver(names));
+  EXPECT_EQ(call(c), "UNAVAILABLE");
+  names->found = at({"a"});
+  EXPECT_EQ(run(ask(c, call_options().wait_for_ready(true))), "a");
+}
+
 // --- servers
 
 TEST_F(channel_to_servers, StaysWithOneServerUntilItIsLost) {
