@@ -1,7 +1,6 @@
-"""Runs a GoogleTest program, in shards, and counts its cases; a crash or a hang names the test that it was in."""
+"""Runs GoogleTest programs, in shards, and counts their cases; a crash or a hang names the test that it was in."""
 
 import json
-import pathlib
 import re
 import shutil
 import subprocess
@@ -17,23 +16,28 @@ def without_aslr():
     return []
 
 
-def run_gtest(suite, program, timeout_s, env, shards=1, prefix=()):
-    if not pathlib.Path(program).exists():
-        return Outcome(suite, failed=[(pathlib.Path(program).name, "was not built")])
+def run_gtest(suite, programs, timeout_s, env, shards=1, prefix=()):
+    """All shards of all programs run at once: most tests wait more than they work."""
+    missing = [(program.name, "was not built") for program in programs if not program.exists()]
+    if missing:
+        return Outcome(suite, failed=missing)
     outcome = Outcome(suite)
     runs = []
-    for shard in range(shards):
-        log = log_of(f"{suite}.{shard}" if shards > 1 else suite)
-        report = log.with_suffix(".json")
-        report.unlink(missing_ok=True)
-        shard_env = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)} if shards > 1 else {}
-        command = [*prefix, program, f"--gtest_output=json:{report}", "--gtest_color=no"]
-        runs.append((Run(command, log, timeout_s, {**env, **shard_env}), report))
+    for program in programs:
+        for shard in range(shards):
+            log = log_of(f"{suite}-{program.name}" + (f".{shard}" if shards > 1 else ""))
+            report = log.with_suffix(".json")
+            report.unlink(missing_ok=True)
+            shard_env = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)} if shards > 1 else {}
+            command = [*prefix, program, f"--gtest_output=json:{report}", "--gtest_color=no"]
+            runs.append((Run(command, log, timeout_s, {**env, **shard_env}), report))
     for one, report in runs:
         one.wait()
+        failed_before = len(outcome.failed)
         add(outcome, one, report)
         outcome.seconds = max(outcome.seconds, one.seconds)
-    outcome.log = runs[0][0].log
+        if len(outcome.failed) > failed_before or not outcome.log:
+            outcome.log = one.log
     return outcome
 
 

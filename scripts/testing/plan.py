@@ -17,8 +17,8 @@ from outcome import Outcome
 from process import BUILD, ROOT
 
 CI = bool(os.environ.get("CI"))
-UNIT_TIMEOUT_S = 300
-E2E_TIMEOUT_S = 300
+TESTS_TIMEOUT_S = 300
+SHARDS = 2 * (os.cpu_count() or 1)
 SCRIPT_TIMEOUT_S = 300
 CONSUME_TIMEOUT_S = 600  # builds the library anew: installed, and as a shared subproject
 # Seeds of the simulation, from 1 on: what two cores play in half a minute.
@@ -69,15 +69,15 @@ def script_env():
 
 
 def unit(preset, prefix=()):
-    program = BUILD / preset / "bin/unit_tests"
-    return run_gtest(f"unit ({preset})", program, UNIT_TIMEOUT_S, SANITIZERS, os.cpu_count() or 1, prefix)
+    return run_gtest(f"unit ({preset})", [BUILD / preset / "bin/unit_tests"], TESTS_TIMEOUT_S, SANITIZERS, SHARDS, prefix)
 
 
 def e2e(preset, backend):
     suite = f"e2e ({preset}, {backend})"
     if backend == "io_uring" and (refusal := io_uring_refusal()):
         return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
-    return run_gtest(suite, BUILD / preset / "bin/e2e_tests", E2E_TIMEOUT_S, {**SANITIZERS, "CORACLE_BACKEND": backend})
+    env = {**SANITIZERS, "CORACLE_BACKEND": backend}
+    return run_gtest(suite, [BUILD / preset / "bin/e2e_tests"], TESTS_TIMEOUT_S, env, SHARDS)
 
 
 def sim(preset):
@@ -93,15 +93,8 @@ def with_uring_fault(fault):
         return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
     env = {**SANITIZERS, "CORACLE_BACKEND": "auto", "CORACLE_TEST_URING_FAULTS": fault,
            "GTEST_FILTER": "-" + ":".join(left_out)}
-    outcome = Outcome(suite)
-    for program, timeout_s in (("unit_tests", UNIT_TIMEOUT_S), ("e2e_tests", E2E_TIMEOUT_S)):
-        one = run_gtest(f"{suite} ({program})", BUILD / "release/bin" / program, timeout_s, env, os.cpu_count() or 1)
-        outcome.passed += one.passed
-        outcome.failed += one.failed
-        outcome.left_out += one.left_out
-        outcome.seconds += one.seconds
-        outcome.log = outcome.log or one.log
-    return outcome
+    programs = [BUILD / "release/bin" / name for name in ("unit_tests", "e2e_tests")]
+    return run_gtest(suite, programs, TESTS_TIMEOUT_S, env, SHARDS)
 
 
 def scripts_in(folder, skips_fail=False, timeout_s=SCRIPT_TIMEOUT_S):

@@ -37,7 +37,7 @@ def cases_of(folder, text, timeout_s=20, skips_fail=False):
 def gtest_of(folder, text, timeout_s=20):
     """Runs a stand-in for a GoogleTest program: it finds its report's path in $REPORT."""
     head = 'REPORT=${1#--gtest_output=json:}\n'
-    return counts(run_gtest("self-test", script(folder, head + text), timeout_s, {}))
+    return counts(run_gtest("self-test", [script(folder, head + text)], timeout_s, {}))
 
 
 REPORT = """echo '{"testsuites": [{"name": "Frame", "testsuite": [
@@ -94,7 +94,7 @@ def planted(folder):
         folder, "echo '[ RUN      ] A.Good'; echo '[       OK ] A.Good (0 ms)'; echo '[ RUN      ] A.Bad'; kill -SEGV $$"), (1, 1, 0)
     yield "AHangingTestIsAFailure", gtest_of(folder, "echo '[ RUN      ] A.Slow'; sleep 60", timeout_s=0.3), (0, 1, 0)
     yield "AHangingTestIsAskedForItsTasks", tasks_in_log_of_hang(folder), True
-    yield "AMissingProgramIsAFailure", counts(run_gtest("self-test", pathlib.Path(folder, "none"), 1, {})), (0, 1, 0)
+    yield "AMissingProgramIsAFailure", counts(run_gtest("self-test", [pathlib.Path(folder, "none")], 1, {})), (0, 1, 0)
     yield "AnEndSeenByOneProcessOfASwarmIsSeen", sim_of(
         folder, SWARM + '[ $2 = 1 ] || echo "TALLY calls 2 drained"; echo "PASS calls from here"'), (True, False)
     yield "AnEndThatNoProcessOfASwarmSawIsAFailure", sim_of(folder, SWARM + 'echo "PASS calls from here"'), (False, True)
