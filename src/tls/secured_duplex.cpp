@@ -107,6 +107,7 @@ void secured_duplex::deliver() noexcept {
     std::size_t size = 0;
     const engine::step s = engine_.read(plain, size);
     if (s == engine::step::ended) end_ = 0;
+    if (s == engine::step::more) end_ = raw_end_;  // all of it is read
     if (size > 0) sink_->received({plain, size});
     if (s == engine::step::failed && !closing_) fail(-EPROTO, engine_.failure());
     if (s != engine::step::done) break;
@@ -120,7 +121,7 @@ void secured_duplex::tell_end() noexcept {
 }
 
 void secured_duplex::receive_ended(std::int64_t result) noexcept {
-  raw_ended_ = true;
+  raw_end_ = result;
   if (closing_) return end_sending();
   if (failed_) return;
   if (!established_) {
@@ -129,8 +130,6 @@ void secured_duplex::receive_ended(std::int64_t result) noexcept {
     fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
   } else {
     deliver();
-    if (!end_) end_ = result;
-    tell_end();
   }
 }
 
@@ -233,7 +232,7 @@ void secured_duplex::end_sending() noexcept {
   if ((notified_ || last_words) && !std::exchange(raw_shut_down_, true)) raw_->shutdown_send();
   if (!closing_) return;
   // A socket that is closed with bytes unread resets the connection, and the peer would not see the alert.
-  if (last_words && !raw_ended_ && !raw_broken_ && timer::holder) return;
+  if (last_words && !raw_end_ && !raw_broken_ && timer::holder) return;
   raw_closing_ = true;
   raw_->close(false);
 }
@@ -259,7 +258,7 @@ void secured_duplex::close(bool abort) noexcept {
   CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
   if (std::exchange(closing_, true)) return;
   stop_timer();
-  const bool last_words = last_words_ && !raw_broken_ && !raw_ended_;
+  const bool last_words = last_words_ && !raw_broken_ && !raw_end_;
   const bool proper = !abort && shut_down_ && !sending_ && established_ && !failed_ && !raw_broken_;
   if (!last_words && !proper) {
     raw_closing_ = true;

@@ -76,6 +76,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   std::shared_ptr<const net::auth_context> auth_;
   std::string end_reason_;
   std::int64_t send_error_ = 0;
+  std::optional<std::int64_t> raw_end_;  // it gives nothing any more; what it gave may not be read yet
   std::optional<std::int64_t> end_;  // of receiving, to be told when nothing pauses
   base::output_buffer in_flight_;
   // The user's send: what is not encrypted yet.
@@ -93,7 +94,6 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   bool notified_ = false;  // close_notify is written
   bool raw_shut_down_ = false;
   bool raw_broken_ = false;  // takes nothing any more
-  bool raw_ended_ = false;  // gives nothing any more
   bool closing_ = false;
   bool raw_closing_ = false;
   bool raw_closed_ = false;
