@@ -5,6 +5,7 @@
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "net/memory_duplex.hpp"
+#include "unit/transport/raw_peer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,30 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-
-const std::string settings = "\0\0\0\4\0\0\0\0\0"s;
-const std::string settings_ack = "\0\0\0\4\1\0\0\0\0"s;
-const std::string client_hello = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings + settings_ack;
-
-class raw_peer final : net::duplex_sink {
- public:
-  explicit raw_peer(std::unique_ptr<net::duplex> d) : stream_(std::move(d)) { stream_->start(*this); }
-  void send(std::string bytes) {
-    bytes_ = std::move(bytes);
-    stream_->send(as_bytes(bytes_));
-  }
-  void close() { stream_->close(); }
-  std::int64_t last_sent = 1;  // 1: nothing yet
-  bool ended = false;
-
- private:
-  void received(bytes_view) noexcept override {}
-  void receive_ended(std::int64_t) noexcept override { ended = true; }
-  void sent(std::int64_t result) noexcept override { last_sent = result; }
-  void closed() noexcept override {}
-  std::unique_ptr<net::duplex> stream_;
-  std::string bytes_;
-};
 
 struct keeper final : connection_owner, request_acceptor {
   std::unique_ptr<connection> kept;
