@@ -1,9 +1,11 @@
-"""Runs a command bounded in time, with its output in a file; what it left running ends with it."""
+"""Runs a command bounded in time, with its output in a file; what it left running, or behind, goes with it."""
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -25,9 +27,11 @@ class Run:
         self.timeout_s = timeout_s
         self.began = time.monotonic()
         self.code = None
+        # Its own, so that one that crashes or is killed leaves none of its temporary files.
+        self.scratch = tempfile.mkdtemp(prefix="coracle-")
         with open(log, "wb") as output:
             self.process = subprocess.Popen(
-                [str(word) for word in command], cwd=ROOT, env={**os.environ, **(env or {})},
+                [str(word) for word in command], cwd=ROOT, env={**os.environ, "TMPDIR": self.scratch, **(env or {})},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
 
     def wait(self):
@@ -36,6 +40,7 @@ class Run:
         except subprocess.TimeoutExpired:
             self._ask_for_tasks()
         self._end_all()
+        shutil.rmtree(self.scratch, ignore_errors=True)
         self.seconds = time.monotonic() - self.began
         return self
 

@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,13 @@ def tasks_in_log_of_hang(folder):
     return "a task waits here" in run([hang], log_of("self-test"), 0.5).text
 
 
+def left_by_a_crash(folder):
+    """A temporary file whose program does not live to remove it, and whether its name is that of a file at all."""
+    leaves = script(folder, 'echo "made $(mktemp)"; kill -KILL $$\n')
+    made = re.search(r"made (/\S+)", run([leaves], log_of("self-test"), 20).text)
+    return bool(made), bool(made) and pathlib.Path(made[1]).exists()
+
+
 def sim_of(folder, text, seeds=1000):
     """Two processes of a stand-in for sim_swarm, which finds its first seed in $2 and their count in $4."""
     told = io.StringIO()
@@ -94,6 +102,7 @@ def planted(folder):
         folder, "echo '[ RUN      ] A.Good'; echo '[       OK ] A.Good (0 ms)'; echo '[ RUN      ] A.Bad'; kill -SEGV $$"), (1, 1, 0)
     yield "AHangingTestIsAFailure", gtest_of(folder, "echo '[ RUN      ] A.Slow'; sleep 60", timeout_s=0.3), (0, 1, 0)
     yield "AHangingTestIsAskedForItsTasks", tasks_in_log_of_hang(folder), True
+    yield "TemporaryFilesGoWithTheirProgram", left_by_a_crash(folder), (True, False)
     yield "AMissingProgramIsAFailure", counts(run_gtest("self-test", [pathlib.Path(folder, "none")], 1, {})), (0, 1, 0)
     yield "AnEndSeenByOneProcessOfASwarmIsSeen", sim_of(
         folder, SWARM + '[ $2 = 1 ] || echo "TALLY calls 2 drained"; echo "PASS calls from here"'), (True, False)
