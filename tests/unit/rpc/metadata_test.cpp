@@ -67,7 +67,8 @@ TEST(WireMetadata, SplitsBinaryValuesThatAProxyJoined) {
 // Each comma makes a value, and each value a copy of the name.
 TEST(WireMetadata, CommasDoNotMultiplyALongName) {
   metadata m;
-  const std::string name = std::string(8000, 'n') + "-bin";
+  std::string name(8000, 'n');
+  name.append("-bin");
   EXPECT_FALSE(calls::add_wire_field(m, name, std::string(8000, ',')));
   EXPECT_LT(m.size(), 20u);
 }
