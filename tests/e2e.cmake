@@ -13,6 +13,12 @@ if(sources)
     coracle::coracle coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
+  # Real programs that it starts.
+  add_executable(life_server e2e/life_server.cpp)
+  target_include_directories(life_server PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(life_server PRIVATE coracle::coracle coracle_build Threads::Threads)
+  coracle_generate(TARGET life_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+  add_dependencies(e2e_tests life_server)
   add_dependencies(test_programs e2e_tests)
   add_test(NAME e2e COMMAND e2e_tests)
 endif()

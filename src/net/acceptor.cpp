@@ -67,4 +67,10 @@ result<std::unique_ptr<acceptor>> acceptor::open(loop& on, const address& at, co
   return std::unique_ptr<acceptor>(std::make_unique<socket_acceptor>(*std::move(opened)));
 }
 
+result<std::unique_ptr<acceptor>> acceptor::adopt(loop& on, const inherited_socket& from) {
+  result<std::unique_ptr<listening_socket>> adopted = listening_socket::adopt(on, from);
+  if (!adopted) return adopted.status();
+  return std::unique_ptr<acceptor>(std::make_unique<socket_acceptor>(*std::move(adopted)));
+}
+
 }  // namespace coracle::net

@@ -14,6 +14,8 @@ class loop;
 
 namespace coracle::net {
 
+struct inherited_socket;
+
 // Called on the acceptor's loop, never from inside a call of the acceptor.
 class acceptor_sink {
  public:
@@ -39,6 +41,8 @@ class acceptor {
   // start().
   static result<std::unique_ptr<acceptor>> open(loop& on, const address& at,
                                                 const listen_options& options = {});
+  // Of a socket that the service manager opened: close() leaves it, and a UNIX socket's file, to the manager.
+  static result<std::unique_ptr<acceptor>> adopt(loop& on, const inherited_socket& from);
 
   acceptor(const acceptor&) = delete;
   acceptor& operator=(const acceptor&) = delete;
@@ -46,7 +50,7 @@ class acceptor {
 
   // Once. The sink stays alive until closed().
   virtual void start(acceptor_sink& sink) noexcept = 0;
-  // Stops accepting, frees the address (and removes a UNIX socket's file), then calls closed(). Idempotent.
+  // Stops accepting, frees the address that open() took (and removes a UNIX socket's file), then calls closed(). Idempotent.
   virtual void close() noexcept = 0;
   // With the real port where 0 was asked for.
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;

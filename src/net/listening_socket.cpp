@@ -1,5 +1,6 @@
 #include "net/listening_socket.hpp"
 
+#include "net/inherited_sockets.hpp"
 #include "net/io_error.hpp"
 #include "net/raw_address.hpp"
 
@@ -34,14 +35,27 @@ result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const
   address bound = at;
   io::raw_address raw;
   if (at.is_ip() && on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
-  return std::make_unique<listening_socket>(on, handle, std::move(bound));
+  return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::opened);
+}
+
+result<std::unique_ptr<listening_socket>> listening_socket::adopt(loop& on, const inherited_socket& from) {
+  if (!on.io().takes_descriptors())
+    return status::unimplemented("a simulation has no service manager: listen on an address");
+  const std::int64_t adopted = on.io().adopt_listener(from.descriptor);
+  if (adopted < 0) return inherited_error(adopted, from);
+  const auto handle = static_cast<io::handle>(adopted);
+  io::raw_address raw;
+  address bound;
+  if (on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
+  return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::inherited);
 }
 
 listening_socket::~listening_socket() {
   CORACLE_ASSERT(!accepting,
                  "a listener was destroyed while a task waits in accept(): co_await close() first");
+  if (whose == origin::inherited) on.io().forget(socket);
   // The name first: whoever finds it gone makes a new one, whoever found it before still gets an answer.
-  if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
+  else if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
   on.io().close(socket);
 }
 

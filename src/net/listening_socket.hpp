@@ -14,15 +14,19 @@
 namespace coracle::net {
 
 class io_wait;
+struct inherited_socket;
 
-// Owns the handle, and the file of a UNIX socket: both go with it, on the loop's thread, with nothing in
+// Owns the handle, and the file of a UNIX socket that it opened: both go with it, on the loop's thread, with nothing in
 // flight.
 class listening_socket {
  public:
   static result<std::unique_ptr<listening_socket>> open(loop& on, const address& at,
                                                         const listen_options& options);
-  listening_socket(loop& home, io::handle handle, address bound) noexcept
-      : on(home), socket(handle), local(std::move(bound)), pause(home) {}
+  // One that the service manager has opened; it lives on, and so does its file.
+  static result<std::unique_ptr<listening_socket>> adopt(loop& on, const inherited_socket& from);
+  enum class origin : bool { opened, inherited };
+  listening_socket(loop& home, io::handle handle, address bound, origin from) noexcept
+      : on(home), socket(handle), local(std::move(bound)), whose(from), pause(home) {}
   listening_socket(const listening_socket&) = delete;
   listening_socket& operator=(const listening_socket&) = delete;
   ~listening_socket();
@@ -30,6 +34,7 @@ class listening_socket {
   loop& on;
   const io::handle socket;
   const address local;
+  const origin whose;
   // The listener's. While an accept() is under way, what it waits for: a connection, or the end of a rest.
   bool accepting = false;
   io_wait* waiting = nullptr;

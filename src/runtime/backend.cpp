@@ -1,11 +1,14 @@
 #include "runtime/backend.hpp"
 
 #include "runtime/kernel/file_calls.hpp"
+#include "runtime/kernel/inherited_sockets.hpp"
 #include "runtime/kernel/process_signals.hpp"
 #include "runtime/kernel/socket_path.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 
 namespace coracle::io {
+
+std::int64_t backend::adopt_listener(int descriptor) noexcept { return kernel::adopt_listener(descriptor); }
 
 std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
   return kernel::remove_stale_path(at);

@@ -161,6 +161,11 @@ class backend {
   // As before a close, for a handle that lives on elsewhere: nothing of it is kept. Nothing may be in flight on it.
   virtual void forget(handle) noexcept {}
 
+  // A listening stream socket that somebody else has opened: a handle of our own to it, which is closed after
+  // forget(), for the socket lives on. -ENOTSOCK, -EPROTOTYPE (no stream), -EINVAL (it does not listen) or -EAFNOSUPPORT.
+  // Only where takes_descriptors(). Default: the kernel's.
+  virtual std::int64_t adopt_listener(int descriptor) noexcept;
+
   // Files of UNIX sockets. The first removes one that nobody listens behind: 0 when the path is free
   // now, -EADDRINUSE when somebody does listen, -EEXIST when it is no socket. Defaults: the kernel's.
   virtual std::int64_t remove_stale_path(const raw_address& at) noexcept;

@@ -1,13 +1,10 @@
 #include "server/server_state.hpp"
 
 #include "coracle/coro/scope.hpp"
-#include "net/duplex.hpp"
-#include "net/socket_duplex.hpp"
 #include "runtime/runtime_core.hpp"
 #include "server/connection_rules.hpp"
 #include "server/shard.hpp"
 
-#include <string>
 #include <utility>
 
 namespace coracle::serving {
@@ -28,76 +25,6 @@ void server_state::settle() {
     shards_.push_back(made.get());
     doors_.push_back(io::resident::settle(owner.at(i), std::move(made)));
   }
-}
-
-status server_state::listen(std::string_view text, const transport::server_credentials& credentials) {
-  const result<std::vector<net::address>> addresses = net::parse_addresses(text);
-  status why = addresses.status();
-  if (why.ok()) why = credentials.failure();
-  if (why.ok()) {
-    for (net::address a : *addresses) {
-      // "localhost:0": the second loopback gets the port that the first was given.
-      if (a.is_ip() && a.port() == 0 && port.load() != 0 && a != addresses->front())
-        a = a.with_port(port.load());
-      auto opened = net::acceptor::open(owner.at(0), a);
-      if (!opened) {
-        // A machine without IPv6 still has a localhost.
-        if (a != addresses->front() && listening) continue;
-        why = opened.status();
-        break;
-      }
-      if (!std::exchange(listening, true)) port = (*opened)->local_address().port();
-      // std::function and posted works want copyable callables.
-      with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(*std::move(opened)),
-                     security = credentials.security()](shard* s) {
-        if (s) s->listen(std::move(*held), security);
-      });
-    }
-  }
-  if (!why.ok() && listen_failure.ok()) listen_failure = why;
-  return why;
-}
-
-namespace {
-
-std::unique_ptr<net::duplex> open(loop& on, io::handle connection, net::server_security* security) {
-  auto raw = net::make_socket_duplex(on, connection);
-  return security ? security->secure(on, std::move(raw)) : std::move(raw);
-}
-
-}  // namespace
-
-void server_state::accepted(io::handle connection,
-                            const std::shared_ptr<net::server_security>& security) noexcept {
-  const std::size_t i = least_loaded();
-  if (i == size()) {
-    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
-                         "a connection was refused: server_limits::connections are open");
-    return owner.at(0).io().close(connection);
-  }
-  loop& to = owner.at(i);
-  ++load_of(to);
-  if (to.is_current()) return shards_[i]->adopt(open(to, connection, security.get()));
-  const bool taken = with_shard(i, [&to, connection, security](shard* s) {
-    auto stream = open(to, connection, security.get());
-    if (s) s->adopt(std::move(stream));
-  });
-  if (!taken) owner.at(0).io().close(connection);
-}
-
-// The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves
-// loops with twice as many as others: one listener that hands over to the loop with the fewest is even. size() when
-// there are too many.
-std::size_t server_state::least_loaded() noexcept {
-  std::size_t best = next_++ % size();
-  std::size_t all = 0;
-  for (std::size_t n = 0; n < size(); ++n) {
-    const std::size_t i = (next_ + n) % size();
-    const std::size_t load = loads_[i].load(std::memory_order_relaxed);
-    all += load;
-    if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
-  }
-  return all < options.limits().connections() ? best : size();
 }
 
 void server_state::make_room_elsewhere(loop& but) noexcept {

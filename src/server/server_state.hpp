@@ -81,6 +81,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool listening = false;
 
  private:
+  status try_to_listen(std::string_view text, const transport::server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();

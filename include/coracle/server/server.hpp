@@ -52,16 +52,19 @@ class server {
   void add_interceptor(std::shared_ptr<server_interceptor> i);
 
   // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
-  // choose. Connections are accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
+  // choose. "systemd:" listens on all sockets that the service manager has opened for this process (LISTEN_FDS), TCP and
+  // UNIX, "systemd:NAME" on those of that name; they stay the manager's, and so does a socket's file. Connections are
+  // accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
   // allowed or not understood; run() says it too, so that ignoring it here does no harm.
   // credentials: insecure(), or coracle::tls::server_options().
   status listen(std::string_view address, transport::server_credentials credentials);
   // Of the first listen(); 0 before it, and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  // Serves until SIGINT or SIGTERM, or stop(); then drains: no new connections, GOAWAY to the old ones,
-  // running calls get server_options::drain_grace() to end (a second signal ends them at once). Drives the
-  // runtime. For main(): 0, or 1 after a line on stderr when a listen() failed or none was made.
+  // Serves until SIGINT or SIGTERM, or stop(); then drains: no
+  // new connections, GOAWAY to the old ones, running calls get server_options::drain_grace() to end (a second signal
+  // ends them at once). Drives the runtime. For main(): 0, or 1 after a line on stderr when a listen() failed or none
+  // was made.
   int run();
   // Serves in the background on the runtime's own threads, without watching signals.
   void start();

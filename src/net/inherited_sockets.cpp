@@ -1,0 +1,104 @@
+#include "net/inherited_sockets.hpp"
+
+#include "net/io_error.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace coracle::net {
+
+namespace {
+
+template <class Number>
+std::optional<Number> number(const std::string& text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
+
+status nothing_passed() {
+  return status::failed_precondition(
+      "the service manager passed no sockets (LISTEN_FDS is not set): start the program by its socket unit, "
+      "or "
+      "try it by systemd-socket-activate --listen=PORT PROGRAM");
+}
+
+status for_somebody_else(const io::kernel::inheritance& said) {
+  return status::failed_precondition("the sockets of LISTEN_FDS are for process " +
+                                     said.for_process.value_or("(LISTEN_PID is not set)") + ", and this is " +
+                                     std::to_string(said.process_id) +
+                                     ": a script that the service manager starts must exec the program");
+}
+
+result<std::vector<std::string>> names_of(const io::kernel::inheritance& said, std::size_t count) {
+  if (!said.names) return std::vector<std::string>(count, "unknown");
+  std::vector<std::string> names;
+  std::string_view rest = *said.names;
+  while (true) {
+    const std::size_t colon = rest.find(':');
+    names.emplace_back(rest.substr(0, colon));
+    if (colon == std::string_view::npos) break;
+    rest.remove_prefix(colon + 1);
+  }
+  if (names.size() != count)
+    return status::invalid_argument("LISTEN_FDNAMES has " + std::to_string(names.size()) + " names for the " +
+                                    std::to_string(count) + " sockets of LISTEN_FDS");
+  return names;
+}
+
+status no_such_name(std::string_view name, const std::vector<std::string>& names) {
+  std::string there;
+  for (const std::string& n : names) there.append(there.empty() ? "" : ", ").append(quoted(n));
+  return status::not_found("the service manager passed no socket with the name " + quoted(name) + ", but " +
+                           there + ": FileDescriptorName= of the socket unit says it");
+}
+
+}  // namespace
+
+result<std::vector<inherited_socket>> inherited_sockets(const io::kernel::inheritance& said,
+                                                        std::string_view name) {
+  if (!said.count || said.count->empty()) return nothing_passed();
+  if (!said.for_process || number<std::int64_t>(*said.for_process) != said.process_id)
+    return for_somebody_else(said);
+  const std::optional<std::uint16_t> count = number<std::uint16_t>(*said.count);
+  if (!count || *count == 0)
+    return status::invalid_argument("LISTEN_FDS is " + quoted(*said.count) +
+                                    ", which is no number of sockets");
+  const result<std::vector<std::string>> names = names_of(said, *count);
+  if (!names) return names.status();
+  std::vector<inherited_socket> chosen;
+  for (std::size_t i = 0; i < names->size(); ++i)
+    if (name.empty() || (*names)[i] == name)
+      chosen.push_back({io::kernel::first_inherited + static_cast<int>(i), (*names)[i]});
+  if (chosen.empty()) return no_such_name(name, *names);
+  return chosen;
+}
+
+result<std::vector<inherited_socket>> inherited_sockets(std::string_view name) {
+  const io::kernel::inheritance said = io::kernel::read_inheritance();
+  result<std::vector<inherited_socket>> chosen = inherited_sockets(said, name);
+  if (chosen) io::kernel::keep_from_children(number<std::uint16_t>(*said.count).value_or(0));
+  return chosen;
+}
+
+status inherited_error(std::int64_t error, const inherited_socket& s) {
+  const std::string which =
+      "descriptor " + std::to_string(s.descriptor) + " (" + quoted(s.name) + ") of the service manager ";
+  switch (-error) {
+    case EBADF: return status::failed_precondition(which + "is not open: something has closed it");
+    case ENOTSOCK:
+    case EPROTOTYPE:
+    case EAFNOSUPPORT:
+      return status::invalid_argument(
+          which + "is no stream socket of TCP or UNIX: the socket unit needs ListenStream=");
+    case EINVAL: return status::invalid_argument(which + "does not listen: the socket unit needs Accept=no");
+    default: return stream_error(error, which + "cannot be listened on");
+  }
+}
+
+}  // namespace coracle::net
