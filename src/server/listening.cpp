@@ -61,7 +61,10 @@ status server_state::try_to_listen(std::string_view text, const transport::serve
   const bool inherited = text.starts_with(inherited_scheme);
   result<acceptors> opened = inherited ? adopt(on, text.substr(inherited_scheme.size())) : open_at(on, text);
   if (!opened) return opened.status();
-  if (!std::exchange(listening, true)) port = opened->front()->local_address().port();
+  if (!std::exchange(listening, true)) {
+    port = opened->front()->local_address().port();
+    hold_termination();
+  }
   for (auto& a : *opened) {
     // std::function and posted works want copyable callables.
     with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),

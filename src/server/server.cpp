@@ -93,13 +93,17 @@ int server::run() {
     std::fprintf(stderr, "coracle: %s\n", std::string(why.message()).c_str());
     return 1;
   }
+  state_->will_run();
   runtime& rt = state_->owner;
   rt.spawn_on(rt.at(0), state_->serve_until_told());
   rt.run();
   return 0;
 }
 
-void server::start() { state_->owner.start(); }
+void server::start() {
+  state_->give_back_termination();
+  state_->owner.start();
+}
 void server::stop() noexcept { state_->request_stop(); }
 task<> server::drain(duration grace) { return state_->drain(grace); }
 

@@ -45,6 +45,29 @@ void server_state::request_stop() noexcept {
   });
 }
 
+void server_state::hold_termination() {
+  if (!owner.at(0).io().takes_descriptors()) return;  // a simulation's signals begin with its loops
+  {
+    const std::lock_guard held(holding_);
+    held_termination_ = std::make_unique<io::kernel::held_termination>();
+  }
+  with_shard(0, [this](shard*) {
+    if (!runs_) give_back_termination();
+  });
+}
+
+bool server_state::take_termination() noexcept {
+  const std::lock_guard held(holding_);
+  const bool came = held_termination_ && held_termination_->take();
+  held_termination_.reset();
+  return came;
+}
+
+void server_state::give_back_termination() noexcept {
+  const std::lock_guard held(holding_);
+  held_termination_.reset();
+}
+
 void server_state::hurry() noexcept {
   for (std::size_t i = 0; i < size(); ++i)
     with_shard(i, [](shard* s) {
@@ -53,6 +76,7 @@ void server_state::hurry() noexcept {
 }
 
 void server_state::close() noexcept {
+  give_back_termination();
   for (const auto& door : doors_) door->ask_to_leave();
   for (const auto& door : doors_)
     if (!door->gone.is_set()) owner.core().wait(door->gone);
@@ -116,6 +140,7 @@ task<> server_state::serve() {
 task<> server_state::serve_until_told() {
   const std::shared_ptr<server_state> alive = shared_from_this();
   result<net::signal_watch> signals = net::signal_watch::open();
+  if (take_termination()) told_to_stop_.set();  // from now on, the watch sees them
   if (!signals)
     owner.log().write(log_level::warning,
                       "signals will not drain the server: " + signals.status().to_string());

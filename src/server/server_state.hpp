@@ -13,6 +13,7 @@
 #include "coracle/server/server_snapshot.hpp"
 #include "coracle/transport/credentials.hpp"
 #include "net/acceptor.hpp"
+#include "runtime/kernel/held_termination.hpp"
 #include "runtime/resident.hpp"
 #include "server/router.hpp"
 #include "transport/connection_options.hpp"
@@ -20,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +38,12 @@ class server_state : public std::enable_shared_from_this<server_state> {
   void settle();  // makes the shards; once
   status listen(std::string_view text, const transport::server_credentials& credentials);
   void request_stop() noexcept;
+  // SIGTERM, from the first listen() on: is to wait for run() ...
+  void hold_termination();
+  void will_run() noexcept { runs_ = true; }
+  // ... which asks here whether it came. For who does not call run(), it is given back.
+  [[nodiscard]] bool take_termination() noexcept;
+  void give_back_termination() noexcept;
   // Stops calls that a drain still waits for.
   void hurry() noexcept;
   // Ends everything and waits.
@@ -91,6 +99,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::shared_ptr<io::residence>> doors_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
   std::vector<std::atomic<bool>> asked_for_room_;
+  std::atomic<bool> runs_{false};
+  std::mutex holding_;
+  std::unique_ptr<io::kernel::held_termination> held_termination_;
   std::size_t next_ = 0;  // where the next one goes if all are alike
   repeated_line refused_lines_;
   // On loop 0.

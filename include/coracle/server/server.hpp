@@ -61,7 +61,7 @@ class server {
   // Of the first listen(); 0 before it, and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  // Serves until SIGINT or SIGTERM, or stop(); then drains: no
+  // Serves until SIGINT or SIGTERM, or stop(); also a SIGTERM that came since the first listen(). Then drains: no
   // new connections, GOAWAY to the old ones, running calls get server_options::drain_grace() to end (a second signal
   // ends them at once). Drives the runtime. For main(): 0, or 1 after a line on stderr when a listen() failed or none
   // was made.

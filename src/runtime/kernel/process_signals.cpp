@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -111,6 +112,12 @@ void forget_signals(handle h) noexcept {
   w.event.store(-1);
   // A handler on another thread may have read the descriptor before: it must not write to its successor.
   while (handlers_running.load() != 0) ::sched_yield();
+}
+
+bool watches_signals(std::uint32_t set) noexcept {
+  const std::lock_guard held(changing);
+  return std::any_of(watchers.begin(), watchers.end(),
+                     [set](const watcher& w) { return w.event.load() >= 0 && (w.set.load() & set); });
 }
 
 }  // namespace coracle::io::kernel

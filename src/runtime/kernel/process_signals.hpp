@@ -11,5 +11,7 @@ namespace coracle::io::kernel {
 std::int64_t open_signals(std::uint32_t set) noexcept;
 std::uint32_t take_signals(handle h) noexcept;
 void forget_signals(handle h) noexcept;
+// Whether any of them is watched.
+bool watches_signals(std::uint32_t set) noexcept;
 
 }  // namespace coracle::io::kernel
