@@ -9,11 +9,11 @@ namespace coracle {
 
 namespace {
 
-constexpr std::string_view names[] = {"debug", "info", "warning", "error"};
+constexpr std::string_view level_names[] = {"debug", "info", "warning", "error"};
 
 log_level level_of(std::string_view name) noexcept {
-  for (unsigned char i = 0; i < std::size(names); ++i)
-    if (names[i] == name) return static_cast<log_level>(i);
+  for (unsigned char i = 0; i < std::size(level_names); ++i)
+    if (level_names[i] == name) return static_cast<log_level>(i);
   return log_level::warning;
 }
 
@@ -35,7 +35,7 @@ class to_stderr final : public logger {
 
 }  // namespace
 
-std::string_view to_string(log_level level) noexcept { return names[static_cast<std::size_t>(level)]; }
+std::string_view to_string(log_level level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
 
 logger& stderr_logger() noexcept {
   static to_stderr only;

@@ -7,7 +7,7 @@ namespace coracle {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> names{
+constexpr std::array<std::string_view, 17> code_names{
     "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
     "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
     "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 17> names{
 
 std::string_view name_of(status_code code) noexcept {
   const auto i = static_cast<std::size_t>(code);
-  return i < names.size() ? names[i] : "UNKNOWN";
+  return i < code_names.size() ? code_names[i] : "UNKNOWN";
 }
 
 status::status(status_code code, std::string_view message) : status(code, message, {}) {}

@@ -9,13 +9,15 @@ namespace coracle::calls {
 
 namespace {
 
-const google::protobuf::MessageLite& message_at(const void* address) {
+const google::protobuf::MessageLite& lite_message_at(const void* address) {
   return *static_cast<const google::protobuf::MessageLite*>(address);
 }
 
-std::size_t size_bytes(const void* message) { return message_at(message).ByteSizeLong(); }
+std::size_t size_bytes(const void* message) { return lite_message_at(message).ByteSizeLong(); }
 
-void write(const void* message, std::uint8_t* to) { message_at(message).SerializeWithCachedSizesToArray(to); }
+void write(const void* message, std::uint8_t* to) {
+  lite_message_at(message).SerializeWithCachedSizesToArray(to);
+}
 
 bool read(void* message, bytes_view from) {
   if (from.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))

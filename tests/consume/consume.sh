@@ -27,9 +27,10 @@ installed() {
     cmake --build "$scratch/installed" && "$scratch/installed/program" && "$scratch/installed/served"
 }
 
-# As a shared library, so that one build shows both.
+# As a shared library and with few large sources, so that one build shows all three.
 subproject() {
   configure -S "$here/subproject" -B "$scratch/subproject" -DCMAKE_BUILD_TYPE=None -DBUILD_SHARED_LIBS=ON \
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=10 \
     -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache)" &&
     cmake --build "$scratch/subproject" --target program served && "$scratch/subproject/program" &&
     "$scratch/subproject/served"
