@@ -36,7 +36,8 @@ NEEDS_IO_URING = ["Kernel/backend_*", "ChooseBackend.Uring*", "Exhaustion*"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    # die_after_fork=0: a test's child starts threads of its own.
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
     "ASAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
     "TSAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
 }
