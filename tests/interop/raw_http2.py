@@ -1,6 +1,7 @@
 """An HTTP/2 client that says exactly what it is told to, right or wrong, and reports what comes back."""
 
 import socket
+import ssl
 import struct
 import time
 
@@ -65,9 +66,14 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, server, preface=PREFACE + frame(SETTINGS, 0, 0)):
+    def __init__(self, server, preface=PREFACE + frame(SETTINGS, 0, 0), ca=None):
+        """ca: the file of a CA that vouches for the server; without one, plaintext."""
         self.socket = socket.create_connection(("127.0.0.1", server.port), REPLY_LIMIT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if ca:
+            trust = ssl.create_default_context(cafile=ca)
+            trust.set_alpn_protocols(["h2"])
+            self.socket = trust.wrap_socket(self.socket, server_hostname="localhost")
         self.headers = hpack.Decoder()
         self.replies, self.goaway, self.closed, self.next_stream = {}, None, False, 1
         self.send(preface)
