@@ -7,6 +7,11 @@ using namespace std::chrono_literals;
 
 class streams : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, streams, every_world_and_link, echo_fixture::case_name);
+// What a loop hands to the kernel for a socket.
+class streams_over_tcp : public echo_fixture {};
+INSTANTIATE_TEST_SUITE_P(OnKernels, streams_over_tcp,
+                         testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
+                         echo_fixture::case_name);
 
 TEST_P(streams, CollectManyRequestsIntoOneReply) {
   struct program {
@@ -284,9 +289,7 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
 }
 
 // What is written in one turn leaves in one piece, so that small messages need no pump of their own.
-TEST_P(streams, SmallWritesOfATurnLeaveTogether) {
-  if (sim_world() || std::get<1>(GetParam()) != link_kind::tcp)
-    GTEST_SKIP() << "counts what a loop hands to the kernel for a socket";
+TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   struct program {
     static task<loop_counters> write(echo_stub s, int n) {
       const echo::Text small = text("0123456789");

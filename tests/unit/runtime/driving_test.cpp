@@ -27,10 +27,11 @@ class driving : public testing::TestWithParam<std::tuple<world_kind, std::size_t
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
   runtime& rt() { return *world_.get(); }
-  bool simulated() const { return std::get<0>(GetParam()) == world_kind::sim; }
   std::atomic<int> stopped_{0};  // outlives the roots
   any_world world_{std::get<0>(GetParam()), std::get<1>(GetParam())};
 };
+// A simulated world is for one thread.
+class driving_by_two_threads : public driving {};
 
 task<> sleep_then_count(std::atomic<int>& n, duration d) {
   co_await sleep_for(d);
@@ -133,8 +134,7 @@ TEST_P(driving, SyncWaitOnThePollingThreadDrivesItself) {
   for (std::size_t i = 0; i < rt().size(); ++i) EXPECT_EQ(sync_wait(rt(), rt().at(i), index_here()), i);
 }
 
-TEST_P(driving, AfterLeaveAnotherThreadMayPoll) {
-  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+TEST_P(driving_by_two_threads, AfterLeaveAnotherThreadMayPoll) {
   std::atomic<int> n{0};
   for (int i = 0; i < 4; ++i) {
     rt().spawn_on(rt().at(0), sleep_then_count(n, 1ms));
@@ -160,8 +160,7 @@ std::thread drive_for_a_moment(runtime& rt, std::atomic<bool>& begun) {
 }
 
 // Whoever waits is not left alone with a loop that nobody drives any more.
-TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
-  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+TEST_P(driving_by_two_threads, SyncWaitOutlivesARunForOfAnotherThread) {
   std::atomic<bool> begun{false};
   std::atomic<int> n{0};
   rt().spawn_on(rt().at(0), sleep_then_count(n, 300ms));
@@ -173,8 +172,7 @@ TEST_P(driving, SyncWaitOutlivesARunForOfAnotherThread) {
   EXPECT_EQ(n, 2);
 }
 
-TEST_P(driving, RunOutlivesARunForOfAnotherThread) {
-  if (simulated()) GTEST_SKIP() << "a simulated world is for one thread";
+TEST_P(driving_by_two_threads, RunOutlivesARunForOfAnotherThread) {
   std::atomic<bool> begun{false};
   std::atomic<int> n{0};
   rt().spawn_on(rt().at(0), sleep_then_count(n, 100ms));
@@ -220,12 +218,13 @@ TEST_P(driving, StopAndRestartWithoutARunBetween) {
   EXPECT_EQ(n, 1);
 }
 
+std::string case_name(const testing::TestParamInfo<driving::ParamType>& p) {
+  return testing_support::name_of(std::get<0>(p.param)) + std::to_string(std::get<1>(p.param));
+}
 INSTANTIATE_TEST_SUITE_P(Backends, driving,
-                         testing::Combine(testing_support::all_kinds, testing::Values(1u, 3u)),
-                         [](const auto& p) {
-                           return testing_support::name_of(std::get<0>(p.param)) +
-                                  std::to_string(std::get<1>(p.param));
-                         });
+                         testing::Combine(testing_support::all_kinds, testing::Values(1u, 3u)), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, driving_by_two_threads,
+                         testing::Combine(testing_support::kernel_kinds, testing::Values(1u, 3u)), case_name);
 
 TEST(DrivingDeathTest, RestartWithRootsLeftAborts) {
   EXPECT_DEATH(
