@@ -31,6 +31,18 @@ class replaying : public attempts_fixture {
       }
       co_return count;
     }
+    // Three messages, and four after a pause: what the reply says of them.
+    static task<std::string> talk_with_a_pause(configured_channel& to, duration pause) {
+      stream_call call(to, "/s/m", call_options());
+      co_await write_some(call, 3, 100);
+      co_await sleep_for(pause);  // sleeps on purpose: virtual time
+      co_await write_some(call, 4, 100);
+      co_await call.writes_done();
+      const auto reply = co_await call.next();
+      const status how = co_await call.finish();
+      EXPECT_EQ(how, status());
+      co_return reply ? reply->value() : "none";
+    }
   };
 };
 
@@ -158,20 +170,7 @@ TEST_F(replaying, HedgesOfAStreamGetWhatWasWrittenBeforeAndAfterThem) {
       if (c.field("x-number") == "2") c.reply(std::to_string(messages_in(c.body).size()));
     };
   };
-  struct talk : program {
-    static task<std::string> it(configured_channel& to) {
-      stream_call call(to, "/s/m", call_options());
-      co_await write_some(call, 3, 100);
-      co_await sleep_for(150ms);  // sleeps on purpose: virtual time; the second has begun
-      co_await write_some(call, 4, 100);
-      co_await call.writes_done();
-      const auto reply = co_await call.next();
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
-      co_return reply ? reply->value() : "none";
-    }
-  };
-  EXPECT_EQ(run(talk::it(calls_)), "7");
+  EXPECT_EQ(run(program::talk_with_a_pause(calls_, 150ms)), "7");  // by then the second has begun
   EXPECT_EQ(messages_in(server_.requests[0]->body).size(), 7u);
 }
 
@@ -199,20 +198,7 @@ TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
       c.end(status_code::ok);
     };
   };
-  struct talk : program {
-    static task<std::string> it(configured_channel& to) {
-      stream_call call(to, "/s/m", call_options());
-      co_await write_some(call, 3, 100);
-      co_await sleep_for(200ms);  // sleeps on purpose: virtual time; the second has answered
-      co_await write_some(call, 4, 100);
-      co_await call.writes_done();
-      const auto reply = co_await call.next();
-      const status how = co_await call.finish();
-      EXPECT_EQ(how, status());
-      co_return reply ? reply->value() : "none";
-    }
-  };
-  EXPECT_EQ(run(talk::it(calls_)), "7");
+  EXPECT_EQ(run(program::talk_with_a_pause(calls_, 200ms)), "7");  // by then the second has answered
   EXPECT_EQ(messages_in(server_.requests[0]->body).size(), 3u);
   EXPECT_TRUE(server_.requests[0]->cancelled);
 }
