@@ -6,6 +6,7 @@
 #include "coracle/client.hpp"
 #include "coracle/server.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -71,6 +72,25 @@ TEST(APatientRelay, AsksTwice) {
   EXPECT_EQ(coracle::sync_wait(stub.Say(text("hello")))->text(), "pretty bird");
 }
 // [/fake]
+
+// [gmock]
+class mock_echo : public echo::rpc::Echo::service {
+ public:
+  MOCK_METHOD(coracle::rpc<echo::Text>, Say, (coracle::server_context&, const echo::Text&), (override));
+};
+
+TEST(APatientRelay, AsksAgainWithTheSameWords) {
+  coracle::testing::service_fixture<mock_echo> backend;
+  coracle::testing::service_fixture<patient_relay> fixture(backend.runtime(), backend.channel());
+  const echo::rpc::Echo::stub stub(fixture.channel());
+
+  const auto hello = testing::Property(&echo::Text::text, "hello");
+  EXPECT_CALL(backend.service(), Say(testing::_, hello))
+      .WillOnce([](auto&, auto&) { return coracle::status::unavailable("asleep"); })
+      .WillOnce([](auto&, auto&) { return text("pretty bird"); });
+  EXPECT_EQ(coracle::sync_wait(stub.Say(text("hello")))->text(), "pretty bird");
+}
+// [/gmock]
 
 // [clock]
 TEST(ASimulatedFixture, LetsAnHourPassInNoTime) {
