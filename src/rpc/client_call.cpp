@@ -123,7 +123,7 @@ void client_call::settle(const status& how) noexcept {
 
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
-  end(cancelled_call(), false);
+  if (!ended_) end(cancelled_call(), false);  // a status with a text takes memory
 }
 
 // The service config's part, where the caller says nothing or more.

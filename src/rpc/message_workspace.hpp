@@ -1,9 +1,11 @@
-// message_workspace: what a loop's calls share while they compress, decompress or write a message in another form.
+// message_workspace: what a loop's calls share while they compress, decompress or write a message in another form, and
+// put together the head of a reply that says so.
 #pragma once
 
 #include "compress/coders.hpp"
 #include "coracle/base/output_buffer.hpp"
 #include "coracle/coro/executor.hpp"
+#include "transport/header_block.hpp"
 
 #include <cstddef>
 #include <string>
@@ -19,6 +21,7 @@ class message_workspace final : public coro::attachment {
   std::string text;  // of a message before it is compressed
   base::output_buffer packed;
   base::output_buffer unpacked;
+  transport::header_block head;
 
   // Empties a buffer; memory of a message that was larger than usual is given back.
   static base::output_buffer& emptied(base::output_buffer& b) noexcept {
@@ -31,8 +34,14 @@ class message_workspace final : public coro::attachment {
     if (text.capacity() > kept_bytes) text.shrink_to_fit();
     return text;
   }
+  transport::header_block& empty_head() noexcept {
+    if (head.bytes().size() > kept_head_bytes) head = {};
+    head.clear();
+    return head;
+  }
 
  private:
+  static constexpr std::size_t kept_head_bytes = 4u << 10;
   static constexpr std::size_t kept_bytes = 256u << 10;  // per buffer and loop
 };
 

@@ -3,6 +3,7 @@
 #include "coracle/base/assert.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/status_message.hpp"
+#include "rpc/message_workspace.hpp"
 #include "rpc/wire_metadata.hpp"
 #include "transport/header_block.hpp"
 
@@ -280,7 +281,8 @@ void server_call::send_head() noexcept {
     exchange_.send_block(subtype_.reply_head.bytes(), false);
     return;
   }
-  transport::header_block block(subtype_.reply_head);
+  transport::header_block& block = message_workspace::here().empty_head();
+  block.append(subtype_.reply_head.bytes());
   if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
   // For clients that compress: what their next calls may use.
   if (received != encoding::identity) block.add("grpc-accept-encoding", accepted_here());
@@ -391,7 +393,7 @@ void server_call::handler_done() noexcept {
 
 void server_call::leave() noexcept {
   call_set& set = set_;
-  tell_end(status::cancelled("the client has gone"));
+  if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text takes memory
   if (peer_ == &kept_peer_) --set.abandoned;
   set.give_back(std::move(received_));
   if (arena_) set.give_back(std::move(arena_));

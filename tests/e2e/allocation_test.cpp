@@ -1,0 +1,101 @@
+// What a steady unary call takes from the heap, whatever is asked of it: what protobuf takes for its texts, and no more.
+#include "support/echo_fixture.hpp"
+#include "support/malloc_counter.hpp"
+
+#include "coracle/coro/frame_pool.hpp"
+#include "coracle/rpc/client_observer.hpp"
+#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/rpc/server_observer.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int calls_made = 20;
+const std::string long_text(5000, 'x');  // above compression::min_bytes()
+
+class steady_call : public echo_fixture {
+ protected:
+  void SetUp() override {
+    if (coro::frame_pool::from_heap())
+      GTEST_SKIP() << "sanitizer builds take frames from the heap, and have an allocator of their own";
+    echo_fixture::SetUp();
+  }
+  // Client and server are on one loop, whose thread counts for both.
+  static task<std::size_t> takes(echo_stub s, std::string what, call_options options, bool compressed) {
+    const echo::Text request = text(std::move(what));
+    std::size_t before = 0;
+    for (int i = 0; i < 2 * calls_made; ++i) {
+      if (i == calls_made) before = test::malloc_count;
+      auto call = s.Say(request, options);
+      const auto reply = co_await call;
+      EXPECT_EQ(reply.status(), status());
+      EXPECT_EQ(call.read_compressed(), compressed);
+    }
+    co_return test::malloc_count - before;
+  }
+  // By calls_made calls, after as many to become steady.
+  std::size_t taken(const std::string& what = {}, const call_options& options = {}, bool compressed = false) {
+    return run(takes(stub(), what, options, compressed));
+  }
+  void connect(const channel_options& options) { channel_.emplace(rt(), address_, insecure(), options); }
+};
+INSTANTIATE_TEST_SUITE_P(OverTcp, steady_call,
+                         testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
+                         echo_fixture::case_name);
+
+TEST_P(steady_call, TakesNothing) {
+  EXPECT_EQ(taken(), 0u);
+  EXPECT_GT(taken(long_text), 0u) << "protobuf's strings are counted";
+}
+
+TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)), 0u); }
+
+// Not so brotli, snappy and lz4, whose libraries take memory for each message.
+TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
+  const std::size_t plain = taken(long_text);
+  for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
+    make_server(server_options().compression(e));
+    connect(channel_options().compression(e));
+    EXPECT_EQ(taken(long_text, {}, true), plain) << name_of(e);
+  }
+}
+
+TEST_P(steady_call, TakesNothingForAServiceConfigWithoutRetries) {
+  const auto config = service_config::parse(
+      R"({"methodConfig":[{"name":[{}],"timeout":"5s","waitForReady":true,"maxResponseMessageBytes":1000}]})");
+  ASSERT_EQ(config.status(), status());
+  connect(channel_options().service_config(*config));
+  EXPECT_EQ(taken(), 0u);
+}
+
+TEST_P(steady_call, TakesNothingBehindAnEmptyRowOfInterceptors) {
+  intercepted_channel front(*channel_, {});
+  EXPECT_EQ(run(takes(echo_stub(front), {}, {}, false)), 0u);
+}
+
+TEST_P(steady_call, TakesNothingForItsObservers) {
+  struct client_side final : client_observer {
+    int ended = 0;
+    void call_ended(made_call&, const status&, time_point) noexcept override { ++ended; }
+  } here;
+  struct server_side final : server_observer {
+    int ended = 0;
+    void call_ended(served_call&, const status&, time_point) noexcept override { ++ended; }
+  } there;
+  make_server(server_options().observer(there));
+  connect(channel_options().observer(here));
+  EXPECT_EQ(taken(), 0u);
+  EXPECT_EQ(here.ended, 2 * calls_made);
+  EXPECT_EQ(there.ended, 2 * calls_made);
+  channel_.reset();
+  server_.reset();  // before their observers
+}
+
+}  // namespace
+}  // namespace coracle::testing_support

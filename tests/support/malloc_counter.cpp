@@ -1,0 +1,15 @@
+// In front of glibc's allocator, for all of the program and its libraries. What is freed is freed by glibc itself.
+#include "support/malloc_counter.hpp"
+
+using coracle::test::malloc_count;
+
+extern "C" {
+
+void* __libc_malloc(std::size_t n) noexcept;
+void* __libc_calloc(std::size_t count, std::size_t n) noexcept;
+void* __libc_realloc(void* p, std::size_t n) noexcept;
+
+void* malloc(std::size_t n) noexcept { return ++malloc_count, __libc_malloc(n); }
+void* calloc(std::size_t count, std::size_t n) noexcept { return ++malloc_count, __libc_calloc(count, n); }
+void* realloc(void* p, std::size_t n) noexcept { return ++malloc_count, __libc_realloc(p, n); }
+}
