@@ -1,8 +1,9 @@
-// relay_client: shows that deadline and cancellation pass through a chain of servers that never mention them.
+// relay_client: shows that deadline, baggage and cancellation pass through a chain of servers that never mention them.
 #include "../command_line.hpp"
 #include "relay.coracle.hpp"
 
 #include <coracle/client.hpp>
+#include <coracle/rpc/baggage.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -40,12 +41,17 @@ coracle::task<> until_desk_has(const relay_stub& relay, int holding, int recalle
 
 coracle::task<int> send_a_letter(const relay_stub& relay) {
   const auto letter = make_letter("all is well", 0);
-  const auto receipt = co_await relay.Carry(letter, coracle::within(patience));
+  coracle::baggage carried;
+  carried.set("sender", "Ada");
+  const auto options = coracle::within(patience).metadata("baggage", carried.header());
+  const auto receipt = co_await relay.Carry(letter, options);
   const auto left = receipt.value().deadline_left_ms();
   require(left > 0 && left <= std::chrono::milliseconds(patience).count(),
           "the last server sees a deadline in " + std::to_string(left) + " ms");
   std::printf("a letter came back over %d hops; of its 20 s the last server saw %lld ms left\n",
               receipt->hops(), static_cast<long long>(left));
+  require(receipt->sender() == "Ada", "the last server takes it for a letter of " + receipt->sender());
+  std::printf("the last server found its sender, %s, in the baggage\n", receipt->sender().c_str());
   const auto desk = co_await relay.LookAtDesk(relay::LookAtDeskRequest(), coracle::within(patience));
   co_return desk.value().recalled();
 }

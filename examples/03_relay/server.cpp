@@ -13,7 +13,7 @@
 namespace {
 
 // [carrier]
-// A server in the middle. Neither deadline nor cancellation is mentioned: a call that a handler makes inherits both.
+// A server in the middle. Deadline, cancellation and baggage are not mentioned: a call that a handler makes inherits them.
 class carrier final : public relay::rpc::Relay::service {
  public:
   explicit carrier(coracle::channel& next) : next_(next) {}
@@ -61,6 +61,7 @@ class recipient final : public relay::rpc::Relay::service {
     relay::Receipt receipt;
     receipt.set_text("read: " + letter.text());
     receipt.set_deadline_left_ms(left_ms(context.deadline()));
+    receipt.set_sender(context.baggage().find("sender").value_or("nobody"));
     held_letter held(holding_, recalled_);
     co_await coracle::sleep_for(std::chrono::milliseconds(letter.hold_ms()));  // throws when the call is over
     held.answered();

@@ -30,7 +30,7 @@ def relays(backend):
             Server(own("relay_server"), "--port=0", "--next", last.address, env=env) as middle, \
             Server(own("relay_server"), "--port=0", "--next", middle.address, env=env) as first:
         shown = client("relay_client", first, backend=backend)
-        for step in ("2 hops", "deadline", "cancel"):
+        for step in ("2 hops", "Ada, in the baggage", "deadline", "cancel"):
             expect(step in shown, f"the client does not show {step!r}: {shown}")
         for server in (first, middle, last):
             equal(server.stop(), 0, "a server's exit code")
