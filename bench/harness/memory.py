@@ -24,8 +24,8 @@ def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
-def request_block():
-    fields = [(":method", "POST"), (":scheme", "http"), (":path", "/idle.Idle/Hold"), (":authority", "bench"),
+def request_block(path="/idle.Idle/Hold"):
+    fields = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "bench"),
               ("te", "trailers"), ("content-type", "application/grpc")]
     return b"".join(b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
                     for name, value in fields)

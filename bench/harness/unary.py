@@ -27,10 +27,11 @@ KINDS = (
 )
 
 
-def load(address, column, seconds, body):
-    """h2load's counts, of which every request must have been answered in full."""
+def load(address, column, seconds, body, core=None, more=()):
+    """h2load's counts, of which every request must have been answered in full. core: the generators', unless told."""
     connections, streams = (int(n) for n in column.split("x"))
-    command = ["taskset", "-c", str(machine.cores()[1]), "h2load", f"-c{connections}", f"-m{streams}",
+    core = machine.cores()[1] if core is None else core
+    command = ["taskset", "-c", str(core), "h2load", *more, f"-c{connections}", f"-m{streams}",
                f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
                f"http://{address}/helloworld.Greeter/SayHello"]
     try:

