@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
+#include "coracle/base/clock.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/auth_context.hpp"
 #include "runtime/backend.hpp"
@@ -71,6 +72,10 @@ class duplex {
   // learns that the end is no proper one. A proper end, with everything that was sent arriving, is: sent(),
   // shutdown_send(), receive_ended(0), close(). Idempotent; a later abort does not change an earlier close.
   virtual void close(bool abort = false) noexcept = 0;
+
+  // What was sent and is not acknowledged `after` so long ends the connection (TCP_USER_TIMEOUT). Nothing where there
+  // is no TCP below. Before start().
+  virtual void give_up_unacknowledged(duration /*after*/) noexcept {}
 
   // Gives back memory that the next bytes would use again: the connection idles. Nothing is being sent.
   virtual void release_idle_memory() noexcept {}

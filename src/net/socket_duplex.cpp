@@ -27,6 +27,10 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
     home_.io().start_receive(socket_, *this);
   }
 
+  void give_up_unacknowledged(duration after) noexcept override {
+    home_.io().give_up_unacknowledged(socket_, after);
+  }
+
   void pause_receive() noexcept override {
     if (!std::exchange(paused_, true) && receiving_ && !closing_) home_.io().pause_receive(*this);
   }

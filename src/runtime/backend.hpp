@@ -150,6 +150,9 @@ class backend {
   virtual std::int64_t connect_datagram(handle h, const raw_address& to) noexcept = 0;
   virtual std::int64_t local_address(handle h, raw_address& out) noexcept = 0;
   virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
+  // A connection whose peer has not acknowledged what was sent `after` so long ends (TCP_USER_TIMEOUT). Nothing where
+  // there is no TCP.
+  virtual void give_up_unacknowledged(handle, duration /*after*/) noexcept {}
   virtual void shutdown_send(handle h) noexcept = 0;  // FIN after what was sent
   // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
   virtual void close(handle h, bool abort = false) noexcept = 0;

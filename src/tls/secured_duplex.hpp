@@ -39,6 +39,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void shutdown_send() noexcept override;
   void close(bool abort) noexcept override;
   void release_idle_memory() noexcept override;
+  void give_up_unacknowledged(duration after) noexcept override { raw_->give_up_unacknowledged(after); }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
   [[nodiscard]] const net::auth_context* auth() const noexcept override { return auth_.get(); }

@@ -53,6 +53,9 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       stall_(o.burden.stall_time) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
+  // gRFC A18: a peer that is gone without a word is noticed while bytes wait for it, too.
+  const http2::keepalive_options& alive = o.http2.keepalive;
+  if (alive.time != duration::max()) stream_->give_up_unacknowledged(alive.timeout);
   work::run = [](coro::work& w) noexcept {
     auto& self = static_cast<connection&>(w);
     self.flush_queued_ = false;

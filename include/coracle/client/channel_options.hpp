@@ -74,8 +74,8 @@ class channel_options {
   channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
   static constexpr std::uint32_t connections_limit = 10;
   // A server that was silent for `time` while a call is open is asked by a PING; when nothing comes from it within
-  // `timeout`, its connection is given up (gRFC A8). Default never, for servers may take offence; at least 10 s. A
-  // server that says too_many_pings has it doubled.
+  // `timeout`, or TCP has no answer to what was sent for so long (gRFC A18), its connection is given up (gRFC A8).
+  // Default never, for servers may take offence; at least 10 s. A server that says too_many_pings has it doubled.
   channel_options& keepalive(duration time, duration timeout = std::chrono::seconds(20),
                              bool without_calls = false) noexcept {
     keepalive_time_ = std::max<duration>(time, std::chrono::seconds(10));

@@ -43,7 +43,8 @@ class server_options {
 
   // --- connections (gRFC A8, A9; defaults as they say)
   // A client that was silent for `time` is asked by a PING, with calls open or not; when nothing comes from it
-  // within `timeout` its connection is given up. Default 2 h and 20 s.
+  // within `timeout`, or TCP has no answer to what was sent for so long (gRFC A18), its connection is given up.
+  // Default 2 h and 20 s.
   server_options& keepalive(duration time, duration timeout = std::chrono::seconds(20)) noexcept {
     return keepalive_time_ = time, keepalive_timeout_ = timeout, *this;
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <new>
 
 namespace coracle::io {
@@ -119,6 +120,16 @@ std::int64_t kernel_backend::local_address(handle h, raw_address& out) noexcept 
 }
 std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
   return address_by(::getpeername, h, out);
+}
+
+// A UNIX socket refuses, and needs it no more than it needs keepalive.
+void kernel_backend::give_up_unacknowledged(handle h, duration after) noexcept {
+  using std::chrono::milliseconds;
+  constexpr milliseconds longest{std::numeric_limits<int>::max()};
+  ++counted_.system_calls;
+  // 0 would be the kernel's own measure.
+  const auto ms = std::clamp(std::chrono::ceil<milliseconds>(after), milliseconds(1), longest);
+  set_option(h, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(ms.count()));
 }
 
 void kernel_backend::shutdown_send(handle h) noexcept {

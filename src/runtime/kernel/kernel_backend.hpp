@@ -24,6 +24,7 @@ class kernel_backend : public backend {
   std::int64_t connect_datagram(handle h, const raw_address& to) noexcept final;
   std::int64_t local_address(handle h, raw_address& out) noexcept final;
   std::int64_t peer_address(handle h, raw_address& out) noexcept final;
+  void give_up_unacknowledged(handle h, duration after) noexcept final;
   void shutdown_send(handle h) noexcept final;
   void wake() noexcept final;
   [[nodiscard]] time_point now() noexcept final;

@@ -216,5 +216,36 @@ task<> never_started() {
 }
 TEST_F(a_secured_connection, ThatWasNeverStartedIsDestroyed) { run(never_started); }
 
+// Notes what it is told, and is never started.
+class noting_duplex final : public net::duplex {
+ public:
+  explicit noting_duplex(duration& told) noexcept : told_(told) {}
+  void give_up_unacknowledged(duration after) noexcept override { told_ = after; }
+  void start(net::duplex_sink&) override {}
+  void pause_receive() noexcept override {}
+  void resume_receive() noexcept override {}
+  bool send(std::span<const piece>) noexcept override { return false; }
+  [[nodiscard]] bool sending() const noexcept override { return false; }
+  void shutdown_send() noexcept override {}
+  void close(bool) noexcept override {}
+  [[nodiscard]] const net::address& peer_address() const noexcept override { return nowhere_; }
+  [[nodiscard]] const net::address& local_address() const noexcept override { return nowhere_; }
+
+ private:
+  duration& told_;
+  net::address nowhere_;
+};
+
+task<> user_timeout() {
+  two_sides sides(served_as("server"), trusting("ca"));
+  duration told{};
+  const auto line =
+      sides.client->secure(*loop::current(), std::make_unique<noting_duplex>(told), "localhost");
+  line->give_up_unacknowledged(7s);
+  EXPECT_EQ(told, 7s);
+  co_return;
+}
+TEST_F(a_secured_connection, PassesItsUserTimeoutOnToTheSocket) { run(user_timeout); }
+
 }  // namespace
 }  // namespace coracle::tls
