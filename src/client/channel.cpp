@@ -74,10 +74,6 @@ void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 
 std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
-const call_credentials* channel::credentials() noexcept {
-  return state_->options.credentials() ? &state_->options.credentials() : nullptr;
-}
-
 std::string_view channel::secure_authority() noexcept {
   return state_->how.credentials.secure() ? std::string_view(state_->to.authority) : std::string_view();
 }
@@ -93,10 +89,5 @@ const call_options* channel::defaults() noexcept { return state_->call_defaults;
 loop& channel::blocking_home() { return state_->owner.at(0); }
 
 calls::call_counts* channel::counts(loop& here) noexcept { return state_->counts(here); }
-
-const compression* channel::default_compression() noexcept {
-  const compression& c = state_->options.compression();
-  return c.what() == encoding::identity ? nullptr : &c;
-}
 
 }  // namespace coracle

@@ -73,8 +73,6 @@ void client_call::begin(const coro::environment& outer) noexcept {
   terms_.deadline = inherited.deadline;
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
-  if (!terms_.options.compression())
-    if (const compression* c = channel_.default_compression()) terms_.options.compression(*c);
   if (const auto& c = terms_.options.compression()) format_.pack_as(*c);
   const method_config* const config = channel_.config_for(terms_.path);
   if (config) go_by(*config, now);
@@ -89,9 +87,8 @@ void client_call::begin(const coro::environment& outer) noexcept {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  const call_credentials* proof =
-      terms_.options.credentials() ? &terms_.options.credentials() : channel_.credentials();
-  if (!proof || prove_caller(*proof, config)) make_attempts(config, nullptr);
+  const call_credentials& proof = terms_.options.credentials();
+  if (!proof || prove_caller(proof, config)) make_attempts(config, nullptr);
 }
 
 void client_call::begin_stream(const coro::environment& inherited) noexcept {

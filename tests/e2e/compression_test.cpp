@@ -114,7 +114,8 @@ TEST_P(packing, AServersOwnChoiceHoldsUnlessAHandlerSaysOtherwise) {
 }
 
 TEST_P(packing, AChannelsChoiceHoldsUnlessACallSaysOtherwise) {
-  channel_.emplace(rt(), address_, insecure(), channel_options().compression(encoding::zstd));
+  channel_.emplace(rt(), address_, insecure(),
+                   channel_options().calls(call_options().compression(encoding::zstd)));
   EXPECT_TRUE(run(say(stub(), long_text, {})).reply.count());
   EXPECT_FALSE(run(say(stub(), long_text, call_options().compression(encoding::identity))).reply.count());
 }

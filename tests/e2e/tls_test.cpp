@@ -39,6 +39,8 @@ class identity_service final : public echo::rpc::Echo::service {
   }
 };
 
+channel_options of_all_calls(call_options o) { return channel_options().calls(std::move(o)); }
+
 class Tls : public testing_support::every_backend {
  protected:
   Tls() : every_backend(2) {
@@ -154,7 +156,7 @@ class fetched_token final : public credentials_source {
 
 TEST_P(Tls, BringsTheCallersToken) {
   serve(served_as("server"));
-  call_by(trusting("ca"), channel_options().token("of the channel"));
+  call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
   EXPECT_EQ(text(), "nobody with Bearer of the channel");
   EXPECT_EQ(text(call_options().token("of the call")), "nobody with Bearer of the call");
 }
@@ -171,7 +173,7 @@ TEST_P(Tls, BringsWhatASourceGives) {
 TEST_P(Tls, EndsACallWhoseSourceFails) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
-  call_by(trusting("ca"), channel_options().credentials(source));
+  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
   source->failure = status::unauthenticated("log in first");
   EXPECT_EQ(text(), "UNAUTHENTICATED: log in first");
   source->failure = status::not_found("no key");
@@ -182,7 +184,7 @@ TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = std::chrono::hours(1);
-  call_by(trusting("ca"), channel_options().credentials(source));
+  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
   const echo_stub stub(*channel_);
   const echo::Text request;
   struct asking {
@@ -205,7 +207,7 @@ TEST_P(Tls, GivesUpASourceWhoseCallIsDestroyed) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = std::chrono::hours(1);
-  call_by(trusting("ca"), channel_options().credentials(source));
+  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
   run(leave_while_it_is_asked(*channel_));
   EXPECT_EQ(source->asked_for,
             "https://127.0.0.1:" + std::to_string(server_->port()) + "/echo.Echo /echo.Echo/Chat");
@@ -222,7 +224,7 @@ TEST_P(Tls, AsksASourceAlsoWhenTheChannelIsGone) {
   serve(served_as("server"));
   const auto source = std::make_shared<fetched_token>();
   source->wait = 5ms;
-  call_by(trusting("ca"), channel_options().credentials(source));
+  call_by(trusting("ca"), of_all_calls(call_options().credentials(source)));
   EXPECT_EQ(run(lose_the_channel(channel_)).code(), status_code::unavailable);
 }
 
@@ -230,7 +232,7 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
   serve(insecure());
   for (const call_credentials& c :
        {call_credentials::bearer("secret"), call_credentials(std::make_shared<fetched_token>())}) {
-    call_by(insecure(), channel_options().credentials(c));
+    call_by(insecure(), of_all_calls(call_options().credentials(c)));
     EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials do not travel in plaintext"));
     call_by(insecure());
     EXPECT_THAT(text(call_options().credentials(c)),
@@ -241,7 +243,7 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
 
 TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
   serve(served_as("server"));
-  call_by(trusting("ca"), channel_options().token("of the channel"));
+  call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
   const auto own = call_options().metadata("authorization", "Basic b3duOm93bg==");
   const std::string conflict =
       "UNAUTHENTICATED: the call has both credentials and metadata of its own under \"authorization\": leave "

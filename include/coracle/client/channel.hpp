@@ -64,8 +64,6 @@ class channel final : public call_channel {
   client_observer* observer() noexcept override;
   loop& blocking_home() override;
   calls::call_counts* counts(loop& here) noexcept override;
-  const compression* default_compression() noexcept override;
-  const call_credentials* credentials() noexcept override;
   std::string_view secure_authority() noexcept override;
   const call_options* defaults() noexcept override;
 

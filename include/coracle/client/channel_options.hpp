@@ -5,8 +5,6 @@
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/service_config.hpp"
-#include "coracle/compress/compression.hpp"
-#include "coracle/rpc/call_credentials.hpp"
 #include "coracle/rpc/call_options.hpp"
 
 #include <algorithm>
@@ -31,8 +29,8 @@ class channel_options {
   channel_options() noexcept {}
 
   // --- calls
-  // What all calls have unless they say otherwise: a timeout, limits of messages, wait_for_ready and so on. Metadata is
-  // merged by key: a key that a call gives holds for that call, instead of all values under it here.
+  // What all calls have unless they say otherwise: a timeout, credentials, compression, limits of messages, wait_for_ready
+  // and so on. Metadata is merged by key: a key that a call gives holds for that call, instead of all values under it here.
   channel_options& calls(call_options o) { return calls_ = std::move(o), *this; }
   // Goes before the library's own name in the user-agent header: "my-program/1.2".
   channel_options& user_agent(std::string prefix) { return user_agent_ = std::move(prefix), *this; }
@@ -94,16 +92,6 @@ class channel_options {
     return proxy_ = std::move(url), proxy_except_ = std::move(except), *this;
   }
 
-  // --- calls
-  // How the messages of calls are compressed that say nothing of it (call_options::compression()). Default: not at all.
-  channel_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
-
-  // Of calls that say none of their own. Over TLS alone; see call_credentials.
-  channel_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
-  // credentials(call_credentials::bearer(t))
-  channel_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
-
-  [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
   [[nodiscard]] const call_options& calls() const noexcept { return calls_; }
   [[nodiscard]] const std::string& user_agent() const noexcept { return user_agent_; }
   [[nodiscard]] const std::shared_ptr<client::resolver>& resolver() const noexcept { return resolver_; }
@@ -117,7 +105,6 @@ class channel_options {
   [[nodiscard]] duration idle_timeout() const noexcept { return idle_timeout_; }
   [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
-  [[nodiscard]] const coracle::compression& compression() const noexcept { return compression_; }
 
   [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
@@ -137,7 +124,6 @@ class channel_options {
   duration resolve_pause_ = std::chrono::seconds(30);
   coracle::balancing balancing_ = balancing::pick_first();
   std::string authority_;
-  call_credentials credentials_;
   coracle::service_config config_;
   client_observer* observer_ = nullptr;
   bool retries_ = true;
@@ -150,7 +136,6 @@ class channel_options {
   std::string proxy_except_;
   std::uint32_t streams_max_ = ~std::uint32_t{0};
   std::uint32_t connections_ = 1;
-  coracle::compression compression_;
 };
 static_assert(!std::is_aggregate_v<channel_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

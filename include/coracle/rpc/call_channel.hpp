@@ -11,10 +11,8 @@ namespace coracle {
 
 class call_options;
 class loop;
-class call_credentials;
 class client_interceptor;
 class client_observer;
-class compression;
 
 namespace calls {
 class attempt_source;  // private: src/rpc/call_attempt.hpp
@@ -42,10 +40,6 @@ class call_channel {
   virtual const call_options* defaults() noexcept { return nullptr; }
   // Who is told of the calls and attempts that begin on the current loop; null: nobody. Outlives them.
   virtual client_observer* observer() noexcept { return nullptr; }
-  // For calls that say nothing of compression; null: not at all.
-  virtual const compression* default_compression() noexcept { return nullptr; }
-  // What proves who makes calls that have no credentials of their own; null: nothing. Outlives them.
-  virtual const call_credentials* credentials() noexcept { return nullptr; }
   // Whom credentials go to ("movies.example:443"); empty in plaintext, where they do not go at all.
   virtual std::string_view secure_authority() noexcept { return {}; }
   // For the library: where calls that begin on the current loop, `here`, are counted; null: nowhere.

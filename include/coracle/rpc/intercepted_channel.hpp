@@ -32,8 +32,6 @@ class intercepted_channel final : public call_channel {
   }
   client_observer* observer() noexcept override { return inner_.observer(); }
   const call_options* defaults() noexcept override { return inner_.defaults(); }
-  const compression* default_compression() noexcept override { return inner_.default_compression(); }
-  const call_credentials* credentials() noexcept override { return inner_.credentials(); }
   std::string_view secure_authority() noexcept override { return inner_.secure_authority(); }
   calls::call_counts* counts(loop& here) noexcept override { return inner_.counts(here); }
   std::span<client_interceptor* const> interceptors() noexcept override { return chain_; }
