@@ -206,6 +206,23 @@ void client_call::forget(end_operation& op) noexcept {
   if (ender_ == &op) ender_ = nullptr;
 }
 
+// False when it need not wait: op.how_ says it.
+bool client_call::wait_for_head(head_operation& op) noexcept {
+  if (!head_came_) op.how_ = outcome_;
+  if (head_came_ || ended()) return false;
+  CORACLE_ASSERT(!head_waiter_, "two tasks wait for one call's initial metadata");
+  head_waiter_ = &op;
+  return true;
+}
+
+void client_call::stop_waiting_for_head(const status& how) noexcept {
+  head_operation* const op = std::exchange(head_waiter_, nullptr);
+  if (!op) return;
+  op->how_ = how;
+  op->call_ = nullptr;
+  terms_.home->post(*op);  // it may destroy the call
+}
+
 void client_call::dispose() noexcept {
   if (begun_ && !terms_.home->is_current()) {
     work::run = [](coro::work& w) noexcept {
@@ -312,6 +329,8 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
     end(status::internal("the server's messages are compressed in a way that was not offered"), true);
   } else {
     format_.unpack_as(head.encoding);
+    head_came_ = true;
+    stop_waiting_for_head({});
   }
 }
 
@@ -392,6 +411,7 @@ void client_call::end(status why, bool inside) noexcept {
 }
 
 void client_call::conclude(bool inside) noexcept {
+  stop_waiting_for_head(outcome_);
   if (unary_ || !inside) {
     outgoing_failed(outcome_);
     if (outcome_.ok()) incoming_ended();

@@ -56,6 +56,9 @@ class client_call final : public call,
   [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
   bool wait_for_end(end_operation& op) noexcept;
   void forget(end_operation& op) noexcept;
+  bool wait_for_head(head_operation& op) noexcept;
+  void forget(head_operation&) noexcept { head_waiter_ = nullptr; }
+  void stop_waiting_for_head(const status& how) noexcept;
 
   // --- from its stream_chain
   void begin_try(const coro::environment& e, const call_options& options) noexcept;
@@ -133,6 +136,7 @@ class client_call final : public call,
 
   unary_operation* unary_ = nullptr;
   end_operation* ender_ = nullptr;
+  head_operation* head_waiter_ = nullptr;
   const codec* request_codec_ = nullptr;
   const void* request_ = nullptr;
   std::optional<std::string> request_body_;  // of a call with one request and many replies
@@ -145,6 +149,7 @@ class client_call final : public call,
   status outcome_;
   int http_status_ = 0;
   bool begun_ = false;
+  bool head_came_ = false;  // and is a good one
   bool ended_ = false;
   bool half_closed_ = false;
   bool half_close_sent_ = false;

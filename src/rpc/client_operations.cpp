@@ -61,6 +61,29 @@ bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
   return true;
 }
 
+head_operation::~head_operation() {
+  if (call_) call_->forget(*this);
+}
+
+void head_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<head_operation&>(self);
+  if (op.call_) op.call_->stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+}
+
+bool head_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                           const coro::stop_token& stop) noexcept {
+  run = [](coro::work& w) noexcept {
+    auto& op = static_cast<head_operation&>(w);
+    op.stop_callback::unlink();
+    op.waiter_.resume();
+  };
+  waiter_ = waiter;
+  if (!c.wait_for_head(*this)) return false;
+  call_ = &c;
+  if (!stop.subscribe(*this)) c.stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+  return true;
+}
+
 void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
 
 client_stream::client_stream(call_channel& channel, const char* path, const call_options& options)

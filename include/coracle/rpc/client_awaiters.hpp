@@ -31,6 +31,28 @@ class end_operation : private coro::stop_callback {
   std::coroutine_handle<> waiter_;
 };
 
+// Waits for the head of the response, or for the end of a call that has none; one at a time, beside a reader and a
+// writer. A stop of the waiter's environment ends the wait alone, with CANCELLED.
+class head_operation : private coro::work, private coro::stop_callback {
+ public:
+  head_operation() noexcept : stop_callback(&head_operation::stopped) {}
+  // Before its start.
+  head_operation(head_operation&&) noexcept : head_operation() {}
+  head_operation& operator=(head_operation&&) = delete;
+  ~head_operation();
+
+ protected:
+  bool start(client_call& c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
+  [[nodiscard]] const status& how() const noexcept { return how_; }
+
+ private:
+  static void stopped(coro::stop_callback& self) noexcept;
+  friend class client_call;
+  client_call* call_ = nullptr;  // while pending
+  std::coroutine_handle<> waiter_;
+  status how_;
+};
+
 // The awaiters start the call on the first await, then wait as the handler's own do.
 void ensure_begun(client_call& c, const coro::environment& inherited) noexcept;
 call* stream_of(client_call& c) noexcept;
@@ -85,6 +107,22 @@ class start_awaiter {
     return false;
   }
   void await_resume() const noexcept {}
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+};
+
+class head_awaiter : head_operation {
+ public:
+  explicit head_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    return start(call_, h, coro::environment_of(h).stop);
+  }
+  status await_resume() const { return how(); }
   [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
 
  private:

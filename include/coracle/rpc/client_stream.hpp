@@ -33,7 +33,11 @@ class client_stream {
   [[nodiscard]] start_awaiter start() { return start_awaiter(*call_); }
   // Ends the call with CANCELLED, if it has not ended; what waits on it resumes. On its loop.
   void cancel();
-  // What the server sent before its messages: complete once a first next() or finish() has resumed.
+  // co_await wait_for_initial_metadata(): begins the call, and waits for what the server sends before its messages, which
+  // may be long before the first of them. OK: initial_metadata() is complete. Else how the call ended without any.
+  [[nodiscard]] head_awaiter wait_for_initial_metadata() { return head_awaiter(*call_); }
+  // What the server sent before its messages: complete once a first next() or finish() has resumed, or
+  // wait_for_initial_metadata().
   [[nodiscard]] const metadata& initial_metadata() const noexcept;
   // What came with the status: after the end.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept;

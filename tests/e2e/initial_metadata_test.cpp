@@ -1,0 +1,138 @@
+// A client sees what a server sends before its first reply when it comes, and not with that reply.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/rpc/intercepted_channel.hpp"
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class early_service final : public echo_service {
+ public:
+  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+    if (context.metadata().find("x-refuse")) co_return status::not_found("nobody here");
+    if (context.metadata().find("x-early")) {
+      context.initial_metadata().add("x-early", "1");
+      context.send_initial_metadata();
+    }
+    echo::Text one;
+    while (co_await texts.read(one)) co_yield one;
+    co_return status();
+  }
+};
+
+class initial_metadata : public echo_fixture {
+ protected:
+  void SetUp() override {
+    echo_fixture::SetUp();
+    if (IsSkipped()) return;
+    channel_.reset();
+    server_.emplace(rt());
+    server_->add(early_);
+    link();
+  }
+  void TearDown() override {
+    channel_.reset();
+    server_.reset();  // before its service
+  }
+  static call_options asking() { return call_options().metadata("x-early", "1").timeout(20s); }
+
+  static task<> before_the_first_reply(call_channel& by) {
+    auto c = echo_stub(by).Chat(asking());
+    const status came = co_await c.wait_for_initial_metadata();
+    EXPECT_EQ(came, status());
+    EXPECT_EQ(c.initial_metadata().find("x-early"), "1");
+    const status again = co_await c.wait_for_initial_metadata();  // there is nothing to wait for
+    EXPECT_EQ(again, status());
+    co_await c.write(text("hello"));
+    const auto reply = co_await c.next();
+    EXPECT_EQ(reply->text(), "hello");
+    const status how = co_await c.finish();
+    EXPECT_EQ(how, status());
+  }
+  early_service early_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, initial_metadata, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(initial_metadata, ComesBeforeTheFirstReply) { run(before_the_first_reply(*channel_)); }
+
+TEST_P(initial_metadata, ComesThroughInterceptors) {
+  class passing final : public client_interceptor {
+    task<status> intercept(client_context&, next_call next) override { co_return co_await next(); }
+  };
+  passing passes;
+  intercepted_channel front(*channel_, {&passes});
+  run(before_the_first_reply(front));
+}
+
+TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
+  struct program {
+    using chat = bidi_call<echo::Text, echo::Text>;
+    static task<> read(chat& c) {
+      const auto reply = co_await c.next();
+      EXPECT_TRUE(reply);
+    }
+    static task<> talk(echo_stub s) {
+      auto c = s.Chat(within(20s));
+      scope work{co_await coro::this_environment()};
+      work.spawn(read(c));
+      work.spawn(write(c));
+      const status came = co_await c.wait_for_initial_metadata();  // comes with the reply
+      EXPECT_EQ(came, status());
+      co_await work.join();
+      const status how = co_await c.finish();
+      EXPECT_EQ(how, status());
+    }
+    static task<> write(chat& c) {
+      co_await sleep_for(5ms);
+      co_await c.write(text("now"));
+    }
+  };
+  run(program::talk(stub()));
+}
+
+TEST_P(initial_metadata, OfACallThatEndsWithoutAnyIsItsStatus) {
+  class refusing final : public client_interceptor {
+    task<status> intercept(client_context&, next_call) override { co_return status::aborted("not today"); }
+  };
+  refusing refuses;
+  intercepted_channel front(*channel_, {&refuses});
+  struct program {
+    static task<status> wait(call_channel& by, call_options options) {
+      auto c = echo_stub(by).Chat(options);
+      co_return co_await c.wait_for_initial_metadata();
+    }
+  };
+  EXPECT_EQ(run(program::wait(*channel_, within(20s).metadata("x-refuse", "1"))),
+            status::not_found("nobody here"));
+  EXPECT_EQ(run(program::wait(front, within(20s))), status::aborted("not today"));
+  EXPECT_EQ(run(program::wait(*channel_, within(20ms))).code(), status_code::deadline_exceeded);
+  EXPECT_EQ(run(program::wait(*channel_, within(0s))).code(), status_code::deadline_exceeded);
+}
+
+TEST_P(initial_metadata, MayBeGivenUpAndTheCallGoesOn) {
+  struct program {
+    using chat = bidi_call<echo::Text, echo::Text>;
+    static task<> wait(chat& c, status& how) { how = co_await c.wait_for_initial_metadata(); }
+    static task<> talk(echo_stub s) {
+      auto c = s.Chat(within(20s));
+      status waited;
+      scope work{co_await coro::this_environment()};
+      work.spawn(wait(c, waited));
+      co_await sleep_for(5ms);
+      work.request_stop();
+      co_await work.join();
+      EXPECT_EQ(waited.code(), status_code::cancelled);
+      co_await c.write(text("still here"));
+      const auto reply = co_await c.next();
+      EXPECT_EQ(reply->text(), "still here");
+      const status how = co_await c.finish();
+      EXPECT_EQ(how, status());
+    }
+  };
+  run(program::talk(stub()));
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
