@@ -229,6 +229,32 @@ TEST_P(client_interceptors, ATimeoutAroundTheNextCancelsTheCall) {
   EXPECT_EQ(sync_wait(echo_stub(front).Say(text("quick"))).status(), status());
 }
 
+TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
+  doing passing([](client_context&, next_call next) -> task<status> { co_return co_await next(); });
+  intercepted_channel front(*channel_, {&passing});
+  struct program {
+    using chat = bidi_call<echo::Text, echo::Text>;
+    static task<> begin_when_stopped(chat& c) {
+      try {
+        co_await sleep_for(1h);
+      } catch (const coro::cancelled&) {
+      }
+      co_await c.start();
+    }
+    static task<status> talk(echo_stub s) {
+      auto c = s.Chat(within(20s).detached());
+      scope work{co_await coro::this_environment()};
+      work.spawn(begin_when_stopped(c));
+      co_await sleep_for(5ms);
+      work.request_stop();
+      co_await work.join();
+      co_await c.write_result(text("on"));
+      co_return co_await c.finish();
+    }
+  };
+  EXPECT_EQ(run(program::talk(echo_stub(front))), status());
+}
+
 using client_interceptors_death = client_interceptors;
 INSTANTIATE_TEST_SUITE_P(Sim, client_interceptors_death,
                          testing::Values(std::make_tuple(world_kind::sim, link_kind::in_process)),

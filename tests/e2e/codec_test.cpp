@@ -5,6 +5,8 @@
 
 #include <google/protobuf/message.h>
 
+#include <stdexcept>
+
 namespace coracle::testing_support {
 namespace {
 
@@ -48,8 +50,8 @@ class codecs : public echo_fixture {
   }
   static task<result<echo::Text>> collect(echo_stub s, call_options options) {
     auto call = s.Collect(options);
-    co_await call.write(text("one "));
-    co_await call.write(text("two"));
+    const status one = co_await call.write_result(text("one "));
+    if (one.ok()) co_await call.write_result(text("two"));
     co_return co_await call.finish();
   }
   static task<std::string> chat(echo_stub s, call_options options) {
@@ -148,6 +150,45 @@ TEST_P(codecs, AReplyLargerThanAServerMaySendEndsTheCall) {
     ADD_FAILURE() << "a stream of replies went through";
   } catch (const call_ended& e) {
     EXPECT_EQ(e.why().code(), status_code::resource_exhausted);
+  }
+}
+
+// Throws where it is told to.
+class throwing_codec final : public message_codec {
+ public:
+  explicit throwing_codec(bool writing, bool reading) : writing_(writing), reading_(reading) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return "brackets"; }
+  status write(const google::protobuf::Message& message, std::string& to) const override {
+    if (writing_) throw std::runtime_error("cannot write");
+    return brackets_.write(message, to);
+  }
+  status read(google::protobuf::Message& message, bytes_view from) const override {
+    if (reading_) throw std::runtime_error("cannot read");
+    return brackets_.read(message, from);
+  }
+
+ private:
+  bracket_codec brackets_;
+  bool writing_;
+  bool reading_;
+};
+
+TEST_P(codecs, OneThatThrowsEndsItsCallAndNothingElse) {
+  const status why = status::internal("the codec brackets threw an exception");
+  const throwing_codec writer(true, false);
+  const throwing_codec reader(false, true);
+  for (const throwing_codec* one : {&writer, &reader}) {
+    make_server(server_options().codec(brackets_));
+    const call_options by_client = call_options().codec(*one);
+    EXPECT_EQ(run(say(stub(), "x", by_client)).status(), why);
+    EXPECT_EQ(run(collect(stub(), by_client)).status(), why);
+    EXPECT_TRUE(run(say(stub(), "well", call_options().codec(brackets_))).ok());
+
+    make_server(server_options().codec(*one));
+    const call_options by_server = call_options().codec(brackets_);
+    EXPECT_EQ(run(say(stub(), "x", by_server)).status(), why);
+    EXPECT_EQ(run(collect(stub(), by_server)).status(), why);
+    EXPECT_TRUE(run(say(stub(), "well", {})).ok());
   }
 }
 

@@ -58,5 +58,15 @@ TEST(Proxy, TakesThePlaceOfTheServersAndKeepsTheName) {
   EXPECT_FALSE(find_destination("movies.example", {}, {"https://p", ""}).bad.ok());
 }
 
+TEST(Proxy, IsSentNoNameThatBreaksItsHeadIntoLines) {
+  const proxy_settings by{"http://10.0.0.1:3128", ""};
+  for (const char* target :
+       {"passthrough:///a.example%0d%0aX-Evil: 1:1", "dns:///a.example%0aX:1", "a\r\nb:1"}) {
+    const destination d = find_destination(target, {}, by);
+    EXPECT_EQ(d.bad.code(), status_code::unavailable) << target;
+    EXPECT_FALSE(d.through) << target;
+  }
+}
+
 }  // namespace
 }  // namespace coracle::client

@@ -203,5 +203,35 @@ TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
   EXPECT_TRUE(server_.requests[0]->cancelled);
 }
 
+// The second attempt has less unsent than is too much for one stream and more than wakes a writer, and no piece left.
+TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuffer) {
+  retry(2);
+  server_.limits.initial_window_bytes = 65'535;
+  struct talk : program {
+    static task<> write_last(stream_call& call, bool& done) {
+      const text m = text_of(std::string(50'000, '.'));
+      const status sent = co_await call.write_result(m);
+      EXPECT_EQ(sent, status());
+      done = true;
+    }
+    static task<> it(configured_channel& to, scripted_server& server) {
+      stream_call call(to, "/s/m", within(60s));
+      co_await write_some(call, 1, 60'000);
+      co_await write_some(call, 1, 70'000);
+      co_await sleep_for(100ms);  // sleeps on purpose: virtual time; the first attempt has sent them
+      server.requests[0]->fail(status_code::unavailable, "1000");
+      co_await sleep_for(100ms);
+      bool done = false;
+      scope work{co_await coro::this_environment()};
+      work.spawn(write_last(call, done));
+      co_await sleep_for(100ms);
+      EXPECT_FALSE(done) << "more than is too much waits for the next attempt";
+      co_await work.join();
+      EXPECT_EQ(server.requests.size(), 2u);
+    }
+  };
+  run(talk::it(calls_, server_));
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

@@ -1,6 +1,8 @@
 // Retries (gRFC A6), as a call and its server see them.
 #include "unit/client/attempts_fixture.hpp"
 
+#include "coracle/rpc/intercepted_channel.hpp"
+
 namespace coracle::testing_support {
 namespace {
 
@@ -230,6 +232,32 @@ TEST_F(retrying, ConfigurationLetsCallsWaitForAConnection) {
   server_.reachable = true;
   server_.script = [](scripted_request& r) { r.reply("at last"); };
   EXPECT_EQ(say("x").text, "at last");
+}
+
+TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
+  retry(3);
+  class late final : public client_interceptor {
+    task<status> intercept(client_context&, next_call next) override {
+      co_await sleep_for(10ms);  // the message is there by then
+      const status s = co_await next();
+      co_await sleep_for(10ms);  // the call's end waits for this
+      co_return s;
+    }
+  };
+  late front;
+  intercepted_channel through(calls_, {&front});
+  struct program {
+    static task<status> talk(call_channel& to) {
+      stream_call call(to, "/s/m", call_options().max_send_bytes(100));
+      const text m = text_of(std::string(200, '.'));
+      const status sent = co_await call.write_result(m);
+      EXPECT_EQ(sent.code(), status_code::resource_exhausted);
+      co_return co_await call.finish();
+    }
+  };
+  EXPECT_EQ(run(program::talk(through)).code(), status_code::resource_exhausted);
+  world_.run_for(1s);
+  EXPECT_EQ(server_.requests.size(), 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A client that knows TLS too well.
+// Peers that know TLS too well, or not enough of it.
 #include "tls/context.hpp"
 #include "tls/engine.hpp"
 #include "unit/tls/secured_ends.hpp"
@@ -10,14 +10,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The engine of a client by hand, over a raw connection.
-class client_by_hand {
+// An engine by hand, over a raw connection.
+class side_by_hand {
  public:
-  explicit client_by_hand(std::unique_ptr<net::duplex> raw)
-      : context_(client_context::make(trusting("ca")).value()),
-        tls(context_->connection(), false, loop::current()->wall_now()),
-        line(std::move(raw)) {
-    tls.expect_server("localhost", context_->sessions());
+  side_by_hand(std::unique_ptr<net::duplex> raw, owned<SSL> connection, bool server)
+      : tls(std::move(connection), server, loop::current()->wall_now()), line(std::move(raw)) {
     line.on_received = [this] {
       tls.feed(as_bytes(line.text));
       tls.keep_rest();
@@ -39,12 +36,23 @@ class client_by_hand {
     co_await send_output();
   }
 
+  engine tls;
+  recorder line;
+};
+
+class client_by_hand {
+ public:
+  explicit client_by_hand(std::unique_ptr<net::duplex> raw)
+      : context_(client_context::make(trusting("ca")).value()),
+        side(std::move(raw), context_->connection(), false) {
+    side.tls.expect_server("localhost", context_->sessions());
+  }
+
  private:
   std::shared_ptr<const client_context> context_;
 
  public:
-  engine tls;
-  recorder line;
+  side_by_hand side;
 };
 
 // sending: the server is in the middle of a reply, which holds what TLS holds of one anyway.
@@ -56,22 +64,22 @@ task<> ask_for_keys(bool sending) {
   auto [c, s] = net::make_memory_duplex_pair(here, here, small);
   client_by_hand client(std::move(c));
   recorder server(sides.server->secure(here, std::move(s)));
-  co_await client.shake_hands();
+  co_await client.side.shake_hands();
   co_await sleep_for(1ms);
-  client.line.pause();  // reads nothing any more
+  client.side.line.pause();  // reads nothing any more
   const std::string reply(sending ? 1'000'000 : 1, 'x');
   EXPECT_EQ(sending && server.send(reply), sending);
   for (int i = 0; i < 10'000 && !server.end; ++i) {
-    SSL_key_update(&client.tls.connection(), SSL_KEY_UPDATE_REQUESTED);
-    client.tls.handshake();
-    if (i % 50 == 49) co_await client.send_output();
+    SSL_key_update(&client.side.tls.connection(), SSL_KEY_UPDATE_REQUESTED);
+    client.side.tls.handshake();
+    if (i % 50 == 49) co_await client.side.send_output();
     if (i % 50 == 49) co_await sleep_for(1ms);
   }
   EXPECT_TRUE(server.end);
   EXPECT_EQ(server.line->end_reason(), "the peer asks for answers and does not read them");
-  client.line.resume();
+  client.side.line.resume();
   co_await server.closed_down(true);
-  co_await client.line.closed_down(true);
+  co_await client.side.line.closed_down(true);
 }
 
 task<> stay() {
@@ -80,19 +88,41 @@ task<> stay() {
   auto [c, s] = net::make_memory_duplex_pair(here, here);
   client_by_hand client(std::move(c));
   recorder server(sides.server->secure(here, std::move(s)));
-  co_await client.shake_hands();
+  co_await client.side.shake_hands();
   co_await server.until_end();
   EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client has no certificate"));
   const time_point began = here.now();
   co_await server.closed_down(true);
   EXPECT_EQ(here.now() - began, limits::farewell_time);
-  co_await client.line.closed_down(true);
+  co_await client.side.line.closed_down(true);
+}
+
+// As a server that has never heard of ALPN, and whose HTTP/2 is anybody's guess.
+task<> choose_nothing() {
+  loop& here = *loop::current();
+  two_sides sides(served_as("server"), trusting("ca"));
+  const auto context = server_context::make(served_as("server")).value();
+  owned<SSL> connection = context->connection();
+  SSL_CTX_set_alpn_select_cb(SSL_get_SSL_CTX(connection.get()), nullptr, nullptr);
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder client(sides.client->secure(here, std::move(c), "localhost"));
+  side_by_hand server(std::move(s), std::move(connection), true);
+  EXPECT_TRUE(client.send("PRI"));
+  co_await server.shake_hands();
+  co_await client.until_end();
+  EXPECT_EQ(client.line->end_reason(),
+            "the TLS handshake failed: the server does not choose HTTP/2 (ALPN h2): is it a gRPC server?");
+  co_await client.closed_down(true);
+  co_await server.line.closed_down(true);
 }
 
 class a_rude_client : public a_secured_connection {};
 TEST_F(a_rude_client, ThatStaysAfterItsHandshakeFailedIsCutOff) { run(stay); }
 TEST_F(a_rude_client, ThatAsksForKeysAndDoesNotReadIsClosed) { run(ask_for_keys, false); }
 TEST_F(a_rude_client, ThatAsksForKeysDuringAReplyAndDoesNotReadIsClosed) { run(ask_for_keys, true); }
+
+class a_rude_server : public a_secured_connection {};
+TEST_F(a_rude_server, ThatDoesNotChooseHttp2IsGivenUp) { run(choose_nothing); }
 
 }  // namespace
 }  // namespace coracle::tls

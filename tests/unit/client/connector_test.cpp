@@ -1,0 +1,60 @@
+// Connectors of the user's own that fail in other ways than by a status.
+#include "coracle/transport/connector.hpp"
+#include "coracle/client/channel.hpp"
+#include "coracle/rpc/unary_call.hpp"
+#include "coracle/runtime/sim.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+#include "net/duplex.hpp"
+
+#include <google/protobuf/wrappers.pb.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace coracle::client {
+namespace {
+
+using namespace std::chrono_literals;
+using text = google::protobuf::StringValue;
+using made = result<std::unique_ptr<net::duplex>>;
+
+// No coroutine: throws out of the call itself.
+class throws_at_once final : public transport::connector {
+ public:
+  task<made> connect(loop&) override { throw std::runtime_error("at once"); }
+  [[nodiscard]] std::string authority() const override { return "nowhere"; }
+};
+
+class throws_later final : public transport::connector {
+ public:
+  task<made> connect(loop&) override {
+    if (authority() == "nowhere") throw std::runtime_error("later");
+    co_return status::unavailable("never");
+  }
+  [[nodiscard]] std::string authority() const override { return "nowhere"; }
+};
+
+TEST(Connector, ThatThrowsFailsTheAttemptLikeAnyOther) {
+  struct program {
+    static task<status> ask(channel& by) {
+      const text request;
+      const auto reply = co_await unary_call<text>(by, "/s/m", request, within(10s));
+      co_return reply.status();
+    }
+  };
+  sim::world world{1};
+  runtime& host = world.host("host", 1);
+  for (const std::shared_ptr<transport::connector>& by :
+       {std::shared_ptr<transport::connector>(std::make_shared<throws_at_once>()),
+        std::shared_ptr<transport::connector>(std::make_shared<throws_later>())}) {
+    channel c(host, by);
+    EXPECT_EQ(sync_wait(host, host.at(0), program::ask(c)),
+              status::unavailable("cannot connect to nowhere: the connector threw an exception"));
+  }
+}
+
+}  // namespace
+}  // namespace coracle::client
