@@ -36,7 +36,6 @@ connecting connecting_for(runtime& on, const destination& to, std::shared_ptr<di
   how.name = to.name;
   how.connection.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), o.keepalive_without_calls()};
   how.connection.http2.own_open_streams = o.streams_per_connection();
-  how.connections_max = std::min(o.connections_per_server(), channel_options::connections_limit);
   return how;
 }
 
@@ -168,6 +167,9 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   if (!same) made->methods = methods_of(made->config, tokens, options.retries());
   else made->methods = before ? before->methods : first_methods;
   made->how = made->config.data().balance.value_or(options.balance());
+  made->connections_max =
+      std::min(made->config.data().connections_max.value_or(options.connections_per_server()),
+               channel_options::connections_limit);
   return made;
 }
 

@@ -25,6 +25,7 @@ struct service_config_data {
   std::optional<balancing> balance;  // the first of them that is known
   std::optional<std::string> health_check_service;
   std::optional<throttle_config> throttle;
+  std::optional<std::uint32_t> connections_max;  // to one server (gRFC A105), unlimited as yet
   // By "/service/method"; "/service/" for its other methods, "/" for those of other services.
   std::map<std::string, calls::method_config, std::less<>> methods;
 };

@@ -1,4 +1,4 @@
-// The rules of a service config's fields: grpc/grpc doc/service_config.md, gRFC A6 and A21.
+// The rules of a service config's fields: grpc/grpc doc/service_config.md, gRFC A6, A21 and A105.
 #include "client/service_config_data.hpp"
 #include "rpc/hedging_policy.hpp"
 #include "rpc/retry_policy.hpp"
@@ -282,6 +282,11 @@ service_config_data read_config(std::string_view text) {
   if (const auto f = top.find("retryThrottling")) d.throttle = throttle_of(*f);
   if (const auto f = top.find("healthCheckConfig")) {
     if (const auto service = f->object().find("serviceName")) d.health_check_service = service->text();
+  }
+  if (const auto f = top.find("connectionScaling")) {
+    const auto most = f->object().find("maxConnectionsPerSubchannel");
+    if (most) d.connections_max = most->whole();
+    if (most && d.connections_max == 0) most->refuse("must be at least 1");
   }
   return d;
 }

@@ -87,6 +87,8 @@ void shard::update() {
     publish(connectivity::transient_failure, now->why);
     return channel_->resolve_again();
   }
+  connections_max_ = now->connections_max;
+  for (const auto& s : subchannels_) s->set_connections_max(connections_max_);
   std::optional<std::string> service = channel_->options.health_check();
   if (const std::string* said = now->config.health_check_service()) service = *said;
   if (!balancer_ || how_ != now->how || health_service_ != service) {
@@ -98,6 +100,7 @@ void shard::update() {
     return balancer_->connect();
   }
   balancer_->update(now->servers);
+  serve_waiting();  // there may be more connections now
 }
 
 void shard::rest_if_unused() noexcept {
@@ -118,6 +121,7 @@ void shard::rest() noexcept {
 subchannel& shard::make_subchannel(const endpoint& to) {
   subchannels_.push_back(
       std::make_unique<subchannel>(home_, channel_->how, to, static_cast<subchannel_owner&>(*this)));
+  subchannels_.back()->set_connections_max(connections_max_);
   return *subchannels_.back();
 }
 

@@ -8,6 +8,7 @@
 #include "rpc/call_attempt.hpp"
 #include "runtime/resident.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,7 @@ class shard final : public io::resident,
   std::unique_ptr<balancer> balancer_;
   std::optional<std::string> health_service_;  // of balancer_
   balancing how_ = balancing::pick_first();  // of balancer_
+  std::uint32_t connections_max_ = 1;  // of a subchannel
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
   base::intrusive_list<calls::call_attempt> waiting_;

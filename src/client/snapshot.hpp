@@ -6,6 +6,7 @@
 #include "coracle/client/resolution.hpp"
 #include "coracle/client/service_config.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct snapshot {
   status why;
   std::vector<endpoint> servers;
   balancing how = balancing::pick_first();
+  std::uint32_t connections_max = 1;  // to one server and loop
   // The resolver's, else that of channel_options.
   service_config config;
   std::shared_ptr<const method_configs> methods;  // of config; null: it says nothing of methods

@@ -52,7 +52,7 @@ void subchannel::begin_attempt() noexcept {
 
 void subchannel::scale() noexcept {
   const std::size_t n = ready_lines();
-  if (n > 0 && n < how_.connections_max && !leaving_ && !attempting_ && !pausing_) begin_attempt();
+  if (n > 0 && n < connections_max_ && !leaving_ && !attempting_ && !pausing_) begin_attempt();
 }
 
 task<> subchannel::attempt() {

@@ -45,8 +45,6 @@ struct connecting {
   transport::connection_options connection;
   // Gives numbers to subchannels and connections.
   std::shared_ptr<calls::channel_registry> registry = std::make_shared<calls::channel_registry>();
-  // To one server and loop (gRFC A105).
-  std::uint32_t connections_max = 1;
 };
 
 // Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
@@ -71,7 +69,9 @@ class subchannel final : private transport::connection_owner,
   void watch_health(const std::string& service) { health_service_ = service; }
   // IDLE: begins an attempt. Else nothing.
   void connect() noexcept;
-  // A call waits for a stream: another connection, where how.connections_max allows it.
+  // How many connections there may be (gRFC A105); those above a smaller number stay. Default 1.
+  void set_connections_max(std::uint32_t n) noexcept { connections_max_ = n; }
+  // A call waits for a stream: another connection, where their number allows it.
   void scale() noexcept;
   // Empty when no stream can be opened now. The oldest connection that has room.
   transport::exchange open(transport::exchange_handler& handler);
@@ -123,6 +123,7 @@ class subchannel final : private transport::connection_owner,
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
+  std::uint32_t connections_max_ = 1;
   std::vector<line> lines_;  // by age, those that are going among them
   scope work_;  // the attempt to connect
   time_point attempt_began_{};

@@ -161,5 +161,34 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
   stop("b");
 }
 
+// gRFC A105: a change holds for subchannels that are there, and for calls that wait.
+TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
+  const auto scaled = [this](int n) {
+    return at({"a"}).service_config(R"({"connectionScaling":{"maxConnectionsPerSubchannel":)" +
+                                    std::to_string(n) + "}}");
+  };
+  auto found = std::make_shared<client::manual_resolver>(scaled(2));
+  channel c(
+      client_, "any", insecure(),
+      channel_options().resolver(found).resolve_pause(0s).streams_per_connection(1).connections_per_server(
+          9));
+  struct program {
+    static task<> one(channel& to) { EXPECT_EQ(co_await ask(to, {}, {}, 10'000), "a"); }
+    static task<> many(channel& to, client::manual_resolver& names, client::resolution more,
+                       naming_service& server) {
+      scope work;
+      for (int i = 0; i < 4; ++i) work.spawn(one(to));
+      co_await sleep_for(1s);
+      EXPECT_EQ(server.peers.size(), 2u);
+      names.set(std::move(more));
+      co_await sleep_for(1s);
+      EXPECT_EQ(server.peers.size(), 3u);
+      co_await work.join();
+    }
+  };
+  run(program::many(c, *found, scaled(3), service("a")));
+  EXPECT_EQ(service("a").peers.size(), 3u);
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

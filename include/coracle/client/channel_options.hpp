@@ -68,7 +68,7 @@ class channel_options {
   // Calls at a time on one connection, where the server allows more; others wait, within their deadlines.
   channel_options& streams_per_connection(std::uint32_t n) noexcept { return streams_max_ = n, *this; }
   // Connections to one server and loop, made one by one while calls wait for a stream (gRFC A105). Default
-  // 1; a service config may say more, up to connections_limit.
+  // 1; a service config's connectionScaling goes before it. No more than connections_limit.
   channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
   static constexpr std::uint32_t connections_limit = 10;
   // A server that was silent for `time` while a call is open is asked by a PING; when nothing comes from it within

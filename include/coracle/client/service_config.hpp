@@ -17,7 +17,7 @@ struct service_config_data;  // private: src/client/service_config_data.hpp
 
 // A parsed and checked service config (grpc/grpc doc/service_config.md): per method a timeout, wait_for_ready, limits of
 // messages, a retry or hedging policy; the throttle of retries (gRFC A6); a balancing policy; the service to ask for its
-// health. A value that never changes; copies share it, on any thread. A default one says nothing.
+// health; how many connections a server may have (gRFC A105). A value that never changes; copies share it, on any thread. A default one says nothing.
 class service_config {
  public:
   // One entry of loadBalancingConfig.

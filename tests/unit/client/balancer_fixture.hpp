@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   std::vector<said> record;
   int questions = 0;  // to the resolver
   connecting how;
+  std::uint32_t connections_max = 1;
   std::optional<std::string> health;
   std::shared_ptr<scripted_servers> net = std::make_shared<scripted_servers>();
   std::unique_ptr<balancer> policy;
@@ -99,6 +101,7 @@ class recording_host final : public balancer_host, subchannel_owner {
   // balancer_host
   subchannel& make_subchannel(const endpoint& to) override {
     alive.push_back(std::make_unique<subchannel>(home_, how, to, static_cast<subchannel_owner&>(*this)));
+    alive.back()->set_connections_max(connections_max);
     return *alive.back();
   }
   void drop_subchannel(subchannel& s) noexcept override { s.leave(); }

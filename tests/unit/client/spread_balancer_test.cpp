@@ -147,7 +147,7 @@ TEST_F(spread, GoesByAPolicyOfTheUsers) {
 
 TEST_F(spread, MakesFurtherConnectionsWhileCallsWait) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
-    h.how.connections_max = 3;
+    h.connections_max = 3;
     h.net->serve(1, 1ms, 2);
     h.policy->update(servers({1}));
     co_await sleep_for(100ms);
@@ -165,7 +165,7 @@ TEST_F(spread, MakesFurtherConnectionsWhileCallsWait) {
 
 TEST_F(spread, StaysReadyWhileAFurtherConnectionFails) {
   run(balancing::round_robin(), [](recording_host& h) -> task<> {
-    h.how.connections_max = 2;
+    h.connections_max = 2;
     h.net->serve(1, 1ms, 1);
     h.policy->update(servers({1}));
     co_await sleep_for(100ms);
