@@ -69,6 +69,8 @@ bool connection::headers_ok() const noexcept { return state_->block_good; }
 void connection::set_slot(std::uint32_t slot) noexcept {
   if (state_->block_open) state_->reader.set_slot(slot);
 }
+void connection::output_taken() noexcept { state_->kept_from = state_->next_own_id; }
+
 void connection::feed_end(time_point now) {
   state_->now = now;
   state_->feed_end();

@@ -53,7 +53,8 @@ class connection {
   // Leaves a number (not 0) at the current field's table entry or literal, to be found in
   // field::slot when the peer sends the same again.
   void set_slot(std::uint32_t slot) noexcept;
-  // The peer closed its sending side: everything open ends as reset events, then comes failed.
+  // The peer closed its sending side: everything open ends as reset events, then comes failed. A client's output is
+  // dropped; streams whose HEADERS were in it never left, and are `unprocessed`.
   void feed_end(time_point now);
 
   // Gives stream credit back for n bytes of data events that the user is done with; connection
@@ -145,6 +146,8 @@ class connection {
   void produce(std::size_t most_bytes = 256u << 10);
   [[nodiscard]] bool has_queued() const noexcept;  // that windows would let through
   [[nodiscard]] base::output_buffer& output() noexcept;
+  // All of it was taken, to be sent. Of a user that never says so everything counts as sent.
+  void output_taken() noexcept;
   // When on_timeout() wants to be called next; never if nothing is pending.
   [[nodiscard]] time_point next_timeout() const noexcept;
   void on_timeout(time_point now);

@@ -126,7 +126,9 @@ struct connection::state {
 
   // --- ending.cpp
   void fail(error_code code, std::string_view reason, initiator by);
-  void end_everything(error_code code, std::string_view reason, initiator by);
+  // unsent_from: a client's streams that have not left.
+  void end_everything(error_code code, std::string_view reason, initiator by,
+                      stream_id unsent_from = ~stream_id{0});
   progress die(error_code code, std::string_view reason);
   void feed_end();
   void drain();
@@ -191,6 +193,7 @@ struct connection::state {
   stream_id highest_peer_id = 0;
   stream_id last_given_id = 0;      // the highest that the user has got to see
   stream_id next_own_id = 1;        // client
+  stream_id kept_from = ~stream_id{0};  // client: streams from here on have not left the output
   std::uint32_t stream_receive_bytes;  // the receive window of new streams
 
   // Sending.

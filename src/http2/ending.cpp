@@ -25,7 +25,8 @@ connection::state::progress connection::state::die(error_code code, std::string_
   return progress::again;
 }
 
-void connection::state::end_everything(error_code code, std::string_view reason, initiator by) {
+void connection::state::end_everything(error_code code, std::string_view reason, initiator by,
+                                       stream_id unsent_from) {
   if (failed) return;
   failed = true;
   in = {};
@@ -38,7 +39,8 @@ void connection::state::end_everything(error_code code, std::string_view reason,
     if (!streams.live(i) || is_closed(streams[i].state)) continue;
     stream& s = streams[i];
     // Writable events of streams that have ended well stay: nothing else would come for them.
-    end(s, stream_state::reset_sent, code, by, reason, side == role::client && s.id == 0);
+    end(s, stream_state::reset_sent, code, by, reason,
+        side == role::client && (s.id == 0 || s.id >= unsent_from));
   }
   failed_pending = pending = true;
   failed_code = code;
@@ -48,8 +50,10 @@ void connection::state::end_everything(error_code code, std::string_view reason,
 
 // To a server that is a client's cancellation, to a client the failure of what lies between.
 void connection::state::feed_end() {
-  end_everything(side == role::server ? error_code::cancel : error_code::internal_error, "connection closed",
-                 initiator::peer);
+  if (side == role::server) return end_everything(error_code::cancel, "connection closed", initiator::peer);
+  // Nobody could answer it any more; and so it surely was not seen.
+  if (!failed) output.clear();
+  end_everything(error_code::internal_error, "connection closed", initiator::peer, kept_from);
 }
 
 // RFC 9113 6.8: the first GOAWAY lets streams in that are on their way; a round trip later the final one can

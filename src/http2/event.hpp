@@ -45,7 +45,8 @@ struct event {
   bool end_stream = false;
   bool trailers = false;
   bool informational = false;
-  bool unprocessed = false;  // reset: GOAWAY's last id or REFUSED_STREAM says that it may be retried
+  // reset: it may be retried, for it never left, or GOAWAY's last id or REFUSED_STREAM says so.
+  bool unprocessed = false;
   initiator by = initiator::peer;
   error_code code = error_code::no_error;
   stream_ref stream = no_stream;

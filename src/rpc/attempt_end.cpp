@@ -28,7 +28,7 @@ status end_by_foreign_head(const response_head& head) {
 }
 
 status end_by_reset(const transport::abnormal_end& e) {
-  if (e.unprocessed)
+  if (e.unprocessed && !e.disconnected)
     return status::unavailable("the server did not take the call: it is going away or at its limit");
   if (e.disconnected) return status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason);
   std::string text =

@@ -251,6 +251,7 @@ void connection::flush() noexcept {
     base::output_buffer& out = engine_.output();
     if (!out.empty()) {
       in_flight_.swap(out);
+      engine_.output_taken();
       last_send_ = home_.now();
       note_sent();
       if (acceptor_) stall_.watch(last_send_);

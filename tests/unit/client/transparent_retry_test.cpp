@@ -1,8 +1,67 @@
 // Transparent retries (gRFC A6): an attempt that the server surely has not seen is made again, policy or not.
 #include "unit/client/attempts_fixture.hpp"
 
+#include <cerrno>
+#include <span>
+
 namespace coracle::testing_support {
 namespace {
+
+// Breaks on the spot when it is told to: what it was not given to send by then is not sent.
+class breakable final : public net::duplex, private net::duplex_sink {
+ public:
+  explicit breakable(std::unique_ptr<net::duplex> sound) : inner_(std::move(sound)) {}
+  void snap() {
+    broken_ = true;
+    sink_->receive_ended(-ECONNRESET);
+  }
+  void start(net::duplex_sink& sink) override {
+    sink_ = &sink;
+    inner_->start(*this);
+  }
+  void pause_receive() noexcept override { inner_->pause_receive(); }
+  void resume_receive() noexcept override { inner_->resume_receive(); }
+  using duplex::send;
+  bool send(std::span<const piece> pieces) noexcept override { return !broken_ && inner_->send(pieces); }
+  [[nodiscard]] bool sending() const noexcept override { return inner_->sending(); }
+  void shutdown_send() noexcept override { inner_->shutdown_send(); }
+  void close(bool abort) noexcept override { inner_->close(abort); }
+  [[nodiscard]] const net::address& peer_address() const noexcept override { return inner_->peer_address(); }
+  [[nodiscard]] const net::address& local_address() const noexcept override {
+    return inner_->local_address();
+  }
+
+ private:
+  void received(bytes_view bytes) noexcept override {
+    if (!broken_) sink_->received(bytes);
+  }
+  void receive_ended(std::int64_t result) noexcept override {
+    if (!broken_) sink_->receive_ended(result);
+  }
+  void sent(std::int64_t result) noexcept override { sink_->sent(result); }
+  void closed() noexcept override { sink_->closed(); }
+  std::unique_ptr<net::duplex> inner_;
+  net::duplex_sink* sink_ = nullptr;
+  bool broken_ = false;
+};
+
+class breakable_way final : public transport::connector {
+ public:
+  explicit breakable_way(std::shared_ptr<transport::connector> sound) : sound_(std::move(sound)) {}
+  task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
+    auto made = co_await sound_->connect(on);
+    if (!made) co_return made.status();
+    auto line = std::make_unique<breakable>(*std::move(made));
+    last = line.get();
+    std::unique_ptr<net::duplex> given = std::move(line);
+    co_return std::move(given);
+  }
+  [[nodiscard]] std::string authority() const override { return sound_->authority(); }
+  breakable* last = nullptr;
+
+ private:
+  std::shared_ptr<transport::connector> sound_;
+};
 
 class transparently : public attempts_fixture {
  protected:
@@ -129,6 +188,39 @@ TEST_F(transparently, ASecondRefusalIsThePolicysToJudge) {
   };
   EXPECT_EQ(say("x").text, "third");
   EXPECT_EQ(server_.requests[2]->field("grpc-previous-rpc-attempts"), "1");
+}
+
+// after: how long the call's head has had to leave.
+static task<status> lose_the_connection(channel& by, breakable_way& way, duration after) {
+  const text request = text_of("x");
+  const auto first = co_await unary_call<text>(by, "/s/m", request, within(60s));
+  EXPECT_EQ(first.status(), status());
+  bidi_call<text, text> call(by, "/s/m", within(60s));
+  co_await call.start();
+  if (after > duration::zero()) co_await sleep_for(after);
+  way.last->snap();
+  co_return co_await call.finish();
+}
+
+TEST_F(transparently, ACallThatNeverLeftALostConnectionIsMadeAgain) {
+  server_.script = [](scripted_request& r) {
+    r.when_complete = [](scripted_request& c) { c.reply("well"); };
+  };
+  const auto way = std::make_shared<breakable_way>(server_.way());
+  channel through(host_, way);
+  EXPECT_EQ(run(lose_the_connection(through, *way, 0ms)), status());
+  EXPECT_EQ(server_.requests.size(), 2u);
+}
+
+TEST_F(transparently, ACallThatMayHaveBeenSeenIsNotMadeAgainWhenItsConnectionIsLost) {
+  server_.script = [](scripted_request& r) {
+    r.when_complete = [](scripted_request& c) { c.reply("well"); };
+  };
+  const auto way = std::make_shared<breakable_way>(server_.way());
+  channel through(host_, way);
+  const status how = run(lose_the_connection(through, *way, 1ms));
+  EXPECT_EQ(how.code(), status_code::unavailable);
+  EXPECT_EQ(server_.requests.size(), 2u);
 }
 
 }  // namespace

@@ -84,6 +84,31 @@ TEST(Http2Ending, AGoneServerFailsItsStreams) {
             "failed INTERNAL_ERROR peer: connection closed\n");
 }
 
+TEST(Http2Ending, WhatNeverLeftForAGoneServerMayBeRetried) {
+  session s(role::client, {}, [](session&, const event&) {});
+  s.open_and_request(true);
+  s.take_frames();
+  s.engine.output_taken();
+  s.open_and_request(true);
+  s.engine.feed_end(s.now);
+  s.pump();
+  EXPECT_EQ(s.events(),
+            "reset 1 INTERNAL_ERROR peer\nreset 3 INTERNAL_ERROR peer unprocessed\n"
+            "failed INTERNAL_ERROR peer: connection closed\n");
+  EXPECT_EQ(s.take_frames(), "") << "nor does it leave any more";
+}
+
+TEST(Http2Ending, WhatWaitsToLeaveWhenTheConnectionFailsStillLeaves) {
+  session s(role::client, {}, [](session&, const event&) {});
+  s.take_frames();
+  s.engine.output_taken();
+  s.open_and_request(true);
+  s.engine.fail(error_code::internal_error, "enough");
+  s.pump();
+  EXPECT_TRUE(s.events().starts_with("reset 1 INTERNAL_ERROR user\n")) << s.events();
+  EXPECT_NE(s.take_frames().find("HEADERS 1"), std::string::npos);
+}
+
 TEST(Http2Ending, ADrainTakesTwoSteps) {
   busy_server s(request(1));
   s.engine.drain();
