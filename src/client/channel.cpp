@@ -35,6 +35,7 @@ std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr
   client::destination to;
   to.known.add(net::address());
   to.name = by->authority();
+  to.in_process = by->stays_in_process();
   to.authority = options.authority().empty() ? to.name : options.authority();
   return shown(std::make_shared<client::channel_state>(on, std::move(to),
                                                        client::make_connector_dialer(std::move(by)),
@@ -75,7 +76,8 @@ void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
 std::string_view channel::secure_authority() noexcept {
-  return state_->how.credentials.secure() ? std::string_view(state_->to.authority) : std::string_view();
+  const bool safe = state_->how.credentials.secure() || state_->to.in_process;
+  return safe ? std::string_view(state_->to.authority) : std::string_view();
 }
 
 const calls::method_config* channel::config_for(std::string_view path) noexcept {

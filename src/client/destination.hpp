@@ -24,6 +24,7 @@ struct destination {
   std::string name;                     // for texts
   std::string authority;                // what goes into :authority
   std::optional<tunnel> through;        // then the servers above are a proxy's
+  bool in_process = false;              // nobody else sees what goes there
 };
 
 // The schemes of grpc/grpc doc/naming.md but vsock: dns (also without a scheme; port 443 if there is none), ipv4, ipv6,

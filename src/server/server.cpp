@@ -30,6 +30,7 @@ class in_process_connector final : public transport::connector {
     co_return std::move(here);
   }
   [[nodiscard]] std::string authority() const override { return "in-process"; }
+  [[nodiscard]] bool stays_in_process() const noexcept override { return true; }
 
  private:
   std::shared_ptr<serving::server_state> server_;

@@ -30,10 +30,12 @@ class identity_service final : public echo::rpc::Echo::service {
   rpc<echo::Text> Say(server_context& context, const echo::Text&) override {
     echo::Text said;
     const net::auth_context* who = context.auth();
-    if (!who) co_return status::failed_precondition("plaintext");
-    said.set_text(who->identities().empty() ? "nobody" : who->identities().front().value());
-    if (who->resumed()) said.set_count(1);
     const auto token = context.metadata().find("authorization");
+    if (!who && !token) co_return status::failed_precondition("plaintext");
+    const bool named = who && !who->identities().empty();
+    if (named) said.set_text(who->identities().front().value());
+    else said.set_text("nobody");
+    if (who && who->resumed()) said.set_count(1);
     if (token) said.set_text(said.text() + " with " + std::string(*token));
     co_return said;
   }
@@ -239,6 +241,14 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
                 StartsWith("UNAUTHENTICATED: call credentials do not travel"));
   }
   EXPECT_EQ(text(), "FAILED_PRECONDITION: plaintext") << "a call without any";
+}
+
+// Nobody overhears it there.
+TEST_P(Tls, LetsCredentialsTravelWithinTheProcess) {
+  serve(insecure());
+  channel_.emplace(rt(), server_->in_process());
+  EXPECT_EQ(text(call_options().token("mine")), "nobody with Bearer mine");
+  EXPECT_EQ(text(call_options().credentials(std::make_shared<fetched_token>())), "nobody with Fetched token");
 }
 
 TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {

@@ -41,8 +41,8 @@ class credentials_source {
   virtual task<result<metadata>> metadata_for(credentials_request call) = 0;
 };
 
-// A value; default: none. They travel over TLS alone: a call that has some on a plaintext channel ends with
-// UNAUTHENTICATED, and nothing is sent. So does one whose own metadata has a key that they bring, too.
+// A value; default: none. They travel over TLS, and within a process (server::in_process()): a call that has some on
+// another plaintext channel ends with UNAUTHENTICATED, and nothing is sent. So does one whose own metadata has a key that they bring, too.
 class call_credentials {
  public:
   call_credentials() noexcept = default;

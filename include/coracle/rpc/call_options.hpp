@@ -53,7 +53,7 @@ class call_options {
   // (grpc/grpc doc/wait-for-ready.md).
   call_options& wait_for_ready(bool on) noexcept { return wait_for_ready_ = on, *this; }
 
-  // Who makes the call; over TLS alone (see call_credentials). Those of all calls of a channel go into
+  // Who makes the call; not in plaintext (see call_credentials). Those of all calls of a channel go into
   // channel_options::calls(), and a call's own take their place.
   call_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
   // credentials(call_credentials::bearer(t))

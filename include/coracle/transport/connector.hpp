@@ -25,6 +25,8 @@ class connector {
   virtual task<result<std::unique_ptr<net::duplex>>> connect(loop& on) = 0;
   // What goes into :authority.
   [[nodiscard]] virtual std::string authority() const = 0;
+  // What is sent never leaves this process: call credentials may travel without TLS, too.
+  [[nodiscard]] virtual bool stays_in_process() const noexcept { return false; }
 };
 
 }  // namespace transport
