@@ -75,13 +75,14 @@ void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 
 std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
-std::string_view channel::secure_authority() noexcept {
-  const bool safe = state_->how.credentials.secure() || state_->to.in_process;
-  return safe ? std::string_view(state_->to.authority) : std::string_view();
-}
+std::string_view channel::secure_authority() noexcept { return state_->secure_authority(); }
 
 const calls::method_config* channel::config_for(std::string_view path) noexcept {
   return state_->config_for(path);
+}
+
+bool channel::wait_for_config(calls::call_attempt& a) noexcept {
+  return state_->to.by && state_->wait_for_config(a);
 }
 
 client_observer* channel::observer() noexcept { return state_->options.observer(); }

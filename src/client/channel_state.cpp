@@ -58,7 +58,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       how(connecting_for(on, to, std::move(by), std::move(credentials), options)),
       call_defaults(options.calls() == call_options() ? nullptr : &options.calls()),
       news(connectivity::idle),
-      first_methods(methods_of(options.service_config(), nullptr, options.retries())),
+      own_methods(methods_of(options.service_config(), nullptr, options.retries())),
       shards_(on.size(), nullptr),
       counts_(on.size()),
       id_(how.registry->next_id()),
@@ -79,6 +79,11 @@ const calls::method_config* channel_state::config_for(std::string_view path) {
   return s ? s->config_for(path) : nullptr;
 }
 
+bool channel_state::wait_for_config(calls::call_attempt& a) noexcept {
+  shard* const s = here(*loop::current());
+  return s && s->wait_for_config(a);
+}
+
 shard* channel_state::here(loop& current) {
   CORACLE_ASSERT(&current.owner() == &owner,
                  "a channel is used on the loops of its own runtime: construct it with this one");
@@ -92,7 +97,7 @@ shard* channel_state::make_shard(loop& current) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || owner.stopping()) return nullptr;
-    auto made = std::make_unique<shard>(self(), current, latest_ ? latest_->methods : first_methods);
+    auto made = std::make_unique<shard>(self(), current, latest_);
     mine = made.get();
     doors_[current.index()] = io::resident::settle(current, std::move(made));
     if (to.by && !home_door_) {
@@ -161,11 +166,10 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
     if (!parsed && before && before->why.ok()) made->config = before->config;
     else if (!parsed) made->why = status::unavailable(parsed.status().message());
   }
-  const method_configs* const tokens =
-      before && before->methods ? before->methods.get() : first_methods.get();
+  const method_configs* const tokens = before && before->methods ? before->methods.get() : own_methods.get();
   const bool same = before ? before->config == made->config : made->config == options.service_config();
   if (!same) made->methods = methods_of(made->config, tokens, options.retries());
-  else made->methods = before ? before->methods : first_methods;
+  else made->methods = before ? before->methods : own_methods;
   made->how = made->config.data().balance.value_or(options.balance());
   made->connections_max =
       std::min(made->config.data().connections_max.value_or(options.connections_per_server()),

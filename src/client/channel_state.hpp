@@ -51,6 +51,11 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   shard* here(loop& current);
   // For a call that begins on the current loop; see call_channel.
   [[nodiscard]] const calls::method_config* config_for(std::string_view path);
+  // Likewise.
+  [[nodiscard]] bool wait_for_config(calls::call_attempt& a) noexcept;
+  [[nodiscard]] std::string_view secure_authority() const noexcept {
+    return how.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
+  }
   [[nodiscard]] calls::call_counts* counts(loop& here) noexcept { return &counts_[here.index()]; }
   // By a shard, on its loop.
   void forget(loop& where) noexcept;
@@ -70,7 +75,7 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   const connecting how;
   const call_options* const call_defaults;  // null: none were given
   watch<connectivity> news;  // the latest state()
-  const std::shared_ptr<const method_configs> first_methods;  // until a snapshot brings its own
+  const std::shared_ptr<const method_configs> own_methods;  // where the resolver brings none
 
  private:
   [[nodiscard]] std::shared_ptr<channel_state> self() noexcept {

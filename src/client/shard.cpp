@@ -6,13 +6,15 @@
 namespace coracle::client {
 
 shard::shard(std::shared_ptr<channel_state> channel, loop& home,
-             std::shared_ptr<const method_configs> methods)
-    : channel_(std::move(channel)), home_(home), methods_(std::move(methods)) {
+             const std::shared_ptr<const snapshot>& latest)
+    : channel_(std::move(channel)), home_(home), configured_(latest && latest->why.ok()) {
+  if (latest) methods_ = latest->methods;
   timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).rest_if_unused(); };
 }
 
 shard::~shard() {
-  CORACLE_ASSERT(subchannels_.empty() && waiting_.empty(), "a shard went before its calls and connections");
+  CORACLE_ASSERT(subchannels_.empty() && waiting_.empty() && unconfigured_.empty(),
+                 "a shard went before its calls and connections");
 }
 
 // --- calls
@@ -50,6 +52,24 @@ void shard::begin_slowly(calls::call_attempt& a) noexcept {
   if (state_ == connectivity::idle) wake();
 }
 
+// One that cannot wait here fails in begin().
+bool shard::wait_for_config(calls::call_attempt& a) noexcept {
+  if (configured_ || state_ == connectivity::shutdown || !channel_->to.bad.ok()) return false;
+  if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
+  used_ = true;
+  unconfigured_.push_back(a);
+  if (state_ == connectivity::idle) wake();
+  return true;
+}
+
+void shard::configure_waiting() noexcept {
+  configured_ = true;
+  base::intrusive_list<calls::call_attempt> calls;
+  calls.take(unconfigured_);
+  while (calls::call_attempt* a = calls.pop_front())
+    a->configured(config_for(a->terms().path), channel_, channel_->secure_authority());
+}
+
 void shard::serve_waiting() noexcept {
   while (state_ == connectivity::ready && !waiting_.empty())
     if (!serve(*waiting_.front())) return;  // a stream that ends, or the balancer, will come
@@ -57,10 +77,15 @@ void shard::serve_waiting() noexcept {
 
 // Those that do not wait for better times (grpc/grpc doc/wait-for-ready.md).
 void shard::fail_waiting() noexcept {
+  fail_waiting_in(waiting_);
+  fail_waiting_in(unconfigured_);
+}
+
+void shard::fail_waiting_in(base::intrusive_list<calls::call_attempt>& list) noexcept {
   base::intrusive_list<calls::call_attempt> asked;
-  asked.take(waiting_);
+  asked.take(list);
   while (calls::call_attempt* a = asked.pop_front()) {
-    if (a->terms().wait_for_ready()) waiting_.push_back(*a);
+    if (a->terms().wait_for_ready()) list.push_back(*a);
     else a->fail(last_failure_, calls::refusal::unavailable);
   }
 }
@@ -97,16 +122,18 @@ void shard::update() {
     health_service_ = std::move(service);
     balancer_ = make_balancer(how_, *this);
     balancer_->update(now->servers);
-    return balancer_->connect();
+    balancer_->connect();
+    return configure_waiting();
   }
   balancer_->update(now->servers);
   serve_waiting();  // there may be more connections now
+  configure_waiting();
 }
 
 void shard::rest_if_unused() noexcept {
   const bool calls = std::any_of(subchannels_.begin(), subchannels_.end(),
                                  [](const auto& s) { return s->open_calls() > 0; });
-  if (!std::exchange(used_, false) && !calls && waiting_.empty()) return rest();
+  if (!std::exchange(used_, false) && !calls && waiting_.empty() && unconfigured_.empty()) return rest();
   home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
 }
 
@@ -164,8 +191,9 @@ void shard::leave() noexcept {
   state_ = connectivity::shutdown;
   channel_->forget(home_);
   if (timer::holder) home_.disarm(*this);
-  while (calls::call_attempt* a = waiting_.pop_front())
-    a->fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
+  for (auto* list : {&waiting_, &unconfigured_})
+    while (calls::call_attempt* a = list->pop_front())
+      a->fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
   balancer_.reset();
   for (const auto& s : subchannels_) s->close("the channel is being destroyed");
   leave_if_done();

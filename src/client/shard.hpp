@@ -26,13 +26,16 @@ class shard final : public io::resident,
                     private balancer_host,
                     private coro::timer {
  public:
-  shard(std::shared_ptr<channel_state> channel, loop& home, std::shared_ptr<const method_configs> methods);
+  // latest: what was published so far; may be null.
+  shard(std::shared_ptr<channel_state> channel, loop& home, const std::shared_ptr<const snapshot>& latest);
   ~shard() override;
 
   void begin(calls::call_attempt& a) noexcept;
   [[nodiscard]] const calls::method_config* config_for(std::string_view path) const noexcept {
     return methods_ ? methods_->find(path) : nullptr;
   }
+  // See call_channel.
+  [[nodiscard]] bool wait_for_config(calls::call_attempt& a) noexcept;
   // Leaves IDLE.
   void wake();
   // The home has published something.
@@ -61,6 +64,8 @@ class shard final : public io::resident,
   void begin_slowly(calls::call_attempt& a) noexcept;
   void serve_waiting() noexcept;
   void fail_waiting() noexcept;
+  void fail_waiting_in(base::intrusive_list<calls::call_attempt>& list) noexcept;
+  void configure_waiting() noexcept;
   void rest_if_unused() noexcept;
   void rest() noexcept;
   void leave_if_done() noexcept;
@@ -77,6 +82,8 @@ class shard final : public io::resident,
   std::uint32_t connections_max_ = 1;  // of a subchannel
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
+  bool configured_ = false;  // there was a snapshot of servers, and with it a service config or none
+  base::intrusive_list<calls::call_attempt> unconfigured_;  // calls that wait for that
   base::intrusive_list<calls::call_attempt> waiting_;
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // those that leave among them
 };

@@ -13,6 +13,7 @@
 namespace coracle::calls {
 
 class call_attempt;
+struct method_config;
 
 // Where attempts begin: a channel's inner part, which a call that tries again may keep alive for longer than the
 // channel. Attempts that begin after the channel's end fail with refusal::final.
@@ -61,6 +62,10 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // A stream for this attempt; it unlinks itself and sends what it has. The handler of `x` must be this. Anything
   // may have happened to the attempt when the call returns, its destruction included.
   virtual void attach(transport::exchange x, const call_target& target) noexcept = 0;
+  // What a call waits for before its first attempt (call_channel::wait_for_config()): what the service config says of its
+  // method, perhaps null; where its attempts begin and, as by call_channel::secure_authority(), whom credentials go to,
+  // for the channel may be gone. The pointer and the view are borrowed for the call. Likewise.
+  virtual void configured(const method_config*, std::shared_ptr<attempt_source>, std::string_view) noexcept {}
   // No stream. Likewise.
   virtual void fail(const status& why, refusal how) noexcept = 0;
 

@@ -5,26 +5,26 @@
 
 namespace coracle::calls {
 
-bool client_call::prove_caller(const call_credentials& by, const method_config* m) noexcept {
-  const std::string_view authority = channel_.secure_authority();
-  if (authority.empty()) {
-    end(status::unauthenticated("call credentials do not travel in plaintext: make the channel with "
-                                "coracle::tls::client_options() in place of insecure()"),
-        false);
-    return false;
-  }
+void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
+                               std::string_view secure_authority) noexcept {
+  const call_credentials& by = terms_.options.credentials();
+  if (!by) return make_attempts(m, std::move(source));
+  if (secure_authority.empty())
+    return end(status::unauthenticated("call credentials do not travel in plaintext: make the channel with "
+                                       "coracle::tls::client_options() in place of insecure()"),
+               false);
   if (by.authorization()) {
     metadata bearer;
-    if (bearer.add("authorization", *by.authorization())) return add_credentials(bearer);
-    end(status::unauthenticated("the token has characters that no metadata may have"), false);
-    return false;
+    if (!bearer.add("authorization", *by.authorization()))
+      return end(status::unauthenticated("the token has characters that no metadata may have"), false);
+    if (add_credentials(bearer)) make_attempts(m, std::move(source));
+    return;
   }
-  credentials_request request{std::string(authority), std::string(terms_.path)};
-  delayed_start next{channel_.source(), m ? std::optional(*m) : std::nullopt};
+  credentials_request request{std::string(secure_authority), std::string(terms_.path)};
+  delayed_start next{source ? std::move(source) : channel_.source(), m ? std::optional(*m) : std::nullopt};
   credentials_waiter& self = *this;
   fetch_ = std::make_unique<credentials_fetch>(*terms_.home, by.source(), std::move(request), self,
                                                std::move(next));
-  return false;
 }
 
 // False when the call has ended: two answers to the question who calls are none.

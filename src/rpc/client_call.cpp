@@ -64,7 +64,7 @@ void client_call::begin(const coro::environment& outer) noexcept {
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
-  const time_point now = terms_.home->now();
+  const time_point now = began_ = terms_.home->now();
   counts_ = channel_.counts(*terms_.home);
   if (counts_) {
     ++counts_->started;
@@ -87,8 +87,19 @@ void client_call::begin(const coro::environment& outer) noexcept {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  const call_credentials& proof = terms_.options.credentials();
-  if (!proof || prove_caller(proof, config)) make_attempts(config, nullptr);
+  if (!config && channel_.wait_for_config(*this)) return;
+  prove_caller(config, nullptr, channel_.secure_authority());
+}
+
+void client_call::configured(const method_config* m, std::shared_ptr<attempt_source> source,
+                             std::string_view secure_authority) noexcept {
+  if (m) go_by(*m, began_);
+  if (!request_failure_.ok()) return end(request_failure_, false);
+  if (terms_.deadline <= terms_.home->now())
+    return end(status::deadline_exceeded("the deadline passed"), false);
+  if (timer::holder) terms_.home->disarm(*this);
+  if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
+  prove_caller(m, std::move(source), secure_authority);
 }
 
 void client_call::begin_stream(const coro::environment& inherited) noexcept {

@@ -77,6 +77,8 @@ class client_call final : public call,
 
   // call_attempt
   void attach(transport::exchange x, const call_target& target) noexcept override;
+  void configured(const method_config* m, std::shared_ptr<attempt_source> source,
+                  std::string_view secure_authority) noexcept override;
   void fail(const status& why, refusal how) noexcept override;
 
   // transport::exchange_handler
@@ -98,8 +100,9 @@ class client_call final : public call,
   void messages_broken(status why) noexcept override;
 
   void go_by(const method_config& m, time_point now) noexcept;
-  // True when the call may begin; else it waits for credentials, or has ended.
-  [[nodiscard]] bool prove_caller(const call_credentials& by, const method_config* m) noexcept;
+  // Credentials, where there are any, then attempts. source: null for the channel itself.
+  void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
+                    std::string_view secure_authority) noexcept;
   [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
   void credentials_came(const result<metadata>& got) noexcept override;
   // source: null for the channel itself.
@@ -125,6 +128,7 @@ class client_call final : public call,
   call_channel& channel_;
   call_terms terms_;
   call_counts* counts_ = nullptr;
+  time_point began_{};
   std::unique_ptr<call_watch> watched_;  // null: nobody observes
   std::unique_ptr<attempt_watch> watched_attempt_;
   std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked

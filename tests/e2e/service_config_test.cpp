@@ -164,8 +164,8 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
 // gRFC A105: a change holds for subchannels that are there, and for calls that wait.
 TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
   const auto scaled = [this](int n) {
-    return at({"a"}).service_config(R"({"connectionScaling":{"maxConnectionsPerSubchannel":)" +
-                                    std::to_string(n) + "}}");
+    std::string json = R"({"connectionScaling":{"maxConnectionsPerSubchannel":)";
+    return at({"a"}).service_config(json.append(std::to_string(n)).append("}}"));
   };
   auto found = std::make_shared<client::manual_resolver>(scaled(2));
   channel c(
@@ -188,6 +188,72 @@ TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
   };
   run(program::many(c, *found, scaled(3), service("a")));
   EXPECT_EQ(service("a").peers.size(), 3u);
+}
+
+// Answers as the test says, when it says so.
+class slow_resolver final : public client::resolver {
+ public:
+  explicit slow_resolver(client::resolution answer, int failures)
+      : answer_(std::move(answer)), failures_(failures) {}
+  task<> run(const client::target&, client::resolution_sink& to) override {
+    for (int i = 0; i < failures_; ++i) {
+      co_await sleep_for(20ms);
+      to.fail(status::unavailable("not yet"));
+    }
+    co_await sleep_for(20ms);
+    to.publish(answer_);
+    co_await sleep_for(1h);
+  }
+
+ private:
+  client::resolution answer_;
+  int failures_;
+};
+
+TEST_F(a_channel, HoldsItsFirstCallsBackUntilItsResolverHasBroughtAConfig) {
+  channel c(client_, "any", insecure(),
+            channel_options()
+                .resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0))
+                .service_config(config(late)));
+  EXPECT_EQ(patience_ms(c), 50) << "the time that the call has waited counts";
+  channel none(
+      client_, "any", insecure(),
+      channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}), 0)).service_config(config(late)));
+  EXPECT_EQ(patience_ms(none), 5000);
+}
+
+TEST_F(a_channel, FailsACallThatWaitsForAConfigUnlessItWaitsForReady) {
+  const auto find = [this] {
+    return channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 1));
+  };
+  channel c(client_, "any", insecure(), find());
+  EXPECT_EQ(call(c), "UNAVAILABLE");
+  channel patient(client_, "any", insecure(), find());
+  EXPECT_EQ(run(ask(patient, call_options().wait_for_ready(true), "hang")), "DEADLINE_EXCEEDED");
+}
+
+TEST_F(a_channel, MayGoWhileItsCallsWaitForAConfig) {
+  auto c = std::make_unique<channel>(
+      client_, "any", insecure(),
+      channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0)));
+  struct program {
+    static task<> one(channel& to, std::string& said) { said = co_await ask(to, {}, {}); }
+    static task<> cancelled(channel& to) { (void)co_await ask(to, {}, {}); }
+    static task<std::string> go(std::unique_ptr<channel>& to) {
+      std::string said;
+      scope work;
+      scope stopped;
+      work.spawn(one(*to, said));
+      stopped.spawn(cancelled(*to));
+      co_await sleep_for(5ms);
+      stopped.request_stop();
+      co_await stopped.join();
+      to.reset();
+      co_await work.join();
+      co_return said;
+    }
+  };
+  EXPECT_EQ(run(program::go(c)), "UNAVAILABLE");
 }
 
 }  // namespace

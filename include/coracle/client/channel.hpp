@@ -61,6 +61,7 @@ class channel final : public call_channel {
   void begin(calls::call_attempt& a) noexcept override;
   std::shared_ptr<calls::attempt_source> source() noexcept override;
   const calls::method_config* config_for(std::string_view path) noexcept override;
+  bool wait_for_config(calls::call_attempt& a) noexcept override;
   client_observer* observer() noexcept override;
   loop& blocking_home() override;
   calls::call_counts* counts(loop& here) noexcept override;

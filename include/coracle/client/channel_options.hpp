@@ -53,8 +53,8 @@ class channel_options {
   channel_options& authority(std::string name) { return authority_ = std::move(name), *this; }
 
   // --- calls
-  // How the service's owners want it to be called, unless the resolver brings a config of its own. Calls that
-  // begin before the resolver's first answer go by this one.
+  // How the service's owners want it to be called, unless the resolver brings a config of its own, for whose first
+  // answer calls wait.
   channel_options& service_config(coracle::service_config c) { return config_ = std::move(c), *this; }
   // false: retry and hedging policies are not gone by. Transparent retries remain (gRFC A6). Default true.
   channel_options& retries(bool on) noexcept { return retries_ = on, *this; }

@@ -36,6 +36,9 @@ class call_channel {
   // For the library: what the service config says about a method ("/package.Service/Method"), for a call that
   // begins on the current loop; null when nothing, which is the common case. Borrowed until begin().
   virtual const calls::method_config* config_for(std::string_view) noexcept { return nullptr; }
+  // True: that is not known yet, since the resolver has not answered. The call waits, as for a connection, until
+  // call_attempt::configured() or fail() follows, unless it unlinks itself first.
+  virtual bool wait_for_config(calls::call_attempt&) noexcept { return false; }
   // What calls inherit that do not say otherwise; null: nothing. Borrowed for the moment.
   virtual const call_options* defaults() noexcept { return nullptr; }
   // Who is told of the calls and attempts that begin on the current loop; null: nobody. Outlives them.

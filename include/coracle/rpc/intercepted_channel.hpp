@@ -30,6 +30,7 @@ class intercepted_channel final : public call_channel {
   const calls::method_config* config_for(std::string_view method) noexcept override {
     return inner_.config_for(method);
   }
+  bool wait_for_config(calls::call_attempt& a) noexcept override { return inner_.wait_for_config(a); }
   client_observer* observer() noexcept override { return inner_.observer(); }
   const call_options* defaults() noexcept override { return inner_.defaults(); }
   std::string_view secure_authority() noexcept override { return inner_.secure_authority(); }
