@@ -12,8 +12,9 @@ class server;
 //
 //   coracle::health_service& health = coracle::with_defaults(server);
 //
-// Reflection and channelz tell whoever can connect what is served and who else is connected: on a port that strangers
-// reach, add what you want of the three by hand.
+// To whoever can connect, and no interceptor refuses, reflection tells every .proto whose C++ is linked into the program,
+// served or not, and channelz who else is connected: on a port that strangers reach, add what you want of the three
+// by hand.
 health_service& with_defaults(server& to);
 
 }  // namespace coracle
