@@ -144,6 +144,7 @@ void connection::drain_now() { state_->drain_now(); }
 void connection::fail(error_code code, std::string_view reason) {
   state_->fail(code, reason, initiator::user);
 }
+bool connection::all_read() const noexcept { return state_->all_read; }
 bool connection::draining() const noexcept { return state_->goaway_first && !state_->failed; }
 bool connection::failed() const noexcept { return state_->failed; }
 

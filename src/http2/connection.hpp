@@ -114,6 +114,9 @@ class connection {
   void fail(error_code code, std::string_view reason);
   // Server: between drain() and the final GOAWAY new streams may still come.
   [[nodiscard]] bool draining() const noexcept;
+  // Server: the peer has answered the drain's PING, and there was no stream since: of what it was sent, it has read all
+  // but the final GOAWAY.
+  [[nodiscard]] bool all_read() const noexcept;
   [[nodiscard]] bool failed() const noexcept;
 
   // --- memory

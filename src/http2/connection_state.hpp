@@ -235,6 +235,8 @@ struct connection::state {
   bool goaway_first = false;  // server: GOAWAY(2^31-1) is out, the final one is not
   bool goaway_final = false;
   stream_id goaway_last_id = 0;
+  stream_id drained_at = stream_id_max;  // the last stream when the drain began; that value when one was open
+  bool all_read = false;
   time_point drain_deadline = never;
   std::uint32_t pings_out = 0;
   std::uint64_t pings_answered = 0;

@@ -63,6 +63,7 @@ void connection::state::drain() {
   draining = true;
   if (side == role::client) return;
   goaway_first = true;
+  if (open_count == 0) drained_at = last_given_id;
   write_goaway(stream_id_max, error_code::no_error, {});
   write_ping(drain_ping, false);
   drain_deadline = deadline_after(now, limit.drain_timeout);

@@ -113,6 +113,7 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
     return progress::again;
   }
   if (is_drain_ping(opaque)) {
+    all_read = drained_at == last_given_id;
     drain_now();
     return progress::again;
   }

@@ -346,8 +346,8 @@ void connection::finish_if_done() noexcept {
   if (!send_broken_) {
     if (unsent()) return;
     stream_->shutdown_send();
-    // A client's last words are of no weight; what a server has answered is.
-    if (acceptor_ && !receive_ended_) return;
+    // A client's last words are of no weight; what a server has answered is, until it is read.
+    if (acceptor_ && !receive_ended_ && !engine_.all_read()) return;
   }
   close_called_ = true;
   stream_->close(send_broken_);

@@ -1,5 +1,6 @@
 // A client that does not read its replies, beside one that does: in virtual time, counted.
 #include "support/echo_service.hpp"
+#include "support/raw_frames.hpp"
 
 #include "coracle/net/stream.hpp"
 #include "coracle/runtime/sim.hpp"
@@ -36,32 +37,16 @@ class generous_service final : public echo_service {
   }
 };
 
-std::string frame(char kind, char flags, int stream, const std::string& payload) {
-  std::string f;
-  for (const int shift : {16, 8, 0}) f += static_cast<char>(payload.size() >> shift & 0xff);
-  f += kind;
-  f += flags;
-  for (const int shift : {24, 16, 8, 0}) f += static_cast<char>(stream >> shift & 0xff);
-  return f + payload;
-}
-
-std::string literal(const std::string& name, const std::string& value) {
-  return "\0"s + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
-}
-
 // A client that gives no window, and wants `n` replies of a megabyte.
 std::string pinning(const std::string& path, int n) {
-  std::string said =
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "\0\4\0\0\0\0"s) + frame(4, 1, 0, "");
-  const std::string head = literal(":method", "POST") + literal(":scheme", "http") + literal(":path", path) +
-                           literal(":authority", "h") + literal("te", "trailers") +
-                           literal("content-type", "application/grpc");
+  std::string said = raw_frames::greeting("\0\4\0\0\0\0"s);
   echo::Text request;
   request.set_count(megabyte);
   const std::string body = request.SerializeAsString();
   for (int i = 0; i < n; ++i) {
-    said += frame(1, 4, 2 * i + 1, head);
-    said += frame(0, 1, 2 * i + 1, "\0\0\0\0"s + static_cast<char>(body.size()) + body);
+    said += raw_frames::head(path, 2 * i + 1);
+    said += raw_frames::frame(raw_frames::data, raw_frames::end_stream, 2 * i + 1,
+                              "\0\0\0\0"s + static_cast<char>(body.size()) + body);
   }
   return said;
 }
