@@ -99,7 +99,7 @@ class pass {
     if (f.name == ":path") {
       if (const router::row* r = routes_.find(f.value))
         return act(slot_of(meaning::path_row, routes_.index_of(*r)), f, [] {});
-      if (routes_.fallback()) out_.foreign.path = f.value;
+      if (routes_.keeps_unknown_paths()) out_.foreign.path = f.value;
       return f.value == "/" ? act(slot_of(meaning::path_root), f, [] {}) : 0;
     }
     return slot_of(meaning::nothing);  // :scheme and :authority decide nothing here

@@ -12,10 +12,10 @@
 
 namespace coracle::serving {
 
-// Texts of a request that may be for the fallback service; filled only when there is one.
+// Texts of a request that no service of the server's knows.
 struct foreign_request {
-  std::string path;     // that no service has
-  std::string subtype;  // of a gRPC content-type that is not known
+  std::string path;     // when somebody wants to hear of it
+  std::string subtype;  // of a gRPC content-type that is not known; for the fallback service
 };
 
 struct request_summary {

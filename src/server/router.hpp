@@ -24,7 +24,13 @@ class router final : public service_host {
   };
   void add(service& s);
   // For paths that no service has; null: none does.
-  void set_fallback(service& s) { fallback_ = {&s.methods().front(), &s}; }
+  void set_fallback(service& s) {
+    fallback_ = {&s.methods().front(), &s};
+    keep_unknown_paths();
+  }
+  // Somebody wants to hear of calls to paths that no service has.
+  void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
+  [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
   [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
   // Null for a path that no service has.
   [[nodiscard]] const row* find(std::string_view path) const noexcept;
@@ -40,6 +46,7 @@ class router final : public service_host {
   std::vector<row> rows_;
   std::vector<service*> services_;
   row fallback_{nullptr, nullptr};
+  bool keeps_unknown_paths_ = false;
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 

@@ -72,6 +72,7 @@ void server::set_fallback(generic_service& s) {
 void server::add_interceptor(server_interceptor& i) {
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(&i);
+  state_->routes.keep_unknown_paths();
 }
 
 void server::add_interceptor(std::shared_ptr<server_interceptor> i) {

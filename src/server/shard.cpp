@@ -6,6 +6,7 @@
 #include "server/connection_rules.hpp"
 #include "server/plain_page.hpp"
 #include "server/request_reader.hpp"
+#include "server/unknown_methods.hpp"
 #include "transport/header_block.hpp"
 
 #include <algorithm>
@@ -30,11 +31,11 @@ void refuse(transport::exchange x, const request_summary& request, const status&
   x.release();
 }
 
-// A gRPC call that no service has goes to the fallback service, in whatever form its messages are.
-std::unique_ptr<calls::foreign_call> call_for_fallback(request_summary& r, const router& routes) {
-  const router::row* to = routes.fallback();
+// A gRPC call that no service has goes to the fallback service, in whatever form its messages are; without one, the
+// answer is that of unknown_methods() when somebody wants to hear of it.
+std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const router& routes) {
   const bool grpc = r.type == request_summary::content::grpc || !r.foreign.subtype.empty();
-  if (!to || r.row || !grpc || r.foreign.path.empty()) return nullptr;
+  if (r.row || !grpc || r.method != request_summary::verb::post || r.foreign.path.empty()) return nullptr;
   auto call = std::make_unique<calls::foreign_call>();
   if (!r.foreign.subtype.empty()) {
     call->form = calls::make_subtype(r.foreign.subtype, nullptr);
@@ -42,7 +43,7 @@ std::unique_ptr<calls::foreign_call> call_for_fallback(request_summary& r, const
     r.type = request_summary::content::grpc;
   }
   call->path = std::move(r.foreign.path);
-  r.row = to;
+  r.row = routes.fallback() ? routes.fallback() : &unknown_methods();
   return call;
 }
 
@@ -96,7 +97,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   request_summary r;
   metadata received = take_metadata();
   if (!read_request(fields, server_->routes, r, received)) return x.release();
-  auto foreign = call_for_fallback(r, server_->routes);
+  auto foreign = foreign_call_of(r, server_->routes);
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
     return answer_plain(x, r, server_->routes, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));

@@ -20,8 +20,8 @@ struct served_call {
 };
 
 // One for all loops: its functions run on the loops of the server, at the same time when there are several, inside
-// the call's path, so they are short and never block. It must outlive the server. A call of a method that the
-// server does not have is not told of.
+// the call's path, so they are short and never block. It must outlive the server. A call of a method that the server does
+// not have is told of, too; one that is refused before its method matters (malformed, over a limit) is not.
 class server_observer {
  public:
   virtual ~server_observer() = default;

@@ -46,7 +46,7 @@ class server {
   // Answers the methods that no service has; otherwise they are UNIMPLEMENTED. Likewise before the first listen();
   // one a server. It must outlive the server.
   void set_fallback(generic_service& s);
-  // Puts an interceptor around every call, inside those that were added before. Before the first listen() or
+  // Puts an interceptor around every call, also of methods that no service has, inside those that were added before. Before the first listen() or
   // in_process(); it must outlive the server, or is kept by it.
   void add_interceptor(server_interceptor& i);
   void add_interceptor(std::shared_ptr<server_interceptor> i);

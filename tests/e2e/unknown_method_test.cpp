@@ -1,0 +1,75 @@
+// Calls of methods that the server does not have: who hears of them.
+#include "support/echo_fixture.hpp"
+
+#include "coracle/rpc/access_log.hpp"
+#include "coracle/rpc/authorization.hpp"
+#include "coracle/rpc/generic_stub.hpp"
+#include "coracle/rpc/server_observer.hpp"
+#include "support/kept_log.hpp"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+
+namespace coracle::testing_support {
+namespace {
+
+class counting final : public server_observer {
+ public:
+  std::atomic<int> started{0};
+  std::atomic<int> unimplemented{0};
+  void call_started(served_call& c) noexcept override { started += c.context.method() == "/no.Such/Method"; }
+  void call_ended(served_call& c, const status& how, time_point) noexcept override {
+    unimplemented += c.context.method() == "/no.Such/Method" && how.code() == status_code::unimplemented;
+  }
+};
+
+class unknown_method : public echo_fixture {
+ protected:
+  void serve(const server_options& options, std::vector<std::shared_ptr<server_interceptor>> around) {
+    channel_.reset();
+    server_.emplace(rt(), options);
+    server_->add(service_);
+    for (auto& i : around) server_->add_interceptor(std::move(i));
+    link();
+  }
+  static task<status> ask(generic_stub s) {
+    const bytes_message request;
+    const auto reply = co_await s.unary("/no.Such/Method", request);
+    co_return reply.status();
+  }
+  status call() { return run(ask(generic_stub(*channel_))); }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, unknown_method, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(unknown_method, IsToldToTheObserver) {
+  counting heard;
+  serve(server_options().observer(heard), {});
+  const status how = call();
+  EXPECT_EQ(how, status::unimplemented("the server knows no such method"));
+  EXPECT_EQ(heard.started, 1);
+  EXPECT_EQ(heard.unimplemented, 1);
+  EXPECT_EQ(sync_wait(stub().Say(text("known"))).status(), status());
+  EXPECT_EQ(heard.started, 1);
+  server_.reset();
+}
+
+TEST_P(unknown_method, IsInTheAccessLog) {
+  kept_log log;
+  serve({}, {std::make_shared<access_log>(log)});
+  EXPECT_EQ(call().code(), status_code::unimplemented);
+  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/Method"));
+  EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
+}
+
+TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {
+  serve({}, {authorize([](const server_context&) { return status::unauthenticated("who are you?"); })});
+  EXPECT_EQ(call(), status::unauthenticated("who are you?"));
+}
+
+TEST_P(unknown_method, IsUnimplementedWhereNobodyListensToo) {
+  EXPECT_EQ(call(), status::unimplemented("the server knows no such method"));
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
