@@ -119,6 +119,7 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
   if (!bytes.empty() && incoming_ == incoming::open) {
     deframer_.append(bytes);
     note_kept();
+    message_begun();
   }
   if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
   if (direct || reader_ || single_message_) credit(uncredited_);

@@ -46,6 +46,8 @@ class call {
   virtual void no_more_writes() noexcept = 0;
   // A message of the peer's cannot be understood, or one of ours not be written; ends the call.
   virtual void messages_broken(status why) noexcept = 0;
+  // Of a message, only a part may be there.
+  virtual void message_begun() noexcept {}
 
   // For the derived side's on_writable().
   void room_again() noexcept;
@@ -62,6 +64,7 @@ class call {
   void retry_writer() noexcept;
   // Parses one message as the call's format says, decompressing it first if need be. Not ok: the call cannot go on.
   status read_message(const codec& k, void* into, const framed_message& m) noexcept;
+  [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
   bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;

@@ -7,6 +7,7 @@
 #include "rpc/wire_metadata.hpp"
 #include "transport/header_block.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -128,10 +129,8 @@ server_call::server_call(transport::exchange x, request_head&& head, coracle::me
   one_reply_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::client_streaming;
   set_.running.push_back(*this);
   ++set_.count;
-  timer::fire = [](coro::timer& t) noexcept {
-    static_cast<server_call&>(t).end_early(status::deadline_exceeded("the client's deadline passed"));
-  };
-  if (head.deadline != never) coro::this_executor().arm(*this, head.deadline);
+  timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
+  arm_timer();
   if (set_.observer) {
     watched_ = std::make_unique<server_watch>(*set_.observer, *this);
     watch_ = watched_.get();
@@ -213,6 +212,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
   if (!direct) {
     deframer_.append(bytes);
     note_kept();
+    message_begun();
     bytes = {};
   }
   const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
@@ -235,6 +235,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
   if (direct && !bytes.empty()) {
     deframer_.append(bytes);
     note_kept();
+    message_begun();
   }
   if (request_read_ && !deframer_.empty())
     return end_early(status::unimplemented("the call has more than one request message"));
@@ -267,6 +268,48 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
 void server_call::messages_broken(status why) noexcept { end_early(why); }
 
 void server_call::cancel(const status& why) noexcept { end_early(why); }
+
+// --- time
+
+void server_call::arm_timer() noexcept {
+  if (timer::holder) coro::this_executor().disarm(*this);
+  const time_point due = std::min(own_environment_.deadline, look_at_);
+  if (due != never) coro::this_executor().arm(*this, due);
+}
+
+void server_call::on_time() noexcept {
+  const time_point now = coro::this_executor().now();
+  if (now >= own_environment_.deadline)
+    return end_early(status::deadline_exceeded("the client's deadline passed"));
+  if (message_is_due() && deframer_.size() < seen_bytes_ + set_.stall_bytes)
+    return end_early(status::resource_exhausted("a message arrives too slowly"));
+  look_at_ = deframer_.empty() ? never : deadline_after(now, set_.stall_time);
+  note_progress();
+  arm_timer();
+}
+
+void server_call::message_begun() noexcept {
+  if (look_at_ != never) [[likely]]
+    return;
+  look_at_ = deadline_after(coro::this_executor().now(), set_.stall_time);
+  note_progress();
+  if (look_at_ < own_environment_.deadline) arm_timer();
+}
+
+// The same message as at the last look, somebody waits for it, and it may come.
+bool server_call::message_is_due() const noexcept {
+  const bool awaited = reader_waits() || (single_message_ && !request_read_);
+  return awaited && !deframer_.empty() && seen_messages_ == traffic_.messages_received && exchange_ &&
+         !exchange_.withholds_credit();
+}
+
+void server_call::note_progress() noexcept {
+  seen_messages_ = traffic_.messages_received;
+  const bool due = message_is_due();
+  if (!due)
+    --seen_messages_;  // no number of messages that there will be: it is not waited for, or cannot come
+  seen_bytes_ = deframer_.size();
+}
 
 // --- the reply
 

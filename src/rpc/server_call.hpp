@@ -37,6 +37,9 @@ class call_set {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   server_observer* observer = nullptr;
+  // A message that is waited for and of which fewer bytes come in such a time ends its call.
+  duration stall_time = duration::max();
+  std::size_t stall_bytes = 1;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Metadata objects whose memory the next calls use.
@@ -120,7 +123,13 @@ class server_call final : public call,
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // its side ends with the status
   void messages_broken(status why) noexcept override;
+  void message_begun() noexcept override;
 
+  // A clock for the deadline and for a message that has begun: it is looked at once a stall_time as long as there is one.
+  void on_time() noexcept;
+  void arm_timer() noexcept;
+  void note_progress() noexcept;
+  [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream) noexcept;
   void start_handler() noexcept;
   void begin_stream() noexcept;
@@ -144,6 +153,10 @@ class server_call final : public call,
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
+  time_point look_at_ = never;
+  // What had come at the last look of a message that was waited for.
+  std::uint64_t seen_messages_ = 0;
+  std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;

@@ -3,6 +3,8 @@
 #include "server/shard.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <string>
 
 namespace coracle::serving {
 
@@ -33,6 +35,7 @@ void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
   if (it == connections_.end()) return;
   served& s = it->second;
   const std::size_t before = std::exchange(s.bytes, bytes);
+  s.held_bytes = std::min(s.held_bytes, bytes);
   const std::size_t used =
       quota_->used.fetch_add(bytes - before, std::memory_order_relaxed) + (bytes - before);
   if (bytes > before && under_pressure() && bytes > even_share() / 2) press(c, s, true);
@@ -43,40 +46,102 @@ void shard::press(transport::connection& c, served& s, bool on) noexcept {
   if (s.pressed == on) return;
   s.pressed = on;
   c.press(on);
-  if (!on) {
-    --pressed_count_;
-  } else if (++pressed_count_ == 1) {
-    home_.arm(relief_, deadline_after(home_.now(), relief_interval));
-  }
+  if (!on || pressure_since_ != never) return;
+  watch_pressure();
+  server_->tell_elsewhere(home_, memory_state::pressed);
+}
+
+void shard::make_room(bool ask_others) noexcept {
+  const bool made = give_up_heaviest(closing_bytes(quota_->limit), "the server's memory quota is exceeded",
+                                     [share = even_share()](const served& s) { return s.bytes > share; });
+  if (!made && ask_others) server_->tell_elsewhere(home_, memory_state::exceeded);
 }
 
 // As many as it takes; what is given up is gone at the turn's end, and not counted until then.
-void shard::make_room(bool ask_others) noexcept {
+template <class Predicate>
+bool shard::give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept {
   std::size_t going = 0;
   for (const auto& [c, s] : connections_) going += s.given_up ? s.bytes : 0;
-  while (quota_->used.load(std::memory_order_relaxed) > closing_bytes(quota_->limit) + going) {
+  while (quota_->used.load(std::memory_order_relaxed) > until_bytes + going) {
     auto heaviest = connections_.end();
     for (auto it = connections_.begin(); it != connections_.end(); ++it)
-      if (!it->second.given_up && it->second.bytes > even_share() &&
+      if (!it->second.given_up && may_go(it->second) &&
           (heaviest == connections_.end() || it->second.bytes > heaviest->second.bytes))
         heaviest = it;
-    if (heaviest == connections_.end()) {
-      if (ask_others) server_->make_room_elsewhere(home_);
-      return;
-    }
+    if (heaviest == connections_.end()) return false;
     heaviest->second.given_up = true;
     going += heaviest->second.bytes;
     given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
-                          "the memory quota is exceeded: closing the connection that holds most, of " +
-                              heaviest->first->peer_address().to_string());
-    heaviest->first->give_up("the server's memory quota is exceeded");
+                          "closing the connection that holds most memory, of " +
+                              heaviest->first->peer_address().to_string() + ": " + std::string(why));
+    heaviest->first->give_up(why);
   }
+  return true;
+}
+
+void shard::watch_pressure() noexcept {
+  if (pressure_since_ != never) return;
+  begin_pressure();
+  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+}
+
+void shard::begin_pressure() noexcept {
+  pressure_since_ = home_.now();
+  for (auto& [c, s] : connections_) s.held_bytes = s.bytes;
 }
 
 void shard::look_for_relief() noexcept {
-  if (!under_pressure())
+  if (!under_pressure()) {
+    pressure_since_ = never;
     for (auto& [c, s] : connections_) press(*c, s, false);
-  if (pressed_count_ > 0) home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+    return;
+  }
+  if (home_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time())) {
+    relieve();
+    begin_pressure();
+  }
+  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+}
+
+// Those that had much all the time: a message that was left half sent, say. Others are not to wait for them for ever.
+// There are some, for all that hold no more than half of their share together do not make a pressure.
+void shard::relieve() noexcept {
+  give_up_heaviest(pressing_bytes(quota_->limit), "much of the server's memory was held for too long",
+                   [share = even_share()](const served& s) { return s.held_bytes > share / 2; });
+}
+
+// --- of all loops, and of all servers that share the quota
+
+void server_state::join_quota() {
+  const std::lock_guard held(memory.counted_->servers_change);
+  std::erase_if(memory.counted_->servers, [](const auto& s) { return s.expired(); });
+  memory.counted_->servers.push_back(weak_from_this());
+}
+
+void server_state::tell_elsewhere(loop& but, memory_state what) noexcept {
+  std::vector<std::shared_ptr<server_state>> all;
+  {
+    const std::lock_guard held(memory.counted_->servers_change);
+    for (const auto& s : memory.counted_->servers) all.push_back(s.lock());
+  }
+  for (const auto& s : all)
+    if (s) s->tell_shards(s.get() == this ? &but : nullptr, what);
+}
+
+void server_state::tell_shards(const loop* but, memory_state what) noexcept {
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (but && i == but->index()) continue;
+    if (what == memory_state::pressed) {
+      with_shard(i, [](shard* s) {
+        if (s) s->watch_pressure();
+      });
+    } else if (!asked_for_room_[i].exchange(true)) {
+      with_shard(i, [this, i](shard* s) {
+        asked_for_room_[i] = false;
+        if (s) s->make_room(false);
+      });
+    }
+  }
 }
 
 }  // namespace coracle::serving

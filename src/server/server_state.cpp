@@ -21,20 +21,11 @@ server_state::server_state(runtime& on, const server_options& o)
 }
 
 void server_state::settle() {
+  join_quota();
   for (std::size_t i = 0; i < owner.size(); ++i) {
     auto made = std::make_unique<shard>(shared_from_this(), owner.at(i));
     shards_.push_back(made.get());
     doors_.push_back(io::resident::settle(owner.at(i), std::move(made)));
-  }
-}
-
-void server_state::make_room_elsewhere(loop& but) noexcept {
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (i == but.index() || asked_for_room_[i].exchange(true)) continue;
-    with_shard(i, [this, i](shard* s) {
-      asked_for_room_[i] = false;
-      if (s) s->make_room(false);
-    });
   }
 }
 

@@ -29,6 +29,8 @@ namespace coracle::serving {
 
 class shard;
 
+enum class memory_state : std::uint8_t { pressed, exceeded };
+
 // Kept alive by the server, its shards and its in-process connectors.
 class server_state : public std::enable_shared_from_this<server_state> {
  public:
@@ -65,8 +67,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   [[nodiscard]] shard* shard_of(loop& where) const noexcept { return shards_[where.index()]; }
   // How many connections a loop has: counted up before they are handed over, down by the shard.
   [[nodiscard]] std::atomic<std::size_t>& load_of(loop& where) noexcept { return loads_[where.index()]; }
-  // The quota is exceeded, by others than those of `but`.
-  void make_room_elsewhere(loop& but) noexcept;
+  // Tells its other shards than the one on `but`, and the other servers' that share the quota.
+  void tell_elsewhere(loop& but, memory_state what) noexcept;
   void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // by the shard
 
   // --- loop 0
@@ -91,6 +93,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
  private:
   status try_to_listen(std::string_view text, const transport::server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
+  void join_quota();
+  void tell_shards(const loop* but, memory_state what) noexcept;
   task<> watch_signals(net::signal_watch& signals);
   task<> serve();
   task<> drain_as_told();

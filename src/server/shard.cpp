@@ -22,6 +22,13 @@ constexpr std::size_t abandoned_calls_max = 10'000;
 
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
+// Of a message that has begun; less than the slowest line brings.
+std::size_t least_bytes_in(duration d) noexcept {
+  constexpr std::int64_t bytes_per_second = 256;
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
+}
+
 // Trailers-Only, for a call that reaches no handler.
 void refuse(transport::exchange x, const request_summary& request, const status& why) {
   transport::header_block block(request.subtype->reply_head);
@@ -56,6 +63,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
       calls_max_(share_of(server_->options.limits().calls(), home.owner().size())),
       relief_(*this) {
   observer = server_->options.observer();
+  stall_time = server_->options.limits().stall_time();
+  stall_bytes = least_bytes_in(stall_time);
   emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
 }
 
@@ -133,7 +142,6 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
 void shard::on_closed(transport::connection& c) noexcept {
   last_call_started_ = std::max(last_call_started_, c.figures().last_stream_started);
   const auto it = connections_.find(&c);
-  if (it->second.pressed) --pressed_count_;
   quota_->used.fetch_sub(it->second.bytes, std::memory_order_relaxed);
   quota_->connections.fetch_sub(1, std::memory_order_relaxed);
   --server_->load_of(home_);

@@ -37,6 +37,8 @@ class shard final : public io::resident,
   [[nodiscard]] task<> drain(duration grace);
   // Its part of the server's; calls_started counts gRPC calls that reached a handler's method.
   [[nodiscard]] server_snapshot snapshot() const;
+  // The quota is under pressure, as another loop has found.
+  void watch_pressure() noexcept;
   // Closes those that hold most until the quota is kept. When that does not do, other loops are asked.
   void make_room(bool ask_others) noexcept;
   // The grace is over.
@@ -47,6 +49,7 @@ class shard final : public io::resident,
     std::unique_ptr<transport::connection> connection;
     std::uint64_t id;  // among the server's connections and listeners
     std::size_t bytes = 0;  // as charged to the quota
+    std::size_t held_bytes = 0;  // at least, all the time since the pressure is looked at
     bool pressed = false;
     bool given_up = false;
   };
@@ -63,7 +66,13 @@ class shard final : public io::resident,
   [[nodiscard]] std::size_t even_share() const noexcept;
   [[nodiscard]] bool under_pressure() const noexcept;
   void press(transport::connection& c, served& s, bool on) noexcept;
+  void begin_pressure() noexcept;
   void look_for_relief() noexcept;
+  void relieve() noexcept;
+  // Gives up those that hold most among those that may go, until no more than so much is used; false when none is left
+  // before. `why` is a literal.
+  template <class Predicate>
+  bool give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept;
   void begin_drain() noexcept;
   task<> wait_until_empty();
   [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;
@@ -71,7 +80,7 @@ class shard final : public io::resident,
 
   std::shared_ptr<server_state> server_;
   loop& home_;
-  // Looks after pressed connections while there are any: what relieves them may happen on other loops.
+  // While there is pressure: what relieves the connections may happen on other loops.
   struct relief : coro::timer {
     explicit relief(shard& s) noexcept;
     shard& of;
@@ -83,7 +92,7 @@ class shard final : public io::resident,
   const std::shared_ptr<memory_quota::counted> quota_;
   const std::size_t calls_max_;
   relief relief_;
-  std::size_t pressed_count_ = 0;
+  time_point pressure_since_ = never;  // looked at in steps of server_limits::stall_time
   repeated_line given_up_lines_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;

@@ -58,6 +58,7 @@ void connection::give_up(std::string_view reason) noexcept {
 }
 
 void connection::press(bool on) noexcept {
+  withholds_credit_ = on;
   engine_.withhold_credit(on);
   engine_.refuse_streams(on);
   touch();

@@ -100,6 +100,7 @@ class carrier {
   virtual void set_kept(stream_ref, std::size_t /*bytes*/) noexcept {}
   virtual void wait_turn(stream_ref) {}
   [[nodiscard]] bool congested() const noexcept { return congested_; }
+  [[nodiscard]] bool withholds_credit() const noexcept { return withholds_credit_; }
   virtual void reset(stream_ref s, error_code code) = 0;
   virtual void release(stream_ref s) = 0;
   virtual void set_handler(stream_ref s, exchange_handler* handler) noexcept = 0;
@@ -112,6 +113,7 @@ class carrier {
  protected:
   ~carrier() = default;
   bool congested_ = false;
+  bool withholds_credit_ = false;
 };
 
 // A name for (carrier, stream). Whoever got it releases it exactly once: at the latest in
@@ -145,6 +147,8 @@ class exchange {
   // which wait_turn() asks for.
   [[nodiscard]] bool congested() const noexcept { return carrier_->congested(); }
   void wait_turn() { carrier_->wait_turn(stream_); }
+  // The peer may be unable to send, for reasons that are not its own.
+  [[nodiscard]] bool withholds_credit() const noexcept { return carrier_->withholds_credit(); }
   void reset(error_code code) { carrier_->reset(stream_, code); }
   void set_handler(exchange_handler* handler) noexcept { carrier_->set_handler(stream_, handler); }
   void release() {

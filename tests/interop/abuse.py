@@ -253,6 +253,17 @@ def headers_that_come_byte_by_byte_are_closed(watch):
     closed_in_time(watch, attacker.socket)
 
 
+def a_message_that_comes_byte_by_byte_ends_its_call(watch):
+    attacker = Connection(watch.server)
+    stream = attacker.open(UPLOAD)
+    attacker.write(stream, message(b"x", length=1_000_000))
+    for _ in range(12):
+        watch.for_seconds(0.2)
+        attacker.write(stream, b"x")
+    equal(attacker.reply(stream).fields.get("grpc-status"), "8", "grpc-status")
+    attacker.close()
+
+
 CASES = [
     a_rapid_reset_is_closed,
     streams_that_make_us_reset_them_are_closed,
@@ -272,6 +283,7 @@ CASES = [
     a_length_of_all_ones_is_refused,
     a_hello_that_is_not_finished_is_closed,
     headers_that_come_byte_by_byte_are_closed,
+    a_message_that_comes_byte_by_byte_ends_its_call,
 ]
 
 

@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace coracle {
 
 namespace serving {
+class server_state;
 class shard;
-}
+}  // namespace serving
 
 // Counts what connections hold because of their peers: bytes received and not yet taken, replies not yet read,
 // tables, streams, buffers. Not what handlers allocate. Counted once a turn of a connection, in steps of 4 KiB.
@@ -19,8 +22,11 @@ class shard;
 // most are closed (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; nobody at or below the even share is. The last
 // eighth is for what is not counted.
 //
-// A value whose copies share the count: hand one to several servers, and they share the limit; each closes
-// connections of its own only. Any thread.
+// What keeps the pressure up for server_limits::stall_time() although it gets no credit is closed, too: a message that
+// was left half sent, a reply that is not read.
+//
+// A value whose copies share the count: hand one to several servers, and they share the limit, whoever's connections hold
+// most. Any thread.
 class memory_quota {
  public:
   explicit memory_quota(std::size_t limit_bytes) : counted_(std::make_shared<counted>(limit_bytes)) {}
@@ -31,12 +37,15 @@ class memory_quota {
   }
 
  private:
+  friend class serving::server_state;
   friend class serving::shard;
   struct counted {
     explicit counted(std::size_t l) noexcept : limit(l) {}
     const std::size_t limit;
     std::atomic<std::size_t> used{0};
     std::atomic<std::size_t> connections{0};
+    std::mutex servers_change;
+    std::vector<std::weak_ptr<serving::server_state>> servers;  // that share it
   };
   std::shared_ptr<counted> counted_;
 };

@@ -40,7 +40,9 @@ class server_limits {
   // with their handlers. Default 4 MiB.
   server_limits& unread_bytes(std::size_t n) noexcept { return unread_bytes_ = n, *this; }
   // A connection above unread_bytes() of which no reply's byte could leave for so long, or whose socket takes
-  // nothing for so long, is closed. Default 60 s.
+  // nothing for so long, is closed, and one that holds so long what puts the memory quota under pressure. A call ends
+  // (RESOURCE_EXHAUSTED) whose handler waits for a message that has begun, and of which less than 256 bytes a second
+  // come for so long. Default 60 s.
   server_limits& stall_time(duration d) noexcept { return stall_time_ = d, *this; }
 
   [[nodiscard]] memory_quota memory() const {
