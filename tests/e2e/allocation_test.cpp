@@ -61,7 +61,7 @@ TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   const std::size_t plain = taken(long_text);
   for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
     make_server(server_options().compression(e));
-    connect(channel_options().compression(e));
+    connect(channel_options().calls(call_options().compression(e)));
     EXPECT_EQ(taken(long_text, {}, true), plain) << name_of(e);
   }
 }
