@@ -9,7 +9,7 @@
 namespace coracle::base {
 
 namespace {
-constexpr std::size_t smallest_bytes = 4096;  // a page: below that a reallocation costs more than it saves
+constexpr std::size_t smallest_bytes = 256;  // a few frames or replies: what most connections send in a turn
 }
 
 void output_buffer::append(bytes_view bytes) {

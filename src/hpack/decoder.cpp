@@ -249,6 +249,14 @@ void decoder::release(std::size_t keep_bytes) noexcept {
   scratch_capacity_ = 0;
 }
 
+void decoder::release_literals() noexcept {
+  if (origin_ == origin::cache_entry) {
+    current_ = {};
+    origin_ = origin::other;
+  }
+  cache_.release();
+}
+
 std::string_view to_string(decode_error error) noexcept {
   switch (error) {
     case decode_error::none: return "no error";

@@ -115,6 +115,8 @@ class decoder {
   // Between blocks: frees the scratch memory if it is more than `keep_bytes`, after a large block or when
   // the connection goes idle.
   void release(std::size_t keep_bytes = 0) noexcept;
+  // Between blocks: empties the literal cache, whose entries will be made anew, and frees its memory.
+  void release_literals() noexcept;
 
  private:
   // Where the current field lives.

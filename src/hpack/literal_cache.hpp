@@ -16,7 +16,7 @@ namespace coracle::hpack {
 // Huffman decoding and, by the slot, its routing. Direct-mapped: a new entry takes the place of the one
 // that its hash meets. A key is a whole representation whose name is literal or in the static table, so
 // it means the same whatever happens to the dynamic table. An entry is made only when asked for: values
-// that never repeat do not push out those that do. Memory (about 6 KiB) is taken with the first entry.
+// that never repeat do not push out those that do. Memory (about 6 KiB) is taken with the first entry, until release().
 class literal_cache {
  public:
   static constexpr std::size_t entry_count = 16;
@@ -27,7 +27,7 @@ class literal_cache {
   struct entry {
     std::array<std::uint8_t, raw_bytes_max> raw;
     std::array<char, text_bytes_max> text;
-    std::string_view name;   // in the static table or in `text`
+    std::string_view name;  // in the static table or in `text`
     std::string_view value;  // in `text`
     std::uint32_t hash = 0;
     std::uint32_t slot = 0;
@@ -42,6 +42,7 @@ class literal_cache {
   // table and need not be copied. Null if the field is too long to be kept.
   entry* store(bytes_view raw, std::string_view name, std::string_view value, bool static_name);
   void clear_slots() noexcept;
+  void release() noexcept { entries_.reset(); }
 
   [[nodiscard]] std::uint32_t index_of(const entry& e) const noexcept {
     return static_cast<std::uint32_t>(&e - entries_.get());

@@ -1,12 +1,14 @@
-// Remembers how the streams of late were closed, in half a kilobyte.
+// Remembers how the streams of late were closed, in half a kilobyte that is taken when the first one closes.
 #pragma once
 
 #include "http2/event.hpp"
 #include "http2/stream_state.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace coracle::http2 {
 
@@ -20,26 +22,37 @@ class closed_streams {
   static constexpr std::size_t entry_count = 128;
 
   // how: ended, reset_sent or reset_received
-  void remember(stream_id id, stream_state how) noexcept {
+  void remember(stream_id id, stream_state how) {
     const std::uint32_t number = id >> 1;
-    std::uint32_t& entry = entries_[number % entry_count];
+    if (!entries_) [[unlikely]]
+      entries_ = std::make_unique<std::array<std::uint32_t, entry_count>>();
+    std::uint32_t& entry = (*entries_)[number % entry_count];
     if (entry >> 2 <= number) entry = number << 2 | code_of(how);
   }
 
   // Of an odd id up to the highest in use, which is not open.
   [[nodiscard]] stream_state find(stream_id id) const noexcept {
     const std::uint32_t number = id >> 1;
-    const std::uint32_t entry = entries_[number % entry_count];
+    if (number < forgotten_) return stream_state::forgotten;
+    const std::uint32_t entry = entries_ ? (*entries_)[number % entry_count] : 0;
     if (entry >> 2 > number) return stream_state::forgotten;
     if (entry >> 2 < number || (entry & 3) == 0) return stream_state::skipped;
     return static_cast<stream_state>(static_cast<std::uint32_t>(stream_state::ended) + (entry & 3) - 1);
+  }
+
+  // Frees the memory: all that was remembered becomes `forgotten`.
+  void release() noexcept {
+    if (!entries_) return;
+    forgotten_ = (*std::max_element(entries_->begin(), entries_->end()) >> 2) + 1;
+    entries_.reset();
   }
 
  private:
   static constexpr std::uint32_t code_of(stream_state how) noexcept {
     return static_cast<std::uint32_t>(how) - static_cast<std::uint32_t>(stream_state::ended) + 1;
   }
-  std::array<std::uint32_t, entry_count> entries_{};
+  std::unique_ptr<std::array<std::uint32_t, entry_count>> entries_;
+  std::uint32_t forgotten_ = 0;  // lower numbers are
 };
 
 }  // namespace coracle::http2

@@ -81,6 +81,7 @@ void connection::withhold_credit(bool on) {
   state_->return_connection_credit();
 }
 
+void connection::release_idle_memory() noexcept { state_->release_idle_memory(); }
 std::size_t connection::memory_bytes() const noexcept { return state_->memory_bytes(); }
 void connection::set_kept(stream_ref s, std::size_t bytes) noexcept { state_->set_kept(s, bytes); }
 std::size_t connection::unread_bytes() const noexcept { return state_->unread_bytes; }

@@ -122,6 +122,8 @@ class connection {
   // --- memory
   // What the engine holds at the moment, with what set_kept() says; to be compared, not to be summed to the byte.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  // Gives back what the next frames would take again: the connection idles. Between feeds.
+  void release_idle_memory() noexcept;
   // The user keeps so much of what came on s.
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
   // Queued bytes of streams that have been answered in full: what the peer would only have to read.

@@ -87,13 +87,16 @@ struct connection::state {
   void uncount(const stream& s) noexcept;
   void count(const stream& s) noexcept;
   void count_data(std::size_t n) noexcept;
-  void set_kept(stream_ref ref, std::size_t bytes) noexcept;
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
   void tell_if_writable(stream& s) noexcept;
   bool end_sent(stream& s, stream_input input);
   void consume(stream_ref ref, std::size_t n);
   void return_connection_credit();
   void allow_updates(std::uint32_t n) noexcept;
+
+  // --- memory.cpp
+  void set_kept(stream_ref ref, std::size_t bytes) noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  void release_idle_memory() noexcept;
 
   // --- control_output.cpp: frames that are complete at once
   void write_rst_stream(stream_id id, error_code code);
@@ -185,7 +188,7 @@ struct connection::state {
   time_point block_deadline = never;
 
   // Streams.
-  base::slab<stream> streams;
+  base::slab<stream, 8> streams;
   stream_index index;
   closed_streams closed;
   std::size_t open_count = 0;       // not closed, numbered or not

@@ -54,6 +54,11 @@ class header_reader {
   void set_table_limit(std::uint32_t bytes) noexcept { decoder_.set_table_limit(bytes); }
   [[nodiscard]] const hpack::decoder& decoder() const noexcept { return decoder_; }
   void release(std::size_t keep_bytes) noexcept { decoder_.release(keep_bytes); }
+  // Between blocks: frees all but the table.
+  void release_idle_memory() noexcept {
+    decoder_.release();
+    decoder_.release_literals();
+  }
 
  private:
   static constexpr std::size_t short_field_bytes = 48;  // content-type: application/grpc+proto is 34

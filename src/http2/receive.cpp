@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kept_bytes = 32u << 10;
 
 void start_over(std::vector<std::uint8_t>& buffer) {
-  if (buffer.capacity() > kept_bytes) buffer = {};
-  else buffer.clear();
+  buffer.clear();
+  if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
 }
 }  // namespace
 

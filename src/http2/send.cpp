@@ -254,17 +254,6 @@ void connection::state::consume(stream_ref ref, std::size_t n) {
   if (const std::uint32_t increment = s->receive.announce()) write_window_update(s->id, increment);
 }
 
-void connection::state::set_kept(stream_ref ref, std::size_t bytes) noexcept {
-  stream* const s = find(ref);
-  if (s) kept_bytes += bytes - std::exchange(s->kept_bytes, bytes);
-}
-
-std::size_t connection::state::memory_bytes() const noexcept {
-  return sizeof *this + output.capacity() + assembly.capacity() + block.capacity() + queued_bytes +
-         kept_bytes + streams.bound() * sizeof(stream) + chunks.bound() * sizeof(send_chunk) +
-         encoder.capacity_bytes() + reader.decoder().capacity_bytes();
-}
-
 void connection::state::return_connection_credit() {
   if (credit_withheld || failed) return;
   if (const std::uint32_t increment = receive.announce()) write_window_update(0, increment);

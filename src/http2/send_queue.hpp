@@ -20,7 +20,7 @@ struct send_chunk {
 };
 
 // The chunks of all streams of a connection; their places are used again and again.
-using chunk_pool = base::slab<send_chunk>;
+using chunk_pool = base::slab<send_chunk, 8>;
 
 // A FIFO of chunks in a pool. Whoever drops a queue clears it first: it does not know its pool.
 class send_queue {

@@ -10,7 +10,7 @@
 namespace coracle::http2 {
 
 // An open-addressing table, at most half full, with linear probing; erase() closes the gap, so that there are
-// no tombstones and nothing to clean up. Grows with the number of streams open at once, never shrinks.
+// no tombstones and nothing to clean up. Grows with the number of streams open at once; release() shrinks it.
 class stream_index {
  public:
   // no_stream if it is not there. id is not 0.
@@ -25,6 +25,10 @@ class stream_index {
   void insert(stream_id id, stream_ref ref);
   // The id must be there.
   void erase(stream_id id) noexcept;
+  // Frees the memory when it is empty.
+  void release() noexcept {
+    if (size_ == 0) cells_.reset();
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     return cells_ ? (mask_ + 1) * sizeof(cell) : 0;

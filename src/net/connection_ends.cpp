@@ -7,7 +7,8 @@ namespace coracle::net {
 const address& connection_ends::local() const {
   if (!local_) {
     io::raw_address raw;
-    local_ = on_.io().local_address(socket_, raw) < 0 ? address() : from_raw(raw);
+    const bool none = on_.io().local_address(socket_, raw) < 0;
+    local_ = std::make_unique<const address>(none ? address() : from_raw(raw));
   }
   return *local_;
 }
@@ -15,7 +16,8 @@ const address& connection_ends::local() const {
 const address& connection_ends::peer() const {
   if (!peer_) {
     io::raw_address raw;
-    peer_ = on_.io().peer_address(socket_, raw) < 0 ? address() : from_raw(raw);
+    const bool none = on_.io().peer_address(socket_, raw) < 0;
+    peer_ = std::make_unique<const address>(none ? address() : from_raw(raw));
   }
   return *peer_;
 }

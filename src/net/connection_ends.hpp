@@ -5,7 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
 
-#include <optional>
+#include <memory>
 
 namespace coracle::net {
 
@@ -20,8 +20,8 @@ class connection_ends {
  private:
   loop& on_;
   const io::handle socket_;
-  mutable std::optional<address> local_;
-  mutable std::optional<address> peer_;
+  mutable std::unique_ptr<const address> local_;
+  mutable std::unique_ptr<const address> peer_;
 };
 
 }  // namespace coracle::net

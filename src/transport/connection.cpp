@@ -16,10 +16,9 @@ constexpr std::size_t output_high_bytes = 256u << 10;
 // ... and above this nothing more is read either: a peer that asks and does not read its answers
 // must not make us grow.
 constexpr std::size_t output_stall_bytes = 1u << 20;
-// What a connection keeps of its output buffers once it has been idle for so long: traffic that uses them
-// finds them, and ten thousand idle connections hold none.
+// A connection that has sent nothing for so long gives its buffers back: traffic that uses them finds them, and
+// ten thousand idle connections hold none.
 constexpr duration idle_time = std::chrono::seconds(1);
-constexpr std::size_t output_kept_bytes = 16u << 10;
 // A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
 // ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
@@ -92,8 +91,8 @@ void connection::release_if_idle() noexcept {
     return;
   }
   release_at_ = never;
-  in_flight_.release(output_kept_bytes);
-  engine_.output().release(output_kept_bytes);
+  in_flight_.release(0);
+  engine_.release_idle_memory();
   if (acceptor_) mind_memory();
   stream_->release_idle_memory();
 }
@@ -254,11 +253,10 @@ void connection::flush() noexcept {
       engine_.output_taken();
       last_send_ = home_.now();
       note_sent();
+      if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
       if (in_flight_.size() >= large_bytes) weigh_ = acceptor_ != nullptr;
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
-    } else if (release_at_ == never && std::max(in_flight_.capacity(), out.capacity()) > output_kept_bytes) {
-      release_at_ = deadline_after(home_.now(), idle_time);
     }
     // produce() may have let a waiting writer go on; what it sends is for the next round.
     if (!closing_) dispatch();

@@ -141,7 +141,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   std::vector<stream_ref> waiting_;  // for their turn, in order
   std::size_t told_memory_bytes_ = 0;
   std::string_view given_up_;  // why
-  // When to look whether the output buffers are too large for an idle connection.
+  // When to look whether it has become idle.
   time_point release_at_ = never;
   bool weigh_ = false;  // look at memory and congestion when the turn ends
   bool flush_queued_ = false;

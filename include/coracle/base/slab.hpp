@@ -52,6 +52,13 @@ class slab {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   // One past the largest index ever used: for walks with live().
   [[nodiscard]] index bound() const noexcept { return used_; }
+  // Frees the memory when nothing lives in it.
+  void release() noexcept {
+    if (size_ != 0) return;
+    std::vector<std::unique_ptr<cell[]>>().swap(chunks_);
+    used_ = 0;
+    free_ = none;
+  }
 
  private:
   static constexpr index none = ~index{0};

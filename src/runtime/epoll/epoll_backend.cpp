@@ -56,9 +56,10 @@ epoll_loop::~epoll_loop() {
 watch& epoll_loop::make_watch(handle h) {
   CORACLE_ASSERT(h >= 0, "an operation needs a handle");
   const auto i = static_cast<std::size_t>(h);
-  while (watches_.size() <= i) watches_.push_back(nullptr);
-  watches_[i] = std::make_unique<watch>();
-  return *watches_[i];
+  const std::size_t row = i / watches_a_row;
+  if (watches_.size() <= row) watches_.resize(row + 1);
+  if (!watches_[row]) watches_[row] = std::make_unique<watch[]>(watches_a_row);
+  return watches_[row][i % watches_a_row];
 }
 
 // Registers the descriptor if it is not yet. Called after an attempt said EAGAIN: epoll reports at
@@ -108,7 +109,7 @@ void epoll_loop::turn(time_point until) noexcept {
 
 void epoll_loop::wait(time_point until) noexcept {
   if (until != time_point::min())
-    for (source_state* s : resting_) until = std::min(until, s->rests_until);
+    for (const resting& r : resting_) until = std::min(until, r.until);
   epoll_event events[events_per_turn];
   const bool wait_at_all = until != time_point::min();
   const bool for_ever = until == never;
@@ -157,7 +158,7 @@ int epoll_loop::pollable(time_point next_deadline) noexcept {
     e.data.u64 = own_event;
     if (timer_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) < 0) return -1;
   }
-  for (source_state* s : resting_) next_deadline = std::min(next_deadline, s->rests_until);
+  for (const resting& r : resting_) next_deadline = std::min(next_deadline, r.until);
   itimerspec at{};
   if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time that has passed
   else if (next_deadline != never)

@@ -41,10 +41,12 @@ class epoll_loop final : public kernel_backend {
 
  private:
   static constexpr std::size_t buffer_bytes = 64 * 1024;
+  static constexpr std::size_t watches_a_row = 64;  // descriptors are dense
 
   watch& watch_of(handle h) {
     const auto i = static_cast<std::size_t>(h);
-    return i < watches_.size() && watches_[i] ? *watches_[i] : make_watch(h);
+    const std::size_t row = i / watches_a_row;
+    return row < watches_.size() && watches_[row] ? watches_[row][i % watches_a_row] : make_watch(h);
   }
   watch& make_watch(handle h);
   int watch_for_edges(handle h, watch& w) noexcept;
@@ -83,10 +85,14 @@ class epoll_loop final : public kernel_backend {
   bool delivered_ = false;  // this turn has called back
   int at_once_left_ = 0;  // operations that may be performed without waiting for their turn
   int turns_without_poll_ = 0;
-  std::vector<std::unique_ptr<watch>> watches_;  // by descriptor
+  std::vector<std::unique_ptr<watch[]>> watches_;  // by descriptor, in rows
   operation_list pending_;
   base::intrusive_list<source_state> work_;
-  std::vector<source_state*> resting_;
+  struct resting {
+    source_state* of;
+    time_point until;
+  };
+  std::vector<resting> resting_;
   std::unique_ptr<std::uint8_t[]> buffer_;
 };
 

@@ -56,7 +56,7 @@ void epoll_loop::stop(source_state& s) noexcept {
 
 void epoll_loop::stop_accept(accept_source& source) noexcept {
   source_state& s = state_of(source.state);
-  if (std::exchange(s.resting, false)) std::erase(resting_, &s);
+  if (std::exchange(s.resting, false)) std::erase_if(resting_, [&](const resting& r) { return r.of == &s; });
   stop(s);
 }
 void epoll_loop::stop_receive(receive_source& source) noexcept { stop(state_of(source.state)); }
@@ -135,9 +135,8 @@ void epoll_loop::serve_accept(source_state& s) noexcept {
       if (s.stopping) return;
     } else if (is_exhaustion(static_cast<int>(-h))) {
       exhausted(static_cast<int>(-h));
-      s.rests_until = deadline_after(now(), accept_rest);
       s.resting = true;
-      resting_.push_back(&s);
+      resting_.push_back({&s, deadline_after(now(), accept_rest)});
       return;
     } else if (!is_fault_of_one_connection(static_cast<int>(-h))) {
       return end(s, h);
@@ -150,8 +149,8 @@ void epoll_loop::wake_rested() noexcept {
   if (resting_.empty()) return;
   const time_point at = now();
   for (std::size_t i = resting_.size(); i-- > 0;) {
-    source_state* s = resting_[i];
-    if (s->rests_until > at) continue;
+    source_state* const s = resting_[i].of;
+    if (resting_[i].until > at) continue;
     resting_.erase(resting_.begin() + static_cast<std::ptrdiff_t>(i));
     s->resting = false;
     work_.push_back(*s);

@@ -14,14 +14,13 @@ namespace coracle::io {
 // A multishot source: in the backend's work list (an attempt or its end is due), resting after
 // exhaustion, or parked, when its watch alone points to it.
 struct source_state : base::list_hook, coro::pooled {
-  handle on = no_handle;
   receive_source* receiver = nullptr;  // one of the two
   accept_source* acceptor = nullptr;
+  handle on = no_handle;
   bool paused = false;
   bool ready = false;  // paused while there may be something to read
   bool stopping = false;
   bool resting = false;  // edges do not end a rest
-  time_point rests_until{};
 };
 
 // Registered with epoll (edge-triggered, both directions) when something first has to wait, until close.

@@ -7,7 +7,7 @@
 #include "coracle/coro/pooled.hpp"
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <vector>
 
 namespace coracle::io {
@@ -25,7 +25,7 @@ struct receiver_state : base::list_hook, coro::pooled {
   bool stopping = false;
   bool has_end = false;
   std::int64_t end = 0;
-  std::deque<std::vector<std::uint8_t>> held;
+  std::list<std::vector<std::uint8_t>> held;  // empty as a rule, and takes nothing then
 };
 
 struct acceptor_state : base::list_hook, coro::pooled {

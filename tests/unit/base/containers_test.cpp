@@ -101,6 +101,19 @@ TEST(Slab, DestroysWhatIsLeft) {
   EXPECT_EQ(shared.use_count(), 1);
 }
 
+TEST(Slab, GivesItsMemoryBackOnlyWhenItIsEmpty) {
+  slab<std::string, 4> s;
+  for (int i = 0; i < 10; ++i) s.emplace("long enough for the heap, so that a leak would show");
+  s.release();
+  EXPECT_EQ(s[9].substr(0, 4), "long");
+  for (std::uint32_t i = 0; i < 10; ++i) s.erase(i);
+  s.release();
+  EXPECT_EQ(s.bound(), 0u);
+  EXPECT_FALSE(s.live(9));
+  EXPECT_EQ(s.emplace("again"), 0u);
+  EXPECT_EQ(s[0], "again");
+}
+
 TEST(SlabDeathTest, ErasingTwiceAborts) {
   slab<int> s;
   const auto i = s.emplace(1);

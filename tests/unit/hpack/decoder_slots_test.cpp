@@ -295,5 +295,24 @@ TEST(HpackDecoderSlots, BetweenFieldsThereIsNothingToAttachTo) {
   EXPECT_EQ(d.tag(), 0u);
 }
 
+TEST(HpackDecoderSlots, ReleasedLiteralsAreDecodedAnewAndEnteredAgain) {
+  decoder d;
+  const block b = plain(4, "/a");
+  go_to_field(d, b);
+  const entry_ref before = d.remember();
+  d.set_slot(7);
+  EXPECT_EQ(d.next(), step::end);
+  const std::size_t bytes = d.capacity_bytes();
+  d.release_literals();
+  EXPECT_LT(d.capacity_bytes(), bytes);
+  d.set_slot(before, 8);  // nothing is there any more
+  go_to_field(d, b);
+  EXPECT_EQ(d.current().value, "/a");
+  EXPECT_EQ(d.slot(), 0u);
+  d.set_slot(9);
+  go_to_field(d, b);
+  EXPECT_EQ(d.slot(), 9u);
+}
+
 }  // namespace
 }  // namespace coracle::hpack

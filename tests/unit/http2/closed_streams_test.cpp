@@ -45,5 +45,22 @@ TEST(Http2ClosedStreams, TheLatestAreAllRemembered) {
     EXPECT_EQ(closed.find(static_cast<stream_id>(99999 - 2 * i)), reset_sent);
 }
 
+TEST(Http2ClosedStreams, WhatIsReleasedIsForgottenAndWhatComesLaterIsNot) {
+  closed_streams closed;
+  closed.remember(1, ended);
+  closed.remember(5, reset_sent);
+  closed.release();
+  EXPECT_EQ(closed.find(1), forgotten);
+  EXPECT_EQ(closed.find(3), forgotten);
+  EXPECT_EQ(closed.find(5), forgotten);
+  EXPECT_EQ(closed.find(7), skipped);
+  closed.remember(9, reset_sent);
+  EXPECT_EQ(closed.find(7), skipped);
+  EXPECT_EQ(closed.find(9), reset_sent);
+  closed.release();
+  closed.release();
+  EXPECT_EQ(closed.find(9), forgotten);
+}
+
 }  // namespace
 }  // namespace coracle::http2

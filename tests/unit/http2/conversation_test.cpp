@@ -101,7 +101,30 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
     EXPECT_TRUE(client_done);
     EXPECT_EQ(pair.client.open_streams(), 0u);
     EXPECT_EQ(pair.server.open_streams(), 0u);
+    // The next call takes again what an idle connection gives back.
+    const std::size_t busy_bytes = pair.server.memory_bytes();
+    pair.client.release_idle_memory();
+    pair.server.release_idle_memory();
+    EXPECT_LT(pair.server.memory_bytes(), busy_bytes);
   }
+}
+
+TEST_F(Http2Conversation, MemoryIsReleasedWhileAStreamIsOpenAndABlockHasComeInPart) {
+  std::string request;
+  pair.on_server = [&](const event& e) {
+    if (e.what == kind::headers) request = fields(pair.server);
+  };
+  const stream_ref s = pair.client.open(this);
+  send_request(s, "ping");
+  pair.client.produce();
+  const std::string bytes(as_text(pair.client.output().pending()));
+  for (const char& c : bytes) {
+    pair.server.release_idle_memory();
+    pair.server.feed(as_bytes(std::string_view(&c, 1)), pair.now);
+    test::engine_pair::drain(pair.server, pair.on_server);
+  }
+  EXPECT_NE(request, "");
+  EXPECT_EQ(pair.server.open_streams(), 1u);
 }
 
 // Trailers are shorter than a head: the account must not run below nothing.

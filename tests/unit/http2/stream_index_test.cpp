@@ -49,5 +49,18 @@ TEST(Http2StreamIndex, DoesNotGrowWhileStreamsComeAndGo) {
   EXPECT_EQ(index.capacity_bytes(), bytes);
 }
 
+TEST(Http2StreamIndex, GivesItsMemoryBackOnlyWhenItIsEmpty) {
+  stream_index index;
+  for (stream_id id = 1; id <= 99; id += 2) index.insert(id, id);
+  index.release();
+  EXPECT_EQ(index.find(99), 99u);
+  for (stream_id id = 1; id <= 99; id += 2) index.erase(id);
+  index.release();
+  EXPECT_EQ(index.capacity_bytes(), 0u);
+  EXPECT_EQ(index.find(1), no_stream);
+  index.insert(101, 7);
+  EXPECT_EQ(index.find(101), 7u);
+}
+
 }  // namespace
 }  // namespace coracle::http2

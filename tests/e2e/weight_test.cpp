@@ -1,0 +1,177 @@
+// What stands still weighs next to nothing: the server's heap behind idle connections and open streams, in bytes, which
+// are the same on each machine and in each run.
+#include "support/allocation_counter.hpp"
+#include "support/echo_service.hpp"
+#include "support/every_backend.hpp"
+
+#include "coracle/coro/frame_pool.hpp"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::literals;
+
+// A client of few words, whose own memory is not on the server's thread.
+class raw_client {
+ public:
+  explicit raw_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{20, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, {}) + frame(settings, ack, 0, {}));
+    expect(settings, ack);
+  }
+  raw_client(raw_client&& other) noexcept
+      : socket_(std::exchange(other.socket_, -1)), unread_(std::move(other.unread_)) {}
+  ~raw_client() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  // A call with one message, and its end if `last`.
+  void ask(std::string_view path, std::uint32_t stream, bool last) {
+    std::string block;
+    const std::pair<std::string_view, std::string_view> fields[] = {
+        {":method", "POST"}, {":scheme", "http"}, {":path", path},
+        {":authority", "h"}, {"te", "trailers"},  {"content-type", "application/grpc"}};
+    for (const auto& [name, value] : fields)
+      block.append(1, '\0')
+          .append(1, char(name.size()))
+          .append(name)
+          .append(1, char(value.size()))
+          .append(value);
+    send(frame(headers, end_headers, stream, block) +
+         frame(data, last ? end_stream : 0, stream, "\0\0\0\0\3\x0a\1x"sv));
+  }
+  void expect_message() { expect(data, 0); }
+  void expect_end() { expect(headers, end_headers | end_stream); }
+
+ private:
+  enum type : char { data = 0, headers = 1, settings = 4 };
+  static constexpr char ack = 1, end_stream = 1, end_headers = 4;
+
+  static std::string frame(type t, char flags, std::uint32_t stream, std::string_view payload) {
+    const std::string_view zero("\0\0", 2);
+    std::string f;
+    f.append(zero).append(1, char(payload.size())).append(1, t).append(1, flags);
+    return f.append(zero).append(1, char(stream >> 8)).append(1, char(stream & 0xff)).append(payload);
+  }
+  void send(const std::string& bytes) {
+    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  // Reads up to the next frame of this kind.
+  void expect(type t, char flags) {
+    for (;;) {
+      while (unread_.size() >= 9) {
+        const std::size_t whole = 9u + static_cast<std::uint8_t>(unread_[2]);
+        if (unread_.size() < whole) break;
+        const bool found = unread_[3] == t && unread_[4] == flags;
+        unread_.erase(0, whole);
+        if (found) return;
+      }
+      char more[512];
+      const ssize_t n = ::recv(socket_, more, sizeof more, 0);
+      ASSERT_GT(n, 0) << "the server has gone, or says nothing";
+      unread_.append(more, static_cast<std::size_t>(n));
+    }
+  }
+
+  int socket_;
+  std::string unread_;
+};
+
+class weight : public testing::TestWithParam<world_kind> {
+ protected:
+  void SetUp() override {
+    if (!world_.get()) GTEST_SKIP() << world_.missing();
+    server_.emplace(*world_.get(), server_options());
+    server_->add(service_);
+    ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
+    world_.get()->start();  // nobody else here has the loop run while a client waits
+  }
+  // Of the server's one loop.
+  std::int64_t heap_bytes() { return sync_wait(*world_.get(), world_.get()->at(0), read_heap_bytes()); }
+  static task<std::int64_t> read_heap_bytes() { co_return test::allocated_bytes; }
+  raw_client connect() { return raw_client(server_->port()); }
+
+  // Until each of `count` things that have come since `before` weighs no more, or for long: idle connections give
+  // back after a second what they used.
+  std::int64_t weight_of_each(std::int64_t before, std::int64_t count, std::int64_t most_bytes) {
+    std::int64_t each = 0;
+    for (int i = 0; i < 400; ++i) {
+      each = (heap_bytes() - before) / count;
+      if (each <= most_bytes) break;
+      // sleeps on purpose: the server says to nobody that a connection rests
+      std::this_thread::sleep_for(50ms);
+    }
+    RecordProperty("bytes", std::to_string(each));
+    return each;
+  }
+
+  any_world world_{GetParam()};
+  echo_service service_;
+  std::optional<server> server_;
+};
+INSTANTIATE_TEST_SUITE_P(On, weight, kernel_kinds, every_backend::case_name);
+
+constexpr int held = 200;
+constexpr std::int64_t connection_bytes_max = 2'560;
+constexpr std::int64_t stream_bytes_max = 1'792;
+
+TEST_P(weight, AnIdleConnectionIsLight) {
+  std::vector<raw_client> all;
+  for (int i = 0; i < 4; ++i) all.push_back(connect());
+  const std::int64_t before = heap_bytes();
+  for (int i = 0; i < held; ++i) all.push_back(connect());
+  EXPECT_LE(weight_of_each(before, held, connection_bytes_max), connection_bytes_max);
+}
+
+TEST_P(weight, AConnectionIsAsLightAgainSomeTimeAfterItsCalls) {
+  constexpr std::int64_t asked_for_its_peer_bytes = 80;
+  constexpr std::int64_t most = connection_bytes_max + asked_for_its_peer_bytes;
+  std::vector<raw_client> all;
+  for (int i = 0; i < 4; ++i) all.push_back(connect());
+  all.front().ask("/echo.Echo/Say", 1, true);
+  all.front().expect_end();
+  const std::int64_t before = heap_bytes();
+  for (int i = 0; i < held; ++i) {
+    all.push_back(connect());
+    for (const std::uint32_t stream : {1u, 3u, 5u}) all.back().ask("/echo.Echo/Say", stream, true);
+    for (int n = 0; n < 3; ++n) all.back().expect_end();
+  }
+  EXPECT_LE(weight_of_each(before, held, most), most);
+}
+
+TEST_P(weight, AnOpenStreamIsLight) {
+#ifndef __OPTIMIZE__
+  GTEST_SKIP() << "frames of coroutines are larger in builds without optimisation";
+#endif
+  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "frames of coroutines are larger in sanitizer builds";
+  raw_client first = connect();
+  first.ask("/echo.Echo/Chat", 1, false);
+  first.expect_message();
+  const std::int64_t before = heap_bytes();
+  raw_client client = connect();
+  for (int i = 0; i < held; ++i) {
+    client.ask("/echo.Echo/Chat", static_cast<std::uint32_t>(2 * i + 1), false);
+    client.expect_message();
+  }
+  EXPECT_LE(weight_of_each(before, held, stream_bytes_max), stream_bytes_max);
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
