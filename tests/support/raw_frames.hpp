@@ -13,6 +13,7 @@ inline constexpr char rst_stream = 3;
 inline constexpr char settings = 4;
 inline constexpr char ping = 6;
 inline constexpr char goaway = 7;
+inline constexpr char continuation = 9;
 inline constexpr char end_stream = 1;
 inline constexpr char ack = 1;
 inline constexpr char end_headers = 4;

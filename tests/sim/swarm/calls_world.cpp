@@ -18,9 +18,9 @@ constexpr duration scenario_limit = 24h;
 }  // namespace
 
 status serving::open() {
-  server_.emplace(runtime_, server_options().drain_grace(drain_grace_));
+  server_.emplace(runtime_, options_);
   server_->add(service_);
-  return server_->listen("0.0.0.0:50051", insecure());
+  return server_->listen("0.0.0.0:50051", credentials_);
 }
 
 sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
@@ -31,27 +31,42 @@ sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
       .socket_buffer(buffers[draws.below(4)]);
 }
 
-calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config)
+calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config,
+                         certified* secure)
     : run_(r),
       mix_(m),
       ledger_(ledger),
       config_(std::move(config)),
+      secure_(secure),
       draws_(r.dice_for(2)),
       drains_(draws_.one_in(4)),
       world_(r.seed(), options(r, draws_, m)) {
   start_servers();
   start_clients();
+  if (secure_) start_operator();
+}
+
+// Renewals matter to new connections: over TLS they come often. On a slow line the end of one refuses calls, as a drain
+// does: its PING takes longer than it waits.
+server_options calls_world::draw_server() {
+  server_options o;
+  o.drain_grace(draws_.up_to(2s));
+  if (secure_ && draws_.one_in(2)) {
+    o.max_connection_age(3s + draws_.up_to(4s));
+    ledger_.expect_drains();
+  }
+  return o;
 }
 
 void calls_world::start_servers() {
   servers_.resize(draws_.between(1, 2));
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     hosts_.push_back("server" + std::to_string(i));
-    const duration grace = draws_.up_to(2s);
+    const server_options drawn = draw_server();
     world_.start(
         hosts_.back(),
-        [this, i, grace](runtime& rt) -> std::shared_ptr<void> {
-          auto made = std::make_shared<serving>(rt, ledger_, grace);
+        [this, i, drawn](runtime& rt) -> std::shared_ptr<void> {
+          auto made = std::make_shared<serving>(rt, ledger_, drawn, secure_);
           const status listening = made->open();
           if (!listening.ok()) run_.complain("a server cannot listen: " + listening.to_string());
           servers_[i] = made;
@@ -77,8 +92,10 @@ void calls_world::start_clients() {
         [this, mine](runtime& rt) -> std::shared_ptr<void> {
           auto made = std::make_shared<channels>();
           std::vector<echo_stub> stubs;
+          transport::channel_credentials credentials = insecure();
+          if (secure_) credentials = secure_->call();
           for (std::size_t s = 0; s < servers_.size(); ++s) {
-            made->push_back(std::make_unique<channel>(rt, target(s), insecure(),
+            made->push_back(std::make_unique<channel>(rt, target(s), credentials,
                                                       channel_options().service_config(config_)));
             stubs.emplace_back(*made->back());
           }
@@ -87,6 +104,14 @@ void calls_world::start_clients() {
         },
         draws_.between(1, 2));
   }
+}
+
+void calls_world::start_operator() {
+  hosts_.push_back("operator");
+  world_.start(hosts_.back(), [this](runtime& rt) -> std::shared_ptr<void> {
+    rt.spawn(secure_->renew_often());
+    return nullptr;
+  });
 }
 
 std::string calls_world::target(std::size_t server) const {
@@ -142,14 +167,21 @@ void calls_world::mend_all() {
     if (!world_.is_up(h)) run_.complain(h + " was not started again");
 }
 
+// Of clients that were there all the time, so that what they remember is there, too.
 void calls_world::call_once_more() {
+  transport::channel_credentials credentials = insecure();
+  if (secure_) {
+    secure_->replace_all();
+    world_.run_for(2s);  // files are looked at every second
+    credentials = secure_->last_client();
+  }
   std::vector<std::unique_ptr<channel>> fresh;
   int left = 0;
   bool all_well = true;
-  runtime& client = world_.host(hosts_.back());
+  runtime& client = world_.host(hosts_[servers_.size()]);
   std::vector<std::unique_ptr<bool>> answers;
   for (std::size_t s = 0; s < servers_.size(); ++s) {
-    fresh.push_back(std::make_unique<channel>(client, target(s), insecure()));
+    fresh.push_back(std::make_unique<channel>(client, target(s), credentials));
     answers.push_back(std::make_unique<bool>(false));
     ++left;
     client.spawn(make_last_call(echo_stub(*fresh.back()), *answers.back(), left));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/swarm/caller.hpp"
+#include "sim/swarm/certified.hpp"
 #include "sim/swarm/numbered_service.hpp"
 #include "sim/swarm/run.hpp"
 
@@ -15,8 +16,11 @@ namespace coracle::swarm {
 // What a server's program owns.
 class serving {
  public:
-  serving(runtime& on, call_ledger& ledger, duration drain_grace)
-      : runtime_(on), service_(ledger), drain_grace_(drain_grace) {}
+  // secure: null for plaintext.
+  serving(runtime& on, call_ledger& ledger, const server_options& options, certified* secure)
+      : runtime_(on), service_(ledger, secure), options_(options) {
+    if (secure) credentials_ = secure->serve();
+  }
   // A server that listens; the status of listen().
   status open();
   void stop() noexcept { server_->stop(); }
@@ -25,14 +29,16 @@ class serving {
  private:
   runtime& runtime_;
   numbered_service service_;
-  duration drain_grace_;
+  const server_options options_;
+  transport::server_credentials credentials_ = insecure();
   std::optional<server> server_;
 };
 
 class calls_world {
  public:
-  // config: of the clients' channels.
-  calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config = {});
+  // config: of the clients' channels. secure: null for plaintext.
+  calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config = {},
+              certified* secure = nullptr);
   // Everything, up to the last call on a mended network.
   void play();
 
@@ -40,6 +46,8 @@ class calls_world {
   static sim::world_options options(run& r, dice& draws, const mixture& m);
   void start_servers();
   void start_clients();
+  void start_operator();
+  server_options draw_server();
   [[nodiscard]] std::string target(std::size_t server) const;
   [[nodiscard]] bool all_done() const;
   [[nodiscard]] bool wait_and_drain();  // false: a hang
@@ -51,6 +59,7 @@ class calls_world {
   const mixture& mix_;
   call_ledger& ledger_;
   service_config config_;
+  certified* secure_;
   dice draws_;
   bool drains_;
   std::vector<std::unique_ptr<caller>> callers_;

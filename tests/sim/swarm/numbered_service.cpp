@@ -13,6 +13,11 @@ std::uint64_t numbered_service::number_in(const server_context& context, const c
   return std::strtoull(std::string(context.metadata().find(key).value_or("0")).c_str(), nullptr, 10);
 }
 
+std::uint64_t numbered_service::begin(const server_context& context) {
+  if (secure_) secure_->look_at(context, false);
+  return number_in(context, "x-call");
+}
+
 task<> numbered_service::think(const server_context& context) {
   const std::uint64_t pause_ms = number_in(context, "x-pause-ms");
   if (pause_ms > 0)
@@ -20,7 +25,7 @@ task<> numbered_service::think(const server_context& context) {
 }
 
 rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text& request) {
-  const std::uint64_t id = number_in(context, "x-call");
+  const std::uint64_t id = begin(context);
   const presence here(ledger_, id);
   if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
   co_await think(context);
@@ -28,7 +33,7 @@ rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text&
 }
 
 rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::Text> texts) {
-  const std::uint64_t id = number_in(context, "x-call");
+  const std::uint64_t id = begin(context);
   const presence here(ledger_, id);
   std::uint64_t count = 0;
   while (auto one = co_await texts.next()) {
@@ -42,7 +47,7 @@ rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::
 }
 
 stream<echo::Text> numbered_service::Repeat(server_context& context, const echo::Text& request) {
-  const std::uint64_t id = number_in(context, "x-call");
+  const std::uint64_t id = begin(context);
   const presence here(ledger_, id);
   if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
   const std::uint64_t messages = number_in(context, "x-messages");
@@ -55,7 +60,7 @@ stream<echo::Text> numbered_service::Repeat(server_context& context, const echo:
 }
 
 stream<echo::Text> numbered_service::Chat(server_context& context, reader<echo::Text> texts) {
-  const std::uint64_t id = number_in(context, "x-call");
+  const std::uint64_t id = begin(context);
   const presence here(ledger_, id);
   std::uint64_t count = 0;
   echo::Text one;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/swarm/call_ledger.hpp"
+#include "sim/swarm/certified.hpp"
 
 #include "echo.coracle.hpp"
 
@@ -15,10 +16,15 @@ namespace coracle::swarm {
 // A call says in its metadata what it wants: x-call (its number), x-messages, x-bytes, x-pause-ms.
 class numbered_service : public echo::rpc::Echo::service {
  public:
-  explicit numbered_service(call_ledger& ledger) noexcept : ledger_(ledger) {}
+  // secure: null for plaintext.
+  numbered_service(call_ledger& ledger, certified* secure) noexcept : ledger_(ledger), secure_(secure) {}
 
   rpc<echo::Text> Say(server_context& context, const echo::Text& request) override;
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return request; }
+  // Of a world that is mended.
+  rpc<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
+    if (secure_) secure_->look_at(context, true);
+    return request;
+  }
   rpc<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override;
   stream<echo::Text> Repeat(server_context& context, const echo::Text& request) override;
   stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override;
@@ -39,8 +45,11 @@ class numbered_service : public echo::rpc::Echo::service {
   };
   // A handler that takes its time.
   static task<> think(const server_context& context);
+  // Which call it is.
+  std::uint64_t begin(const server_context& context);
 
   call_ledger& ledger_;
+  certified* const secure_;
 };
 
 }  // namespace coracle::swarm

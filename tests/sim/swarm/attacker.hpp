@@ -1,0 +1,19 @@
+// attacker: a client of raw HTTP/2 that means harm, and comes again when it is sent away.
+#pragma once
+
+#include "sim/swarm/dice.hpp"
+#include "sim/swarm/run.hpp"
+
+#include "coracle/coro/task.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace coracle::swarm {
+
+enum class attack : std::uint8_t { rapid_reset, pings, continuations, pinned_replies };
+
+// A root on the attacker's host.
+task<> attack_until(const bool& over, run& r, attack how, std::string server);
+
+}  // namespace coracle::swarm

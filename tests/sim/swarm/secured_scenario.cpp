@@ -1,0 +1,24 @@
+// gRPC over TLS: certificates are renewed while calls go on, and a renewal alone never costs one.
+#include "sim/swarm/calls_world.hpp"
+#include "sim/swarm/certified.hpp"
+#include "sim/swarm/policies.hpp"
+#include "sim/swarm/scenario.hpp"
+#include "sim/swarm/seeded_openssl.hpp"
+
+namespace coracle::swarm {
+
+void play_secured(run& r) {
+  seed_openssl(r.seed());
+  dice draws = r.dice_for(1);
+  const mixture mix = draw_mixture(draws);
+  certified hosts(r, mix);
+  call_ledger ledger(r, mix);
+  ledger.expect_attempts(attempts_max);
+  {
+    calls_world world(r, mix, ledger, draw_policies(r, draws), &hosts);
+    world.play();
+  }
+  ledger.check_all_ended();
+}
+
+}  // namespace coracle::swarm
