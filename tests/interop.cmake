@@ -11,3 +11,8 @@ target_link_libraries(hpack_tool PRIVATE ${linked} coracle_usage coracle_build T
 add_executable(abuse_server interop/abuse_server.cpp)
 coracle_generate(TARGET abuse_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(abuse_server PRIVATE coracle::tls coracle_build Threads::Threads)
+
+# restart_pair, for tests/interop/restarts.py.
+add_executable(restart_pair interop/restart_pair.cpp)
+coracle_generate(TARGET restart_pair PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
+target_link_libraries(restart_pair PRIVATE coracle::coracle coracle_build Threads::Threads)

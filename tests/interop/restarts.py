@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""A server that is started again 50 times, by turns drained and killed, under a client that retries: no idempotent call is
+lost. On a real clock, where the channel's pauses make each restart take a second."""
+
+import concurrent.futures
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from stage import START_LIMIT_S, Cases, Server, Wrong, backends, equal, expect, own
+
+RESTARTS = 50
+PROGRESS_LIMIT_S = 20
+TALLY = re.compile(r"made (\d+) lost (\d+)")
+
+
+class Client:
+    """Calls, four at a time, until the with-block ends."""
+
+    def __init__(self, port, env):
+        self.process = subprocess.Popen([own("restart_pair"), "call", str(port)], env={**os.environ, **env}, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def tally(self, line):
+        found = TALLY.match(line)
+        expect(found, f"the client has ended with {self.process.poll()}: {line!r}")
+        return int(found[1]), int(found[2])
+
+    def made(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.tally(self.process.stdout.readline())[0]
+
+    def makes_some(self):
+        """Waits until calls have been answered anew."""
+        wanted, end = self.made() + 12, time.monotonic() + PROGRESS_LIMIT_S
+        while self.made() < wanted:
+            if time.monotonic() > end:
+                raise Wrong(f"no call has been answered for {PROGRESS_LIMIT_S} s")
+            time.sleep(0.005)
+
+    def end(self):
+        return self.tally(self.process.communicate(timeout=PROGRESS_LIMIT_S)[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def free_port():
+    """Below those that the kernel gives to whoever connects: while the server is away, its port is nobody else's."""
+    while True:
+        port = random.randrange(15_000, 30_000)
+        with socket.socket() as trial, contextlib.suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
+
+
+def start(port, env):
+    """A killed process's io_uring holds its sockets for a moment beyond its end."""
+    end = time.monotonic() + START_LIMIT_S
+    while True:
+        try:
+            return Server(own("restart_pair"), "serve", str(port), env=env)
+        except Wrong as reason:
+            if "is in use" not in str(reason) or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def end_server(server, gently):
+    if gently:
+        equal(server.stop(), 0, "the exit code of a drained server")
+    else:
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+
+
+def play(backend):
+    """(made, lost) calls."""
+    env = {"CORACLE_BACKEND": backend}
+    with contextlib.ExitStack() as running:
+        port = free_port()
+        server = running.enter_context(start(port, env))
+        client = running.enter_context(Client(port, env))
+        for i in range(RESTARTS):
+            client.makes_some()
+            end_server(server, i % 2 == 0)
+            server = running.enter_context(start(port, env))
+        client.makes_some()
+        return client.end()
+
+
+def no_call_is_lost(run):
+    made, lost = run.result()
+    equal(lost, 0, f"the number of lost calls of {made}")
+    expect(made > 12 * RESTARTS, f"only {made} calls were made")
+    print(f"{RESTARTS} restarts, {made} calls, none lost")
+
+
+if __name__ == "__main__":
+    cases = Cases()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for backend, run in [(backend, pool.submit(play, backend)) for backend in backends()]:
+            cases.run(f"Restarts.{backend}.NoIdempotentCallIsLost", no_call_is_lost, run)
+    cases.end()
