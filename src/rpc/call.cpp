@@ -19,6 +19,9 @@ using protocol::envelope_prefix_bytes;
 constexpr std::size_t queue_high_bytes = 64u << 10;
 // ... and goes on below this, so that the connection does not run dry meanwhile.
 constexpr std::size_t queue_low_bytes = 32u << 10;
+// Small messages do not fill any queue: after this many messages or bytes a writer lets others go first.
+constexpr std::uint32_t pump_messages_max = 100;
+constexpr std::uint32_t pump_bytes_max = 64u << 10;
 
 status stopped_wait() { return status::cancelled("the task was asked to stop"); }
 
@@ -202,6 +205,15 @@ void call::retry_writer() noexcept {
   write_settled({}, false);
 }
 
+bool call::ends_pump() noexcept {
+  const auto messages = static_cast<std::uint32_t>(traffic_.messages_sent);
+  const auto bytes = static_cast<std::uint32_t>(traffic_.bytes_sent);
+  if (messages - pump_messages_ < pump_messages_max && bytes - pump_bytes_ < pump_bytes_max) return false;
+  pump_messages_ = messages;
+  pump_bytes_ = bytes;
+  return true;
+}
+
 void call::room_again() noexcept {
   if (writer_ && writer_serialized_) write_settled({}, true);
 }
@@ -314,7 +326,11 @@ bool write_operation::start(call* c, std::coroutine_handle<> waiter, const coro:
     how_ = status::cancelled("the call is over");
     return false;
   }
-  if (!c->begin_write(*this)) return false;
+  if (!c->begin_write(*this)) {
+    if (!how_.ok() || !c->ends_pump()) return false;
+    coro::this_executor().post(*this);
+    return true;
+  }
   call_ = c;
   if (!stop.subscribe(*this)) c->stop_writing();
   return true;

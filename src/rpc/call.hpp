@@ -28,6 +28,8 @@ class call {
   void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
   void abandon_write() noexcept { writer_ = nullptr; }
+  // True when a writer that never had to wait has had its share, and others of the loop have a turn before it goes on.
+  bool ends_pump() noexcept;
   void stop_writing() noexcept;
   // The message that was read last came compressed.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
@@ -117,6 +119,9 @@ class call {
   std::size_t kept_bytes_ = 0;
   bool writer_serialized_ = false;
   bool read_compressed_ = false;
+  // What had been sent when the present pump began; they wrap.
+  std::uint32_t pump_messages_ = 0;
+  std::uint32_t pump_bytes_ = 0;
 };
 
 // A message that a peer sent breaks the rules of `s`.

@@ -288,6 +288,26 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
   server_.reset();  // before its service
 }
 
+// A writer whose messages all find room at once does not hold its loop: whoever is ready goes on after each pump.
+TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
+  struct program {
+    static task<> write(echo_stub s, int n, int& written) {
+      const echo::Text small = text("0123456789");
+      auto c = s.Collect();
+      for (; written < n; ++written) co_await c.write(small);
+      EXPECT_EQ((co_await c.finish()).status(), status());
+    }
+    static task<int> look(const int& written) { co_return written; }
+    static task<int> both(echo_stub s) {
+      int written = 0;
+      co_await write(s, 1, written);  // connected from here on
+      written = 0;
+      co_return std::get<1>(co_await when_all(write(s, 2000, written), look(written)));
+    }
+  };
+  EXPECT_LE(run(program::both(stub())), 100);
+}
+
 // What is written in one turn leaves in one piece, so that small messages need no pump of their own.
 TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   struct program {
