@@ -39,7 +39,10 @@ duration attempt_plan::backoff(std::uint64_t random) noexcept {
                        std::pow(retry_->backoff_multiplier, static_cast<double>(pauses_++));
   const double most = static_cast<double>(retry_->max_backoff.count());
   const double spread = 0.8 + 0.4 * (static_cast<double>(random % 1'000'001) / 1'000'000.0);
-  return duration(static_cast<duration::rep>(std::min(grown, most) * spread));
+  const double pause = std::min(most, grown) * spread;
+  // A service config may name more than the type has.
+  if (pause >= static_cast<double>(duration::max().count())) return duration::max();
+  return duration(static_cast<duration::rep>(pause));
 }
 
 // A non-fatal end brings the next attempt forward: at once, or when the server says. The others keep their distance

@@ -61,6 +61,19 @@ TEST_F(retries, FollowARetryableStatusAfterABackoff) {
   EXPECT_EQ(s.pause, 100ms);
 }
 
+// "10000000000s" of a service config is more than a duration has.
+TEST_F(retries, WaitNoLongerThanTheLongestDuration) {
+  auto longest = four_tries();
+  longest->initial_backoff = longest->max_backoff = duration::max();
+  for (const std::uint64_t random : {lowest, middle, highest}) {
+    attempt_plan plan(longest, tokens_);
+    plan.begin();
+    const next_step s = plan.failed(ended(status_code::unavailable), 0, random);
+    EXPECT_EQ(s.to_do, what::again);
+    EXPECT_GE(s.pause, duration::max() / 10 * 7) << random;
+  }
+}
+
 TEST_F(retries, DoNotFollowAnyOtherStatusAndThatCostsNoToken) {
   for (const status_code c : {status_code::ok, status_code::cancelled, status_code::internal,
                               status_code::deadline_exceeded, status_code::resource_exhausted}) {
