@@ -1,5 +1,6 @@
 #include "client/tunnel.hpp"
 
+#include "base/printable.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -32,10 +33,7 @@ std::size_t missing(std::string_view answer) noexcept {
 status refused(const tunnel& t, std::string_view answer) {
   std::string text = "the proxy opened no tunnel to " + t.to;
   text.append(": ");
-  // What came from far away is not printed at length, and not its control characters.
-  for (const char c : answer.substr(0, std::min<std::size_t>(answer.find('\r'), 100)))
-    text += c >= ' ' && c != '\x7f' ? c : '?';
-  return status::unavailable(text);
+  return status::unavailable(text.append(base::printable(answer.substr(0, answer.find('\r')))));
 }
 
 // "HTTP/1.1 200 ..."

@@ -1,5 +1,6 @@
 #include "tls/disbelief.hpp"
 
+#include "base/printable.hpp"
 #include "coracle/net/auth_context.hpp"
 #include "tls/peer.hpp"
 
@@ -23,7 +24,7 @@ std::string subject_of(const X509* x) {
     return "?";
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
-  return std::string(data, static_cast<std::size_t>(size));
+  return base::printable({data, static_cast<std::size_t>(size)});
 }
 
 std::string other_names(const handshake_notes& notes, const X509* x) {
@@ -35,8 +36,10 @@ std::string other_names(const handshake_notes& notes, const X509* x) {
   if (names.empty())
     return "it has no subjectAltName: issue one with a subjectAltName for " + notes.host +
            " (its CN does not count, RFC 9525)";
-  return "it is for " + names + ", not for " + notes.host +
-         ": connect to one of these names, or issue one with a " + "subjectAltName for " + notes.host;
+  std::string text = "it is for ";
+  text.append(base::printable(names)).append(", not for ").append(notes.host);
+  text.append(": connect to one of these names, or issue one with a subjectAltName for ");
+  return text.append(notes.host);
 }
 
 const char* how_to_trust(const handshake_notes& notes) {

@@ -1,5 +1,6 @@
 #include "transport/connection.hpp"
 
+#include "base/printable.hpp"
 #include "coracle/base/assert.hpp"
 
 #include <algorithm>
@@ -194,7 +195,7 @@ void connection::handle(const http2::event& e) noexcept {
       sent_too_many_pings_ = e.code == error_code::enhance_your_calm && as_text(e.data) == "too_many_pings";
       if (end_reason_.empty()) {
         end_reason_ = "GOAWAY ";
-        end_reason_.append(name_of(e.code)).append(" ").append(as_text(e.data));
+        end_reason_.append(name_of(e.code)).append(" ").append(base::printable(as_text(e.data)));
       }
       return going_away();
     case kind::failed:

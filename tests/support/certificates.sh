@@ -29,6 +29,18 @@ issue nameless localhost ca "extendedKeyUsage=serverAuth"
 issue expired "the old server" ca "subjectAltName=DNS:localhost,IP:127.0.0.1" -1
 issue untrusted "a server" other_ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue client ada ca "subjectAltName=DNS:ada.example,URI:spiffe://example/ada,email:ada@example\nextendedKeyUsage=clientAuth"
+# A URI with a line break in it, and more names than anybody reads. In DER, where a GeneralNames of n (a URI of 25 bytes and
+# 60 times one of 16) has a length of two bytes.
+talk() {
+  local uri a
+  uri=$(printf 'https://a\r\nERROR: forged' | od -An -v -tx1 | tr -d ' \n')
+  a=$(printf 'https://b.example' | od -An -v -tx1 | tr -d ' \n')
+  local names
+  names=$(printf '86%02x%s' $((${#uri} / 2)) "$uri")
+  for _ in {1..60}; do names+=$(printf '86%02x%s' $((${#a} / 2)) "$a"); done
+  printf '3082%04x%s' $((${#names} / 2)) "$names"
+}
+issue talkative "a talker" ca "subjectAltName=DER:$(talk)"
 issue wrong_client mallory other_ca "extendedKeyUsage=clientAuth"
 
 # A chain with an intermediate.

@@ -61,6 +61,14 @@ TEST_F(a_handshake, FailsForAnotherHost) {
   }
 }
 
+TEST_F(a_handshake, PrintsAPeersNamesInOneShortLine) {
+  const outcome o = between(served_as("talkative"), trusting("ca"));
+  EXPECT_FALSE(o.connected);
+  EXPECT_THAT(o.client, HasSubstr("it is for https://a??ERROR: forged, "));
+  EXPECT_THAT(o.client, HasSubstr("..., not for localhost"));
+  EXPECT_LT(o.client.size(), 600u);
+}
+
 TEST_F(a_handshake, NeedsAName) {
   const outcome o = between(served_as("server"), trusting("ca"), "");
   EXPECT_FALSE(o.connected);

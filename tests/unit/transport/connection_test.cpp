@@ -24,9 +24,11 @@ struct keeper final : connection_owner, request_acceptor {
   std::unique_ptr<connection> kept;
   int went_away = 0;
   bool too_many_pings = false;
+  std::string why;
   void on_going_away(connection& c) noexcept override {
     ++went_away;
     too_many_pings = c.sent_too_many_pings();
+    why = c.end_reason();
   }
   void on_closed(connection&) noexcept override { kept.reset(); }
   void on_request(exchange x, header_source&, bool) noexcept override { x.release(); }
@@ -213,6 +215,32 @@ TEST_F(a_connection, OfAClientSaysThatItsPingsWereTooMany) {
   };
   run(program::ask("too_many_pings", true));
   run(program::ask("enough", false));
+}
+
+TEST_F(a_connection, SaysWhyItsPeerWentAwayInOneShortLine) {
+  struct program {
+    static task<> go() {
+      loop& here = *loop::current();
+      auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
+      keeper k;
+      k.kept =
+          std::make_unique<connection>(here, std::move(ours), role::client, connection_options{}, k, nullptr);
+      k.kept->start();
+      raw_peer peer(std::move(theirs));
+      const std::string debug = std::string("no\r\nERROR: forged").append(16'000, 'x');
+      const std::size_t size = 8 + debug.size();
+      peer.send(settings + settings_ack + '\0' + static_cast<char>(size >> 8) + static_cast<char>(size) +
+                "\7\0\0\0\0\0\0\0\0\0\0\0\0\x0b"s + debug);
+      co_await sleep_for(1ms);
+      EXPECT_EQ(k.went_away, 1);
+      const std::string said(k.why);
+      EXPECT_NE(said.find("ENHANCE_YOUR_CALM no??ERROR: forgedxxx"), std::string::npos) << said;
+      EXPECT_LT(said.size(), 300u);
+      peer.close();
+      co_await sleep_for(1ms);
+    }
+  };
+  run(program::go());
 }
 
 }  // namespace
