@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 namespace coracle::tls {
@@ -40,16 +41,25 @@ owned<BIO> over(const std::string& text) {
 struct passphrase_request {
   const key_pair& pair;
   bool asked = false;
+  std::string thrown{};  // by it; empty: nothing
 };
 
-int answer_passphrase(char* buffer, int size, int, void* user) {
+// Called by OpenSSL, through whose frames no exception may pass.
+int answer_passphrase(char* buffer, int size, int, void* user) noexcept {
   auto& request = *static_cast<passphrase_request*>(user);
   request.asked = true;
   if (!request.pair.passphrase()) return -1;
-  const std::string said = request.pair.passphrase()();
-  const int n = std::min(size, static_cast<int>(said.size()));
-  std::memcpy(buffer, said.data(), static_cast<std::size_t>(n));
-  return n;
+  try {
+    const std::string said = request.pair.passphrase()();
+    const int n = std::min(size, static_cast<int>(said.size()));
+    std::memcpy(buffer, said.data(), static_cast<std::size_t>(n));
+    return n;
+  } catch (const std::exception& e) {
+    request.thrown = std::string(e.what());
+  } catch (...) {
+  }
+  if (request.thrown.empty()) request.thrown = "an exception without a text";
+  return -1;
 }
 
 result<owned<EVP_PKEY>> read_key(const key_pair& from) {
@@ -66,6 +76,9 @@ result<owned<EVP_PKEY>> read_key(const key_pair& from) {
         name +
         " is protected by a passphrase: say it with key_pair::passphrase(), or "
         "take the protection off with openssl pkey");
+  if (!request.thrown.empty())
+    return status::failed_precondition(name + " did not open: key_pair::passphrase() threw \"" +
+                                       request.thrown + "\"");
   if (request.asked)
     return status::failed_precondition(name + " does not open with the passphrase that was given: " + why);
   return status::failed_precondition(name + " has no private key in PEM form: " + why);

@@ -50,6 +50,8 @@ class client_options {
   [[nodiscard]] const std::string& target_name() const noexcept { return target_name_; }
   [[nodiscard]] bool verifies() const noexcept { return verify_; }
   [[nodiscard]] duration handshake_timeout() const noexcept { return handshake_timeout_; }
+  // They say the same (which no two with a key_pair::passphrase() do): what channel_pool goes by.
+  friend bool operator==(const client_options&, const client_options&) = default;
 
  private:
   std::vector<pem_source> cas_;

@@ -21,12 +21,16 @@ class key_pair {
     return {pem_source::text(std::move(chain)), pem_source::text(std::move(key))};
   }
   // Asked for the passphrase of a protected key whenever the key is read, on the thread that reads it. Without it
-  // such a key is an error; nothing ever asks on a terminal.
+  // such a key is an error; nothing ever asks on a terminal. What it throws is an error of the build or reload, too.
   key_pair& passphrase(std::function<std::string()> ask) { return passphrase_ = std::move(ask), *this; }
 
   [[nodiscard]] const pem_source& chain() const noexcept { return chain_; }
   [[nodiscard]] const pem_source& key() const noexcept { return key_; }
   [[nodiscard]] const std::function<std::string()>& passphrase() const noexcept { return passphrase_; }
+  // Nobody can say whether two functions answer the same: a pair with one equals none, not even itself.
+  friend bool operator==(const key_pair& a, const key_pair& b) noexcept {
+    return a.chain_ == b.chain_ && a.key_ == b.key_ && !a.passphrase_ && !b.passphrase_;
+  }
 
  private:
   pem_source chain_;

@@ -16,6 +16,7 @@ class pem_source {
   [[nodiscard]] bool is_file() const noexcept { return is_file_; }
   // The path, or the text itself.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
+  friend bool operator==(const pem_source&, const pem_source&) = default;
 
  private:
   pem_source(std::string value, bool is_file) noexcept : value_(std::move(value)), is_file_(is_file) {}

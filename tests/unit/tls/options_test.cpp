@@ -72,6 +72,30 @@ TEST(TlsOptions, SayThatAKeyNeedsAPassphrase) {
   EXPECT_TRUE(server_options().certificate(pair).build().ok());
 }
 
+TEST(TlsOptions, TakeAnExceptionOfThePassphrasesCallbackForAnError) {
+  auto pair = key_pair::files(certificate("server.pem"), certificate("protected.key"));
+  const std::string name = std::string("the key file ").append(certificate("protected.key"));
+  pair.passphrase([]() -> std::string { throw std::runtime_error("the vault is closed"); });
+  EXPECT_EQ(refusal(server_options().certificate(pair)),
+            name + " did not open: key_pair::passphrase() threw \"the vault is closed\"");
+  pair.passphrase([]() -> std::string { throw 7; });
+  EXPECT_EQ(refusal(server_options().certificate(pair)),
+            name + " did not open: key_pair::passphrase() threw \"an exception without a text\"");
+}
+
+TEST(TlsOptions, AreEqualWhenTheySayTheSame) {
+  const auto mine = [] { return client_options().ca_file("a").certificate_files("b", "c").target_name("d"); };
+  EXPECT_EQ(client_options(), client_options());
+  EXPECT_EQ(mine(), mine());
+  EXPECT_NE(mine(), mine().ca_file("more"));
+  EXPECT_NE(mine(), mine().target_name("e"));
+  EXPECT_NE(mine(), mine().without_verification());
+  EXPECT_NE(client_options().ca_file("a"), client_options().ca_pem("a"));
+  const client_options protected_key =
+      client_options().certificate(key_pair::files("b", "c").passphrase([] { return std::string("x"); }));
+  EXPECT_NE(protected_key, client_options(protected_key)) << "nobody can compare functions";
+}
+
 TEST(TlsOptions, AskForNoClientCertificatesWithoutACa) {
   EXPECT_THAT(refusal(testing_support::served_as("server").client_ca_file("no/ca.pem")),
               EndsWith("No such file or directory"));

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 
 namespace coracle::tls {
 namespace {
@@ -130,6 +132,28 @@ TEST_F(a_reload, OfBadFilesKeepsTheOldOnesAndSaysSo) {
   EXPECT_THAT(log.text(),
               HasSubstr("TLS: the old certificates stay in use: cannot read the certificate file"));
   EXPECT_THAT(log.text(), HasSubstr("TLS: certificates were read anew"));
+}
+
+// The files are looked at when a connection comes, from where nothing may be thrown.
+task<> passphrase_throws() {
+  changing_files files("server");
+  auto vault_is_open = std::make_shared<bool>(true);
+  key_pair pair = key_pair::files(files.chain_path(), files.key_path());
+  pair.passphrase([vault_is_open] {
+    return *vault_is_open ? std::string("sesame") : throw std::runtime_error("the vault is closed");
+  });
+  fs::copy_file(certificates::made().path("protected.key"), files.key_path(),
+                fs::copy_options::overwrite_existing);
+  two_sides sides(server_options().certificate(pair), trusting("ca").target_name("localhost"));
+  EXPECT_EQ(co_await shown(sides), "the server");
+  *vault_is_open = false;
+  co_await sleep_for(limits::file_look_interval);
+  fs::last_write_time(files.key_path(), fs::file_time_type::clock::now() + 1h);
+  EXPECT_EQ(co_await shown(sides), "the server");
+}
+TEST_F(a_reload, WhosePassphraseThrowsKeepsTheOldOnes) {
+  run(passphrase_throws);
+  EXPECT_THAT(log.text(), HasSubstr("passphrase() threw \"the vault is closed\""));
 }
 
 // A client that was let in by a CA which is trusted no more does not come back by its ticket.
