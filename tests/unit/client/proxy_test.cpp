@@ -3,6 +3,12 @@
 #include "client/destination.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace coracle::client {
 namespace {
@@ -28,6 +34,63 @@ TEST(Proxy, ThatCannotBeUsedSaysSoWithoutItsPassword) {
     EXPECT_EQ(p.status().code(), status_code::invalid_argument) << url;
     EXPECT_EQ(p.status().message().find("hunter2"), std::string_view::npos) << p.status();
   }
+}
+
+// The proxies' variables, which are as they were when the test has ended.
+class the_environment : public testing::Test {
+ protected:
+  the_environment() {
+    for (const std::string& name : names()) {
+      if (const char* value = std::getenv(name.c_str())) before_[name] = value;
+      ::unsetenv(name.c_str());
+    }
+  }
+  ~the_environment() override {
+    for (const std::string& name : names()) ::unsetenv(name.c_str());
+    for (const auto& [name, value] : before_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
+  static std::vector<std::string> names() {
+    return {"grpc_proxy", "https_proxy", "no_grpc_proxy", "no_proxy",
+            "GRPC_PROXY", "HTTPS_PROXY", "NO_GRPC_PROXY", "NO_PROXY"};
+  }
+
+ private:
+  std::map<std::string, std::string> before_;
+};
+
+TEST_F(the_environment, NamesNoProxyUnlessItIsSet) {
+  EXPECT_EQ(proxy_settings_of_environment().url, "");
+  EXPECT_EQ(proxy_settings_of_environment().except, "");
+  set("grpc_proxy", "");
+  EXPECT_EQ(proxy_settings_of_environment().url, "");
+}
+
+TEST_F(the_environment, NamesTheProxyOfGrpcBeforeThatOfHttps) {
+  set("HTTPS_PROXY", "http://d:1");
+  EXPECT_EQ(proxy_settings_of_environment().url, "http://d:1");
+  set("https_proxy", "http://c:1");
+  EXPECT_EQ(proxy_settings_of_environment().url, "http://c:1");
+  set("GRPC_PROXY", "http://b:1");
+  EXPECT_EQ(proxy_settings_of_environment().url, "http://b:1");
+  set("grpc_proxy", "http://a:1");
+  EXPECT_EQ(proxy_settings_of_environment().url, "http://a:1");
+  set("grpc_proxy", "");
+  EXPECT_EQ(proxy_settings_of_environment().url, "http://b:1") << "an empty one says nothing";
+}
+
+TEST_F(the_environment, NamesWhatIsReachedWithoutAProxyLikewise) {
+  set("NO_PROXY", "d");
+  EXPECT_EQ(proxy_settings_of_environment().except, "d");
+  set("no_proxy", "c");
+  EXPECT_EQ(proxy_settings_of_environment().except, "c");
+  set("NO_GRPC_PROXY", "b");
+  EXPECT_EQ(proxy_settings_of_environment().except, "b");
+  set("no_grpc_proxy", "direct.example");
+  set("https_proxy", "http://10.0.0.1:3128");
+  const proxy_settings by = proxy_settings_of_environment();
+  EXPECT_TRUE(find_destination("movies.example:1", {}, by).through);
+  EXPECT_FALSE(find_destination("direct.example:1", {}, by).through);
 }
 
 TEST(Proxy, IsPassedByForTheNamesAddressesAndNetworksOfTheList) {
