@@ -31,6 +31,8 @@ connecting connecting_for(runtime& on, const destination& to, std::shared_ptr<di
   connecting how;
   how.registry = calls::channel_registry::of(on);
   how.credentials = std::move(credentials);
+  how.in_process = to.in_process;
+  how.proof = o.calls().credentials();
   how.authority = to.authority;
   how.by = std::move(by);
   how.name = to.name;

@@ -1,6 +1,9 @@
 #include "client/health_watch.hpp"
 
 #include "protocol/envelope.hpp"
+#include "rpc/attempt_end.hpp"
+#include "rpc/response_head.hpp"
+#include "rpc/wire_metadata.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstring>
@@ -12,20 +15,15 @@ namespace {
 constexpr std::uint8_t field_1_bytes = 0x0a;   // HealthCheckRequest.service
 constexpr std::uint8_t field_1_varint = 0x08;  // HealthCheckResponse.status
 constexpr std::uint8_t status_serving = 1;
-constexpr std::string_view unimplemented = "12";
+constexpr std::string_view path = "/grpc.health.v1.Health/Watch";
 // Longer names are nobody's; their length would not fit into one byte.
 constexpr std::size_t service_bytes_max = 127;
 
 }  // namespace
 
-health_watch::health_watch(loop& home, transport::connection& on, std::string_view service,
-                           std::string_view scheme, std::string_view authority, health_watch_owner& owner)
-    : home_(home),
-      connection_(on),
-      service_(service.substr(0, service_bytes_max)),
-      scheme_(scheme),
-      authority_(authority),
-      owner_(owner) {
+health_watch::health_watch(loop& home, transport::connection& on, const health_question& question,
+                           health_watch_owner& owner)
+    : home_(home), connection_(on), question_(question), owner_(owner) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<health_watch&>(t).start(); };
 }
 
@@ -35,50 +33,78 @@ health_watch::~health_watch() {
 }
 
 void health_watch::start() noexcept {
-  received_.clear();
-  exchange_ = connection_.open(*this);
-  if (!exchange_) return ended(false);  // at the server's limit
-  send_question();
+  if (says_ == verdict::failed) say(verdict::unknown);
+  const call_credentials& by = question_.proof;
+  if (!by) return ask({});
+  if (!question_.secret)
+    return failed(status::unauthenticated("call credentials do not travel in plaintext"));
+  if (by.authorization()) {
+    metadata bearer;
+    if (bearer.add("authorization", *by.authorization())) return ask(bearer);
+    return failed(status::unauthenticated("the token has characters that no metadata may have"));
+  }
+  fetch_ = std::make_unique<calls::credentials_fetch>(
+      home_, by.source(), credentials_request(std::string(question_.authority), std::string(path)),
+      static_cast<calls::credentials_waiter&>(*this), calls::delayed_start());
 }
 
-void health_watch::send_question() noexcept {
+void health_watch::credentials_came(const result<metadata>& got) noexcept {
+  fetch_.reset();
+  if (!got) return failed(got.status());
+  ask(*got);
+}
+
+void health_watch::ask(const metadata& proof) noexcept {
+  received_.clear();
+  http_status_ = 0;
+  exchange_ = connection_.open(*this);
+  if (exchange_) return send_question(proof);
+  pause();  // at the server's limit
+  say(verdict::unknown);
+}
+
+void health_watch::send_question(const metadata& proof) noexcept {
   if (!exchange_.begin_headers()) return;  // on_reset() follows
   exchange_.add_field(":method", "POST");
-  exchange_.add_field(":scheme", scheme_);
-  exchange_.add_field(":path", "/grpc.health.v1.Health/Watch");
-  exchange_.add_field(":authority", authority_);
+  exchange_.add_field(":scheme", question_.scheme);
+  exchange_.add_field(":path", path);
+  exchange_.add_field(":authority", question_.authority);
   exchange_.add_field("te", "trailers");
   exchange_.add_field("content-type", "application/grpc");
+  calls::for_each_wire_field(
+      proof, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
   exchange_.end_headers(false);
-  const std::size_t message = service_.empty() ? 0 : 2 + service_.size();
+  const std::string_view service = question_.service.substr(0, service_bytes_max);
+  const std::size_t message = service.empty() ? 0 : 2 + service.size();
   const std::size_t size = protocol::envelope_prefix_bytes + message;
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);
   protocol::write_envelope_prefix(bytes.get(), 0, static_cast<std::uint32_t>(message));
   if (message > 0) {
     std::uint8_t* at = bytes.get() + protocol::envelope_prefix_bytes;
     *at++ = field_1_bytes;
-    *at++ = static_cast<std::uint8_t>(service_.size());
-    std::memcpy(at, service_.data(), service_.size());
+    *at++ = static_cast<std::uint8_t>(service.size());
+    std::memcpy(at, service.data(), service.size());
   }
   exchange_.queue_data(std::move(bytes), size, true);
 }
 
 // --- the server's answers
 
-void health_watch::on_headers(transport::header_source& fields, transport::block_kind,
+void health_watch::on_headers(transport::header_source& fields, transport::block_kind kind,
                               bool end_stream) noexcept {
-  bool no_such_service = false;
-  transport::field f;
-  while (fields.next(f))
-    if (f.name == "grpc-status") no_such_service = f.value == unimplemented;
-  if (!fields.ok()) return;  // on_reset() follows
-  if (end_stream) ended(no_such_service);
+  calls::response_head said;
+  if (!said.read(fields)) return;  // on_reset() follows
+  const bool head = kind == transport::block_kind::head;
+  if (head) http_status_ = said.http_status;
+  if (end_stream) return ended(calls::end_by_trailers(said, http_status_));
+  if (head && (http_status_ != 200 || !said.grpc_content)) ended(calls::end_by_foreign_head(said));
 }
 
 void health_watch::on_data(bytes_view bytes, bool end_stream) noexcept {
   exchange_.consume(bytes.size());
   received_.insert(received_.end(), bytes.begin(), bytes.end());
-  if (!read_answers() || end_stream) ended(false);
+  if (!read_answers()) ended(status::internal("the answer is none of the health service's"));
+  else if (end_stream) ended(status::unknown("the server ended the call without a status"));
 }
 
 // Takes whole answers off received_. False for what is none.
@@ -98,16 +124,24 @@ bool health_watch::read_answers() noexcept {
   return true;
 }
 
-void health_watch::on_reset(const transport::abnormal_end&) noexcept { ended(false); }
+void health_watch::on_reset(const transport::abnormal_end& end) noexcept { ended(calls::end_by_reset(end)); }
 
-void health_watch::ended(bool has_no_such_service) noexcept {
+void health_watch::ended(const status& why) noexcept {
   if (exchange_) exchange_.release();
-  if (has_no_such_service) {
-    home_.log().write(log_level::warning, "a server has no health service: it counts as one that serves");
-    return say(verdict::serving);
-  }
+  if (why.code() != status_code::unimplemented) return failed(why);
+  home_.log().write(log_level::warning, "a server has no health service: it counts as one that serves");
+  say(verdict::serving);
+}
+
+// gRFC A17: nobody knows whether it serves, so calls go elsewhere until the next attempt.
+void health_watch::failed(const status& why) noexcept {
+  failure_ = why;
+  pause();
+  say(verdict::failed);
+}
+
+void health_watch::pause() noexcept {
   home_.arm(*this, deadline_after(home_.now(), pause_.next(home_.io().random())));
-  say(verdict::unknown);
 }
 
 void health_watch::say(verdict v) noexcept {

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "client/backoff.hpp"
+#include "coracle/base/status.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/rpc/call_credentials.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "rpc/credentials_fetch.hpp"
 #include "transport/connection.hpp"
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -24,21 +27,33 @@ class health_watch_owner {
   ~health_watch_owner() = default;
 };
 
+// What is asked, and by whom; all of it outlives the watch.
+struct health_question {
+  std::string_view service;
+  std::string_view scheme;
+  std::string_view authority;
+  const call_credentials& proof;
+  bool secret;  // nobody overhears the connection: `proof` may travel
+};
+
 // The two messages of that service are one field each, so they are written and read by hand, and the room needs no
-// protobuf. A server without the service counts as one that serves; a watch that ends otherwise is begun again after a
-// pause. Belongs to a subchannel, which destroys it before the connection.
-class health_watch final : private transport::exchange_handler, private coro::timer {
+// protobuf. A server without the service counts as one that serves; a watch that ends otherwise has failed, and is begun
+// again after a pause. Belongs to a subchannel, which destroys it before the connection.
+class health_watch final : private transport::exchange_handler,
+                           private calls::credentials_waiter,
+                           private coro::timer {
  public:
-  enum class verdict : std::uint8_t { unknown, serving, not_serving };
+  enum class verdict : std::uint8_t { unknown, serving, not_serving, failed };
   // What of one answer is kept at most.
   static constexpr std::size_t answer_bytes_max = 1024;
 
-  // `service` and `authority` outlive it.
-  health_watch(loop& home, transport::connection& on, std::string_view service, std::string_view scheme,
-               std::string_view authority, health_watch_owner& owner);
+  health_watch(loop& home, transport::connection& on, const health_question& question,
+               health_watch_owner& owner);
   ~health_watch();
   void start() noexcept;
   [[nodiscard]] verdict says() const noexcept { return says_; }
+  // What it failed with last.
+  [[nodiscard]] const status& failure() const noexcept { return failure_; }
   // A stream of the connection is its.
   [[nodiscard]] bool open() const noexcept { return static_cast<bool>(exchange_); }
 
@@ -50,18 +65,25 @@ class health_watch final : private transport::exchange_handler, private coro::ti
   void on_writable() noexcept override {}
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
-  void send_question() noexcept;
+  // calls::credentials_waiter
+  void credentials_came(const result<metadata>& got) noexcept override;
+
+  void ask(const metadata& proof) noexcept;
+  void send_question(const metadata& proof) noexcept;
   bool read_answers() noexcept;
-  void ended(bool has_no_such_service) noexcept;
+  void ended(const status& why) noexcept;
+  void failed(const status& why) noexcept;
+  void pause() noexcept;
   void say(verdict v) noexcept;
 
   loop& home_;
   transport::connection& connection_;
-  std::string_view service_;
-  std::string_view scheme_;
-  std::string_view authority_;
+  const health_question question_;
   health_watch_owner& owner_;
+  std::unique_ptr<calls::credentials_fetch> fetch_;
   transport::exchange exchange_;
+  int http_status_ = 0;
+  status failure_;
   backoff pause_;
   std::vector<std::uint8_t> received_;
   verdict says_ = verdict::unknown;

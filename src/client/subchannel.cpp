@@ -1,5 +1,6 @@
 #include "client/subchannel.hpp"
 
+#include "base/printable.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "rpc/take_snapshot.hpp"
 #include "runtime/backend.hpp"
@@ -33,7 +34,7 @@ connectivity subchannel::state() const noexcept {
   const auto says = [](const line& l, verdict v) { return !l.going && l.health && l.health->says() == v; };
   if (attempting_ || any([&](const line& l) { return says(l, verdict::unknown); }))
     return connectivity::connecting;
-  if (any([&](const line& l) { return says(l, verdict::not_serving); }))
+  if (any([&](const line& l) { return says(l, verdict::not_serving) || says(l, verdict::failed); }))
     return connectivity::transient_failure;
   return pausing_ ? connectivity::transient_failure : connectivity::idle;
 }
@@ -107,9 +108,9 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   if (timer::holder) home_.disarm(*this);
   backoff_.reset();
   if (health_service_) {
-    l->health =
-        std::make_unique<health_watch>(home_, c, *health_service_, transport::scheme_of(how_.credentials),
-                                       how_.authority, static_cast<health_watch_owner&>(*this));
+    const health_question question{*health_service_, transport::scheme_of(how_.credentials), how_.authority,
+                                   how_.proof, how_.credentials.secure() || how_.in_process};
+    l->health = std::make_unique<health_watch>(home_, c, question, static_cast<health_watch_owner&>(*this));
     l->health->start();
   }
   tell();
@@ -154,10 +155,13 @@ void subchannel::on_slots(transport::connection&) noexcept {
 }
 
 void subchannel::on_health(health_watch& w) noexcept {
+  std::string text = where_.address().to_string();
   if (w.says() == health_watch::verdict::not_serving) {
-    std::string text = where_.address().to_string();
-    failure_ = status::unavailable(
-        text.append(" says that it does not serve \"").append(*health_service_).append("\""));
+    text.append(" says that it does not serve \"").append(*health_service_).append("\"");
+    failure_ = status::unavailable(text);
+  } else if (w.says() == health_watch::verdict::failed) {
+    text.append(": its health check of \"").append(*health_service_).append("\" failed with ");
+    failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
   }
   tell();
 }

@@ -6,6 +6,7 @@
 #include "client/health_watch.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coracle/rpc/call_credentials.hpp"
 #include "coracle/transport/credentials.hpp"
 #include "rpc/channel_registry.hpp"
 #include "transport/connection.hpp"
@@ -40,6 +41,8 @@ class subchannel_owner {
 struct connecting {
   std::shared_ptr<dialer> by;
   transport::channel_credentials credentials = insecure();
+  bool in_process = false;  // by; as secret as TLS
+  call_credentials proof;  // of the channel's calls, for its own questions to servers
   std::string authority;  // the server has to prove that it is this host
   std::string name;  // of the target, for texts
   transport::connection_options connection;

@@ -3,6 +3,12 @@
 
 #include "coracle/services/health_service.hpp"
 
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 namespace coracle::testing_support {
 namespace {
 
@@ -81,6 +87,130 @@ TEST_F(a_channel_that_asks_for_health, RestsAsOthersDo) {
   EXPECT_EQ(call(*c), "a");
   wait(61min);
   EXPECT_EQ(c->state(), connectivity::idle);
+}
+
+// --- a server that does not answer everybody
+
+// Refuses Watch() to those without the token, with what the test says.
+class health_guard final : public server_interceptor {
+ public:
+  task<status> intercept(server_context& context, next_handler next) override {
+    if (context.method() != "/grpc.health.v1.Health/Watch") co_return co_await next();
+    const auto token = context.metadata().find("authorization");
+    tokens.emplace_back(token ? *token : "none");
+    if (!refusal.ok()) co_return refusal;
+    co_return co_await next();
+  }
+  std::vector<std::string> tokens;
+  status refusal;
+};
+
+class given_token final : public credentials_source {
+ public:
+  task<result<metadata>> metadata_for(credentials_request call) override {
+    asked_for.insert(call.method());
+    co_await sleep_for(1s);
+    if (!failure.ok()) co_return failure;
+    metadata m;
+    m.add("authorization", "Given token");
+    co_return m;
+  }
+  std::set<std::string> asked_for;
+  status failure;
+};
+
+class a_guarded_health_service : public testing::Test {
+ protected:
+  a_guarded_health_service() {
+    server_.add(service_);
+    server_.add(health_);
+    server_.add_interceptor(guard_);
+    health_.set_status("movies", health_status::serving);
+  }
+  void connect(const call_options& o = {}) {
+    channel_.emplace(host_, server_.in_process(),
+                     channel_options().balance(balancing::round_robin()).health_check("movies").calls(o));
+    channel_->connect();
+  }
+  static task<> pause(duration d) { co_await sleep_for(d); }
+  void wait(duration d) { sync_wait(host_, host_.at(0), pause(d)); }
+  static task<status> ask(channel& c) {
+    const auto reply = co_await echo_stub(c).Say(echo::Text(), within(10min));
+    co_return reply.status();
+  }
+  static task<status> patient(channel& c) {
+    const auto reply = co_await echo_stub(c).Say(echo::Text(), within(10min).wait_for_ready(true));
+    co_return reply.status();
+  }
+  status call() { return sync_wait(host_, host_.at(0), ask(*channel_)); }
+
+  sim::world world_{1};
+  runtime& host_ = world_.host("host");
+  naming_service service_{"a"};
+  health_service health_;
+  health_guard guard_;
+  server server_{host_};
+  std::optional<channel> channel_;
+};
+
+// gRFC A17.
+TEST_F(a_guarded_health_service, FailsCallsWithItsStatusUntilAWatchIsAnswered) {
+  guard_.refusal = status::permission_denied("not\nyours");
+  connect();
+  wait(500ms);
+  EXPECT_EQ(channel_->state(), connectivity::transient_failure);
+  const status why = call();
+  EXPECT_EQ(why.code(), status_code::unavailable);
+  EXPECT_NE(why.message().find("its health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
+            std::string_view::npos)
+      << why;
+  wait(10s);
+  EXPECT_GE(guard_.tokens.size(), 2u) << "asked again";
+  guard_.refusal = status();
+  wait(30s);
+  EXPECT_EQ(channel_->state(), connectivity::ready);
+  EXPECT_EQ(call(), status());
+  EXPECT_EQ(guard_.tokens.back(), "none");
+}
+
+TEST_F(a_guarded_health_service, CountsAsOneThatServesWhenItIsUnimplemented) {
+  guard_.refusal = status::unimplemented("what is health?");
+  connect();
+  EXPECT_EQ(call(), status());
+  wait(1h);
+  EXPECT_EQ(guard_.tokens.size(), 1u);
+}
+
+TEST_F(a_guarded_health_service, IsToldTheChannelsToken) {
+  connect(call_options().token("of the channel"));
+  EXPECT_EQ(call(), status());
+  EXPECT_EQ(guard_.tokens, std::vector<std::string>{"Bearer of the channel"});
+}
+
+TEST_F(a_guarded_health_service, IsToldWhatTheChannelsSourceGives) {
+  const auto source = std::make_shared<given_token>();
+  source->failure = status::unimplemented("no vault");
+  connect(call_options().credentials(source));
+  wait(1500ms);
+  EXPECT_EQ(channel_->state(), connectivity::transient_failure) << "that is the client's own failure";
+  EXPECT_EQ(guard_.tokens, std::vector<std::string>{});
+  source->failure = status();
+  EXPECT_EQ(sync_wait(host_, host_.at(0), patient(*channel_)), status());
+  EXPECT_EQ(guard_.tokens, std::vector<std::string>{"Given token"});
+  EXPECT_EQ(source->asked_for.count("/grpc.health.v1.Health/Watch"), 1u);
+}
+
+TEST_F(a_guarded_health_service, IsToldNoTokenInPlaintext) {
+  ASSERT_EQ(server_.listen("127.0.0.1:50051", insecure()), status());
+  channel_.emplace(host_, "127.0.0.1:50051", insecure(),
+                   channel_options()
+                       .balance(balancing::round_robin())
+                       .health_check("movies")
+                       .calls(call_options().token("secret")));
+  channel_->connect();
+  wait(10s);
+  EXPECT_EQ(channel_->state(), connectivity::transient_failure);
+  EXPECT_EQ(guard_.tokens, std::vector<std::string>{});
 }
 
 }  // namespace
