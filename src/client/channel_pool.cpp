@@ -1,34 +1,73 @@
 #include "coracle/client/channel_pool.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace coracle {
 
 std::shared_ptr<channel> channel_pool::get(std::string_view target,
                                            const transport::channel_credentials& credentials,
                                            const channel_options& options) {
-  const std::lock_guard lock(mutex_);
+  return get({std::string(target), credentials, options, {}, nullptr, {}});
+}
+
+// Channels are made, and end, outside the lock: resolvers and their makers are the user's, and may use the pool. Of
+// two that make the same at the same time one gets the other's.
+std::shared_ptr<channel> channel_pool::get(entry wanted) {
   drop_unused();
-  for (const entry& e : entries_) {
-    if (e.target == target && e.credentials.security() == credentials.security() &&
-        e.credentials.failure() == credentials.failure() && e.options == options)
-      return e.made;
+  if (auto made = find_or_add(wanted)) return made;
+  wanted.made = std::make_shared<channel>(on_, wanted.target, wanted.credentials, wanted.options);
+  return find_or_add(wanted);
+}
+
+// Null: there is none, and none was made yet.
+std::shared_ptr<channel> channel_pool::find_or_add(const entry& wanted) {
+  const std::lock_guard lock(mutex_);
+  const auto same = [&](const entry& e) {
+    return e.target == wanted.target && e.options == wanted.options && e.proves_as(wanted);
+  };
+  auto found = std::find_if(entries_.begin(), entries_.end(), same);
+  if (found == entries_.end()) {
+    if (!wanted.made) return nullptr;
+    found = entries_.insert(found, wanted);
   }
-  auto made = std::make_shared<channel>(on_, target, credentials, options);
-  entries_.push_back({std::string(target), credentials, options, made});
-  return made;
+  found->given = on_.now();
+  return found->made;
+}
+
+// Two that built equal options at the same time have two securities that do the same.
+bool channel_pool::entry::proves_as(const entry& other) const {
+  if (credentials.security() == other.credentials.security())
+    return credentials.failure() == other.credentials.failure();
+  return credentials.secure() && other.credentials.secure() && from.equals(other.from);
+}
+
+// Options that could not be carried out may be so by now: a file has come.
+std::optional<transport::channel_credentials> channel_pool::built_from(const origin& o) {
+  const std::lock_guard lock(mutex_);
+  for (const entry& e : entries_)
+    if (e.credentials.secure() && e.from.equals(o)) return e.credentials;
+  return {};
 }
 
 std::size_t channel_pool::size() {
-  const std::lock_guard lock(mutex_);
   drop_unused();
+  const std::lock_guard lock(mutex_);
   return entries_.size();
 }
 
+// One that has not been used yet is idle, too: only the time tells it from one that has rested.
 void channel_pool::drop_unused() {
-  std::erase_if(entries_, [](const entry& e) {
-    return e.made.use_count() == 1 && e.made->state() == connectivity::idle;
-  });
+  std::vector<entry> dropped;  // outlives the lock
+  const std::lock_guard lock(mutex_);
+  const auto in_use = [now = on_.now()](const entry& e) {
+    return e.made.use_count() > 1 || e.made->state() != connectivity::idle ||
+           now < deadline_after(e.given, e.options.idle_timeout());
+  };
+  const auto first = std::stable_partition(entries_.begin(), entries_.end(), in_use);
+  std::move(first, entries_.end(), std::back_inserter(dropped));
+  entries_.erase(first, entries_.end());
 }
 
 }  // namespace coracle

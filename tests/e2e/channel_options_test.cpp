@@ -1,7 +1,10 @@
 // What channel_options say about calls and connections, and the pool that goes by them.
+#include "support/certificates.hpp"
 #include "support/server_fleet.hpp"
 
 #include "coracle/client/channel_pool.hpp"
+
+#include <filesystem>
 
 namespace coracle::testing_support {
 namespace {
@@ -125,6 +128,68 @@ TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
   EXPECT_EQ(service("a").peers.size(), 1u);
   wait(3min);
   EXPECT_EQ(pool.size(), 0u);
+}
+
+TEST_F(a_channel_pool, KeepsAChannelThatWasNotUsedYetForTheTimeOfARest) {
+  channel_pool pool(client_);
+  const channel_options o = channel_options().idle_timeout(1min);
+  std::weak_ptr<channel> made = pool.get("10.0.0.1:1", insecure(), o);
+  EXPECT_EQ(pool.size(), 1u);
+  wait(59s);
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), o), made.lock());
+  wait(59s);
+  EXPECT_EQ(pool.size(), 1u);
+  wait(1s);
+  EXPECT_EQ(pool.size(), 0u);
+  EXPECT_TRUE(made.expired());
+}
+
+TEST_F(a_channel_pool, TakesEqualOptionsOfTlsForTheSameCredentials) {
+  channel_pool pool(client_);
+  const auto first = pool.get("10.0.0.1:1", trusting("ca"));
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(pool.get("10.0.0.1:1", trusting("ca")), first);
+  EXPECT_EQ(pool.size(), 1u);
+  EXPECT_NE(pool.get("10.0.0.1:1", trusting("other_ca")), first);
+  EXPECT_NE(pool.get("10.0.0.1:1", trusting("ca").target_name("a.example")), first);
+  EXPECT_NE(pool.get("10.0.0.1:1", insecure()), first);
+  EXPECT_NE(pool.get("10.0.0.2:1", trusting("ca")), first);
+}
+
+TEST_F(a_channel_pool, TakesOptionsWithAPassphrasesCallbackForTheSameOnlyWhenTheyWereBuiltOnce) {
+  channel_pool pool(client_);
+  tls::key_pair pair = tls::key_pair::files(certificate("server.pem"), certificate("protected.key"));
+  pair.passphrase([] { return std::string("sesame"); });
+  const tls::client_options asking = trusting("ca").certificate(pair);
+  const auto first = pool.get("10.0.0.1:1", asking);
+  EXPECT_NE(pool.get("10.0.0.1:1", asking), first);
+  const transport::channel_credentials built = asking;
+  const auto second = pool.get("10.0.0.1:1", built);
+  EXPECT_EQ(pool.get("10.0.0.1:1", built), second);
+}
+
+TEST_F(a_channel_pool, TriesOptionsAgainThatCouldNotBeCarriedOut) {
+  channel_pool pool(client_);
+  const std::string path = certificate("comes_later.pem");
+  const auto without = pool.get("10.0.0.1:1", tls::client_options().ca_file(path));
+  EXPECT_EQ(pool.get("10.0.0.1:1", tls::client_options().ca_file(path)), without);
+  std::filesystem::copy_file(certificate("ca.pem"), path);
+  const auto with = pool.get("10.0.0.1:1", tls::client_options().ca_file(path));
+  EXPECT_NE(with, without);
+  EXPECT_EQ(pool.get("10.0.0.1:1", tls::client_options().ca_file(path)), with);
+}
+
+TEST_F(a_channel_pool, MayBeUsedByTheMakersOfResolvers) {
+  channel_pool pool(client_);
+  std::shared_ptr<channel> registry;
+  const channel_options o =
+      channel_options().resolver_for("own", [&](const client::target&) -> std::shared_ptr<client::resolver> {
+        registry = pool.get("10.0.0.1:1", insecure());
+        return std::make_shared<client::manual_resolver>(client::resolution());
+      });
+  const auto made = pool.get("own:servers", insecure(), o);
+  EXPECT_EQ(pool.get("own:servers", insecure(), o), made);
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure()), registry);
+  EXPECT_EQ(pool.size(), 2u);
 }
 
 // --- keepalive
