@@ -1,6 +1,5 @@
 #include "server/plain_page.hpp"
 
-#include "coracle/base/version.hpp"
 #include "transport/header_block.hpp"
 
 #include <cstring>
@@ -12,7 +11,7 @@ namespace coracle::serving {
 namespace {
 
 void answer(transport::exchange x, std::string_view http_status, std::string_view content_type,
-            const std::string& body) {
+            std::string_view body) {
   transport::header_block head;
   head.add(":status", http_status)
       .add("content-type", content_type)
@@ -24,18 +23,13 @@ void answer(transport::exchange x, std::string_view http_status, std::string_vie
   x.release();
 }
 
-std::string page(const router& routes) {
-  std::string text = "<!doctype html>\n<title>Coracle</title>\n<h1>Coracle ";
-  text.append(version_text).append("</h1>\n<p>A gRPC server. Methods:</p>\n<ul>\n");
-  for (const service* s : routes.services())
-    for (const coracle::method& m : s->methods()) text.append("<li>").append(m.path).append("</li>\n");
-  return text.append("</ul>\n");
-}
+// Neither methods nor version: whoever can connect may read it, whatever the interceptors would say to a call.
+constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
-void answer_now(transport::exchange x, const request_summary& request, const router& routes) {
+void answer_now(transport::exchange x, const request_summary& request) {
   using verb = request_summary::verb;
   if (request.method == verb::get && request.root_path)
-    return answer(x, "200", "text/html; charset=utf-8", page(routes));
+    return answer(x, "200", "text/html; charset=utf-8", page);
   if (request.method == verb::get && !request.row)
     return answer(x, "404", "text/plain", "no such page; gRPC calls are POST requests\n");
   if (request.method == verb::post)
@@ -48,8 +42,7 @@ void answer_now(transport::exchange x, const request_summary& request, const rou
 // A request whose body still comes. Owns itself.
 class plain_request final : public transport::exchange_handler {
  public:
-  plain_request(transport::exchange x, const request_summary& request, const router& routes)
-      : exchange_(x), request_(request), routes_(routes) {
+  plain_request(transport::exchange x, const request_summary& request) : exchange_(x), request_(request) {
     exchange_.set_handler(this);
   }
 
@@ -70,20 +63,18 @@ class plain_request final : public transport::exchange_handler {
     delete this;
   }
   void end() {
-    answer_now(exchange_, request_, routes_);
+    answer_now(exchange_, request_);
     delete this;
   }
   transport::exchange exchange_;
   request_summary request_;
-  const router& routes_;
 };
 
 }  // namespace
 
-void answer_plain(transport::exchange x, const request_summary& request, const router& routes,
-                  bool end_stream) {
-  if (end_stream) answer_now(x, request, routes);
-  else new plain_request(x, request, routes);
+void answer_plain(transport::exchange x, const request_summary& request, bool end_stream) {
+  if (end_stream) answer_now(x, request);
+  else new plain_request(x, request);
 }
 
 }  // namespace coracle::serving

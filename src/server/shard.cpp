@@ -108,7 +108,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (!read_request(fields, server_->routes, r, received)) return x.release();
   auto foreign = foreign_call_of(r, server_->routes);
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
-    return answer_plain(x, r, server_->routes, end_stream);
+    return answer_plain(x, r, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
