@@ -1,6 +1,6 @@
 #include "rpc/server_call.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/status_message.hpp"
 #include "rpc/message_workspace.hpp"
@@ -373,13 +373,19 @@ call_traffic server_call::exchanged() const noexcept {
 }
 
 void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
-  CORACLE_ASSERT(
-      !how.ok() || k || !one_reply_ || !exchange_,
-      "an interceptor returned OK where no handler gave a reply: return the status of next(), or one "
-      "that is not OK");
   if (how.ok() && k) send_reply(*k, reply, how);
+  else if (how.ok() && one_reply_ && exchange_) send_status(without_reply());
   else send_status(how);
   handler_done();
+}
+
+// A defect of the interceptor's, and nothing to end a server for: what it made OK of, a client may have brought about.
+status server_call::without_reply() noexcept {
+  const loop& here = *loop::current();
+  std::string line = "an interceptor returned OK where no handler gave a reply, for ";
+  line.append(method_).append(": return the status of next(), or one that is not OK");
+  set_.no_reply_lines.write(here.log(), log_level::error, here.now(), std::move(line));
+  return status::internal("the call has no reply");
 }
 
 void server_call::send_status(const status& why) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/repeated_line.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/pooled.hpp"
 #include "coracle/rpc/method.hpp"
@@ -40,6 +41,7 @@ class call_set {
   // A message that is waited for and of which fewer bytes come in such a time ends its call.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
+  repeated_line no_reply_lines;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Metadata objects whose memory the next calls use.
@@ -139,6 +141,8 @@ class server_call final : public call,
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   void send_status(const status& why) noexcept;
+  // An interceptor said OK, and there is no reply.
+  [[nodiscard]] status without_reply() noexcept;
   void handler_done() noexcept;
   void leave() noexcept;
   // To the observer, if there is one; once.

@@ -1,8 +1,23 @@
 #include "rpc/unary_chain.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/log.hpp"
+#include "coracle/runtime/loop.hpp"
+
+#include <string>
 
 namespace coracle::calls {
+
+namespace {
+
+// A defect of the interceptor's, and nothing to end a program for: what it made OK of, a server may have brought about.
+status without_reply(const char* path) {
+  std::string line = "an interceptor returned OK for a unary call that got no reply, ";
+  line.append(path).append(": return the status of next(), or one that is not OK");
+  loop::current()->log().write(log_level::error, line);
+  return status::internal("an interceptor returned OK for a call that got no reply");
+}
+
+}  // namespace
 
 unary_chain::unary_chain(client_interceptors chain, unary_operation& op, const char* path,
                          const call_options& options)
@@ -15,11 +30,7 @@ void unary_chain::try_ended(const status& how, bool inside) noexcept {
 }
 
 void unary_chain::settle(const status& how) noexcept {
-  CORACLE_ASSERT(
-      !how.ok() || tried_well(),
-      "an interceptor returned OK for a unary call that got no reply: return the status of next(), or "
-      "one that is not OK");
-  op_.status_ = how;
+  op_.status_ = how.ok() && !tried_well() ? without_reply(op_.path_) : how;
   op_.chain_ = nullptr;
   const std::coroutine_handle<> owner = owner_;
   delete this;

@@ -73,7 +73,7 @@ class next_call {
 // Around a stream next() lasts as long as the call, while its owner reads and writes; its end reaches the owner
 // when the outermost interceptor has returned. The task inherits deadline and call of whoever makes the call, and
 // is stopped when that is cancelled or its deadline passes. An interceptor that makes OK of a unary call
-// without a reply is a defect (abort).
+// without a reply has a defect: INTERNAL, and a line in the log.
 class client_interceptor {
  public:
   virtual ~client_interceptor() = default;

@@ -41,7 +41,7 @@ class next_handler {
 //
 // The reply of a unary or client-streaming call is sent when the outermost interceptor has returned OK; the replies
 // of the other kinds are sent as the handler gives them. An interceptor that returns OK where there is
-// no reply to send, because no handler gave one, is a defect (abort). Calls of methods that no service has pass
+// no reply to send, because no handler gave one, has a defect: INTERNAL, and a line in the log. Calls of methods that no service has pass
 // no interceptor.
 class server_interceptor {
  public:
