@@ -86,11 +86,14 @@ void server_state::accepted(io::handle connection,
   loop& to = owner.at(i);
   ++load_of(to);
   if (to.is_current()) return shards_[i]->adopt(open(to, connection, security.get()));
-  const bool taken = with_shard(i, [&to, connection, security](shard* s) {
+  const bool taken = with_shard(i, [this, &to, connection, security](shard* s) {
     auto stream = open(to, connection, security.get());
     if (s) s->adopt(std::move(stream));
+    else --load_of(to);
   });
-  if (!taken) owner.at(0).io().close(connection);
+  if (taken) return;
+  --load_of(to);
+  owner.at(0).io().close(connection);
 }
 
 // The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves

@@ -21,12 +21,17 @@ class in_process_connector final : public transport::connector {
   task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
     const std::size_t i = on.index() % server_->size();
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
-    ++server_->load_of(server_->loop_of(i));
+    std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));
+    ++load;
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
-    if (!server_->with_shard(i, [held](serving::shard* s) {
-          if (s) s->adopt(std::move(*held));
-        }))
+    const bool taken = server_->with_shard(i, [held, &load](serving::shard* s) {
+      if (s) s->adopt(std::move(*held));
+      else --load;
+    });
+    if (!taken) {
+      --load;
       co_return status::unavailable("the server in this process is gone");
+    }
     co_return std::move(here);
   }
   [[nodiscard]] std::string authority() const override { return "in-process"; }
