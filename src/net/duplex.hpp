@@ -80,6 +80,9 @@ class duplex {
   // Gives back memory that the next bytes would use again: the connection idles. Nothing is being sent.
   virtual void release_idle_memory() noexcept {}
 
+  // What it holds beside itself because of its peer, about: for an account of memory. Cheap; 0 for what holds nothing.
+  [[nodiscard]] virtual std::size_t memory_bytes() const noexcept { return 0; }
+
   // None ("address()") in memory. Ask before close(): an open socket is asked on the first call.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;

@@ -102,6 +102,7 @@ status call::read_message(const codec& k, void* into, const framed_message& m) n
     status how = format_.unpack(m.body, max_receive_bytes_, body);
     if (!how.ok()) return how;
   }
+  held_bytes_ = body.size() > small_message_bytes ? body.size() : 0;
   count_received({body.size(), m.body.size()});
   if (!format_.reads_as_is(k)) return format_.read(k, into, body);
   if (k.read(into, body)) return {};
@@ -121,9 +122,9 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
   }
   if (!bytes.empty() && incoming_ == incoming::open) {
     deframer_.append(bytes);
-    note_kept();
     message_begun();
   }
+  note_kept();
   if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
   if (direct || reader_ || single_message_) credit(uncredited_);
   if (direct) {

@@ -36,6 +36,8 @@ class call {
 
  protected:
   enum class incoming : std::uint8_t { open, clean, failed };
+  // A message up to this is not counted apart: a steady call says nothing about memory.
+  static constexpr std::size_t small_message_bytes = 1024;
 
   call() noexcept = default;
   ~call();
@@ -88,12 +90,20 @@ class call {
   message_watch* watch_ = nullptr;  // null: nobody observes
   status failure_;
   call_traffic traffic_;
+  // Of the message that was read last, decompressed: its reader is likely to hold it. Not what protobuf's objects take
+  // beyond that. 0 for a small one, which is within what every call counts.
+  std::size_t held_bytes_ = 0;
 
-  // After the deframer has taken something in or given it away: it counts against the peer's connection.
+  // After the deframer has taken something in or given it away, or a message was decoded: both count against the
+  // peer's connection.
   void note_kept() noexcept {
-    const std::size_t now = deframer_.capacity_bytes();
+    const std::size_t now = deframer_.capacity_bytes() + held_bytes_;
     if (now == kept_bytes_ || !exchange_) return;
     exchange_.set_kept(kept_bytes_ = now);
+  }
+  // Before the exchange is released, when its account is to be right at once.
+  void forget_kept() noexcept {
+    if (held_bytes_ != 0 && exchange_) exchange_.set_kept(0);
   }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;

@@ -1,6 +1,8 @@
 #include "rpc/server_call.hpp"
 
+#include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "protocol/envelope.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/status_message.hpp"
 #include "rpc/message_workspace.hpp"
@@ -29,6 +31,8 @@ call_traffic server_context::traffic() const noexcept {
 namespace calls {
 
 namespace {
+
+using protocol::envelope_prefix_bytes;
 
 const transport::header_block& ok_trailers() {
   static const transport::header_block block = [] {
@@ -182,8 +186,9 @@ bool server_call::wait_turn() noexcept {
 
 void server_call::on_turn() noexcept {
   if (!std::exchange(waiting_turn_, false)) return;
-  if (single_message_) start_handler();
-  else begin_stream();
+  if (!single_message_) begin_stream();
+  else if (request_read_) start_handler();
+  else take_request(deframer_.kept(), true);
 }
 
 // Of all kinds: nothing is missing any more. This may be gone.
@@ -205,47 +210,59 @@ void server_call::on_data(bytes_view bytes, bool end_stream) noexcept {
 }
 
 void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcept {
-  using state = deframer::state;
   exchange_.consume(bytes.size());
+  request_ended_ = end_stream;
+  const bool kept = !deframer_.empty() || exchange_.congested();
+  if (kept) {
+    deframer_.append(bytes);
+    note_kept();
+    message_begun();
+    bytes = deframer_.kept();
+  }
+  take_request(bytes, kept);
+}
+
+// `bytes` are all that there are, in the deframer or not. For a peer that does not read, nothing is decoded, which may
+// make a thousand times as much of it, before the call has its turn.
+void server_call::take_request(bytes_view bytes, bool kept) noexcept {
+  using state = deframer::state;
   framed_message message;
-  const bool direct = deframer_.empty();
-  if (!direct) {
-    deframer_.append(bytes);
-    note_kept();
-    message_begun();
-    bytes = {};
-  }
-  const state s = direct ? deframer::peek(bytes, max_receive_bytes_, message)
-                         : deframer_.front(max_receive_bytes_, message);
-  if (s == state::message) {
-    if (request_read_) return end_early(status::unimplemented("the call has more than one request message"));
-    const message_slot request = body_->request(*this);
-    const status how = read_message(*request.k, request.into, message);
-    if (!how.ok()) return end_early(how);
-    request_read_ = true;
-    if (direct) {
-      bytes = bytes.subspan(message.body.data() + message.body.size() - bytes.data());
-    } else {
-      deframer_.pop(message);
-      note_kept();
-    }
-  } else if (s != state::need_more) {
-    return end_early(broken_message(s, max_receive_bytes_));
-  }
-  if (direct && !bytes.empty()) {
-    deframer_.append(bytes);
-    note_kept();
-    message_begun();
-  }
-  if (request_read_ && !deframer_.empty())
+  const state s = deframer::peek(bytes, max_receive_bytes_, message);
+  const bool whole = s == state::message;
+  if (!whole && s != state::need_more) return end_early(broken_message(s, max_receive_bytes_));
+  if (request_read_ ? !bytes.empty() : whole && bytes.size() > envelope_prefix_bytes + message.body.size())
     return end_early(status::unimplemented("the call has more than one request message"));
-  if (!end_stream) return;
+  if (whole) {
+    request_whole_ = true;
+    if (request_ended_ ? wait_turn() : exchange_.congested()) return;
+    if (!decode_request(message)) return;
+    if (kept) deframer_.clear();
+    note_kept();
+  } else if (!kept && !bytes.empty()) {
+    deframer_.append(bytes);
+    note_kept();
+    message_begun();
+  }
+  if (!request_ended_) return;
   if (!request_read_) {
     return end_early(deframer_.empty()
                          ? status::unimplemented("the call needs one request message and has none")
                          : status::internal("the stream ended within a message"));
   }
   start_handler();
+}
+
+bool server_call::decode_request(const framed_message& m) noexcept {
+  const bool large = m.compressed || m.body.size() > small_message_bytes;
+  if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
+    end_early(status::resource_exhausted("handlers behind calls that have ended hold too much memory"));
+    return false;
+  }
+  const message_slot request = body_->request(*this);
+  const status how = read_message(*request.k, request.into, m);
+  request_read_ = how.ok();
+  if (!request_read_) end_early(how);
+  return request_read_;
 }
 
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind,
@@ -259,6 +276,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
 }
 
 void server_call::on_reset(const transport::abnormal_end& end) noexcept {
+  forget_kept();
   exchange_.release();
   ++set_.failed;
   end_early(end.disconnected ? status::cancelled("the client's connection was lost")
@@ -298,7 +316,7 @@ void server_call::message_begun() noexcept {
 
 // The same message as at the last look, somebody waits for it, and it may come.
 bool server_call::message_is_due() const noexcept {
-  const bool awaited = reader_waits() || (single_message_ && !request_read_);
+  const bool awaited = reader_waits() || (single_message_ && !request_whole_);
   return awaited && !deframer_.empty() && seen_messages_ == traffic_.messages_received && exchange_ &&
          !exchange_.withholds_credit();
 }
@@ -404,6 +422,7 @@ void server_call::send_status(const status& why) noexcept {
     add_metadata(block, trailing_);
     exchange_.send_block(block.bytes(), true);
   }
+  forget_kept();
   exchange_.release();
   tell_end(why);
 }
@@ -428,6 +447,7 @@ void server_call::end_early(const status& why) noexcept {
   tell_end(why);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return leave();
+  set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(abandoned_bytes_, held_bytes_) + held_bytes_);
   // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
   incoming_failed(why, false);
   outgoing_failed(why);
@@ -443,10 +463,12 @@ void server_call::handler_done() noexcept {
 void server_call::leave() noexcept {
   call_set& set = set_;
   if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text takes memory
+  const std::size_t given_back = abandoned_bytes_;
   if (peer_ == &kept_peer_) --set.abandoned;
   set.give_back(std::move(received_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;
+  set.set_abandoned_bytes(set.abandoned_bytes - given_back);
   if (--set.count == 0 && set.emptied) set.emptied(set);
 }
 

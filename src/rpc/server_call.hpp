@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle::calls {
@@ -34,6 +35,9 @@ class call_set {
   std::size_t count = 0;
   // Of these: ended for their clients, while their handlers still run.
   std::size_t abandoned = 0;
+  // What the messages of those hold, which no connection counts any more. Above the limit no large request is decoded.
+  std::size_t abandoned_bytes = 0;
+  std::size_t abandoned_bytes_max = std::numeric_limits<std::size_t>::max();
   // Of all there ever were: answered with OK, and otherwise.
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
@@ -44,6 +48,12 @@ class call_set {
   repeated_line no_reply_lines;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
+  // Called when abandoned_bytes has changed, with what it was before; may be null.
+  void (*abandoned_changed)(call_set&, std::size_t before) noexcept = nullptr;
+  void set_abandoned_bytes(std::size_t now) noexcept {
+    const std::size_t before = std::exchange(abandoned_bytes, now);
+    if (abandoned_changed && now != before) abandoned_changed(*this, before);
+  }
   // Metadata objects whose memory the next calls use.
   coracle::metadata take_metadata() noexcept;
   void give_back(coracle::metadata m) noexcept;
@@ -71,8 +81,8 @@ struct request_head {
   std::uint32_t max_receive_bytes = 4u << 20;
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
   encoding received = encoding::identity;  // grpc-encoding
-  accepted_encodings accepted;             // grpc-accept-encoding
-  coracle::compression compression;        // of replies
+  accepted_encodings accepted;  // grpc-accept-encoding
+  coracle::compression compression;  // of replies
   std::unique_ptr<foreign_call> foreign;
   bool request_in_arena = false;
   server_interceptors interceptors;
@@ -133,6 +143,9 @@ class server_call final : public call,
   void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream) noexcept;
+  void take_request(bytes_view bytes, bool kept) noexcept;
+  // True: the call goes on.
+  bool decode_request(const framed_message& m) noexcept;
   void start_handler() noexcept;
   void begin_stream() noexcept;
   void run_handler() noexcept;
@@ -164,9 +177,12 @@ class server_call final : public call,
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;
+  bool request_whole_ = false;
+  bool request_ended_ = false;
   bool request_in_arena_;
   bool waiting_turn_ = false;
   bool one_reply_ = false;
+  std::size_t abandoned_bytes_ = 0;  // its part of the set's
 };
 
 }  // namespace coracle::calls

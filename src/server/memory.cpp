@@ -22,7 +22,8 @@ shard::relief::relief(shard& s) noexcept : of(s) {
 
 // If all hold this or less, they are within the limit: whoever is closed for its memory held more.
 std::size_t shard::even_share() const noexcept {
-  return closing_bytes(quota_->limit) /
+  const std::size_t all = closing_bytes(quota_->limit);
+  return (all - std::min(all, quota_->abandoned.load(std::memory_order_relaxed))) /
          std::max<std::size_t>(quota_->connections.load(std::memory_order_relaxed), 1);
 }
 
@@ -40,6 +41,13 @@ void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
       quota_->used.fetch_add(bytes - before, std::memory_order_relaxed) + (bytes - before);
   if (bytes > before && under_pressure() && bytes > even_share() / 2) press(c, s, true);
   if (bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
+}
+
+void shard::on_abandoned(std::size_t before) noexcept {
+  const std::size_t change = abandoned_bytes - before;  // modulo
+  quota_->abandoned.fetch_add(change, std::memory_order_relaxed);
+  const std::size_t used = quota_->used.fetch_add(change, std::memory_order_relaxed) + change;
+  if (abandoned_bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
 }
 
 void shard::press(transport::connection& c, served& s, bool on) noexcept {

@@ -65,6 +65,10 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
   observer = server_->options.observer();
   stall_time = server_->options.limits().stall_time();
   stall_bytes = least_bytes_in(stall_time);
+  abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
+  abandoned_changed = [](calls::call_set& set, std::size_t before) noexcept {
+    static_cast<shard&>(set).on_abandoned(before);
+  };
   emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
 }
 

@@ -73,6 +73,7 @@ class shard final : public io::resident,
   // before. `why` is a literal.
   template <class Predicate>
   bool give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept;
+  void on_abandoned(std::size_t before) noexcept;
   void begin_drain() noexcept;
   task<> wait_until_empty();
   [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;

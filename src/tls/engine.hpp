@@ -46,6 +46,11 @@ class engine {
   // Encrypted, on their way out.
   [[nodiscard]] base::output_buffer& output() noexcept { return records_.out; }
 
+  // The memory of what is kept here on its way in and out, OpenSSL's own apart.
+  [[nodiscard]] std::size_t buffers_bytes() const noexcept {
+    return records_.out.capacity() + kept_.capacity();
+  }
+
   [[nodiscard]] bool server() const noexcept { return notes_.server; }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }

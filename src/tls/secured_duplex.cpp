@@ -90,6 +90,7 @@ bool secured_duplex::shake_hands() noexcept {
 bool secured_duplex::established() noexcept {
   stop_timer();
   auth_ = describe_peer(engine_.connection(), engine_.server());
+  chain_bytes_ = auth_->peer_certificates_pem().size();
   if (auth_->application_protocol() != "h2") {
     fail(-EPROTO,
          engine_.server()
@@ -308,6 +309,13 @@ void secured_duplex::turn() noexcept {
   advance();
   engine_.keep_rest();
   tell_end();
+}
+
+std::size_t secured_duplex::memory_bytes() const noexcept {
+  const std::size_t buffers = in_flight_.capacity() + engine_.buffers_bytes();
+  if (!established_) return limits::connection_memory_bytes + limits::handshake_memory_bytes + buffers;
+  // As text, and about twice that as OpenSSL's objects.
+  return limits::connection_memory_bytes + buffers + 3 * chain_bytes_;
 }
 
 void secured_duplex::release_idle_memory() noexcept {

@@ -39,6 +39,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void shutdown_send() noexcept override;
   void close(bool abort) noexcept override;
   void release_idle_memory() noexcept override;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept override;
   void give_up_unacknowledged(duration after) noexcept override { raw_->give_up_unacknowledged(after); }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
@@ -84,6 +85,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   std::span<const piece> left_;
   std::size_t offset_ = 0;  // into left_'s first
   std::int64_t total_bytes_ = 0;
+  std::size_t chain_bytes_ = 0;  // of the peer's certificates, as text
   bool sending_ = false;
   bool flight_ends_send_ = false;  // what is in flight holds its last byte
   bool established_ = false;

@@ -8,6 +8,9 @@
 
 namespace coracle::transport {
 
+// A message of this size has the account of memory looked at, at once and at the turn's end.
+constexpr std::size_t large_message_bytes = 16u << 10;
+
 struct burden_limits {
   // Bytes of finished replies; above it new calls are held back.
   std::size_t unread_bytes = std::size_t{4} << 20;

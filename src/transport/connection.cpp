@@ -24,9 +24,6 @@ constexpr duration idle_time = std::chrono::seconds(1);
 // ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
 
-// A message of this size has the account of memory looked at, at once and at the turn's end.
-constexpr std::size_t large_bytes = 16u << 10;
-
 }  // namespace
 
 class connection::block_source final : public header_source {
@@ -94,8 +91,8 @@ void connection::release_if_idle() noexcept {
   release_at_ = never;
   in_flight_.release(0);
   engine_.release_idle_memory();
-  if (acceptor_) mind_memory();
   stream_->release_idle_memory();
+  if (acceptor_) mind_memory();
 }
 
 connection::~connection() {
@@ -105,6 +102,7 @@ connection::~connection() {
 
 void connection::start() {
   stream_->start(*this);
+  if (acceptor_) mind_memory();  // of a handshake that has not begun, too
   touch();
   update_timer();
 }
@@ -176,6 +174,8 @@ void connection::handle(const http2::event& e) noexcept {
       return;
     }
     case kind::data:
+      if (!given_up_.empty()) [[unlikely]]
+        return;  // nothing more is to be made of what has come
       counted_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) handler->on_data(e.data, e.end_stream);
       return;
@@ -256,7 +256,7 @@ void connection::flush() noexcept {
       note_sent();
       if (release_at_ == never) release_at_ = deadline_after(last_send_, idle_time);
       if (acceptor_) stall_.watch(last_send_);
-      if (in_flight_.size() >= large_bytes) weigh_ = acceptor_ != nullptr;
+      if (in_flight_.size() >= large_message_bytes) weigh_ = acceptor_ != nullptr;
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
     }
     // produce() may have let a waiting writer go on; what it sends is for the next round.
@@ -410,7 +410,7 @@ bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes,
   counted_.streams_succeeded += end_stream;
   weigh_ = true;
   note_congestion();
-  if (n >= large_bytes) mind_memory();
+  if (n >= large_message_bytes) mind_memory();
   return true;
 }
 

@@ -35,7 +35,7 @@ void connection::mind_congestion() noexcept {
 
 void connection::mind_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
-                          engine_.open_streams() * exchange_cost_bytes;
+                          stream_->memory_bytes() + engine_.open_streams() * exchange_cost_bytes;
   weigh_ = now > light_bytes || !waiting_.empty();
   const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
   if (apart < memory_step_bytes) return;
@@ -66,7 +66,10 @@ void connection::press(bool on) noexcept {
 
 void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
   engine_.set_kept(s, bytes);
-  weigh_ = acceptor_ != nullptr;
+  if (!acceptor_) return;
+  weigh_ = true;
+  // At once: what one read brings may be decoded to some hundred messages.
+  if (bytes == 0 || bytes >= large_message_bytes) mind_memory();
 }
 
 void connection::wait_turn(stream_ref s) {

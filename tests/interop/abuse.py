@@ -2,6 +2,7 @@
 """Clients that mean harm: each is closed or bounded, memory stays within the quota, and a well-behaved client beside them
 is served. (long on purpose: a case for each way to attack)"""
 
+import gzip
 import re
 import socket
 import struct
@@ -207,6 +208,49 @@ def many_connections_that_pin_a_little_are_bounded(watch):
         attacker.close()
 
 
+def bomb():
+    """An echo.Text of a megabyte and a half in some 1,500 bytes."""
+    size = MEGABYTE * 3 // 2
+    length = bytes([size % 128 + 128, size // 128 % 128 + 128, size // 16_384])
+    return message(gzip.compress(b"\x0a" + length + bytes(size)), flag=1)
+
+
+def compressed(attacker, path, data, end):
+    stream = attacker.open(path, ("grpc-encoding", "gzip"))
+    attacker.write(stream, data, end)
+    return stream
+
+
+def large_requests_behind_pinned_replies_are_bounded(watch):
+    """They wait for their turn as they came, not decompressed."""
+    attacker = Connection(watch.server, h2.PREFACE + frame(h2.SETTINGS, 0, 0, struct.pack(">HI", 4, 0)) + frame(h2.SETTINGS, h2.ACK, 0))
+    for _ in range(5):
+        attacker.write(attacker.open(AT_ONCE), text_of(MEGABYTE), end=True)
+    watch.look()
+    data = bomb()
+    for i in range(990):
+        compressed(attacker, AT_ONCE, data, True)
+        if i % 50 == 0:
+            watch.look()
+    watch.for_seconds(0.5)
+    attacker.close()
+
+
+def large_requests_of_handlers_that_wait_are_bounded(watch):
+    """Of calls that end with their messages, of others that do not, and of such that are abandoned."""
+    data = bomb()
+    for path, end, reset in ((LATER, True, False), (LATER, False, False), (LATER, True, True), (UPLOAD, False, False)):
+        attacker = Connection(watch.server)
+        for i in range(600):
+            stream = compressed(attacker, path, data, end)
+            if reset:
+                attacker.reset(stream)
+            if i % 50 == 0:
+                watch.look()
+        watch.for_seconds(0.3)
+        attacker.close()
+
+
 def messages_that_are_never_complete_are_bounded(watch):
     """Each is begun, within the limit of its size, on as many streams as there may be."""
     attackers = []
@@ -279,6 +323,8 @@ CASES = [
     a_client_that_does_not_read_is_bounded,
     a_client_that_opens_its_window_by_a_byte_is_bounded,
     many_connections_that_pin_a_little_are_bounded,
+    large_requests_behind_pinned_replies_are_bounded,
+    large_requests_of_handlers_that_wait_are_bounded,
     messages_that_are_never_complete_are_bounded,
     a_length_of_all_ones_is_refused,
     a_hello_that_is_not_finished_is_closed,

@@ -14,8 +14,10 @@ class server_state;
 class shard;
 }  // namespace serving
 
-// Counts what connections hold because of their peers: bytes received and not yet taken, replies not yet read,
-// tables, streams, buffers. Not what handlers allocate. Counted once a turn of a connection, in steps of 4 KiB.
+// Counts what connections hold because of their peers: bytes received and not yet taken, requests for as long as their
+// calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate. Counted once a turn of a
+// connection, at once for what is large, in steps of 4 KiB. Requests of handlers that run on behind calls that have
+// ended count for the server, which decodes no more large requests while they take a quarter of the limit.
 //
 // Above five eighths of the limit, connections that hold more than half of their even share get no new calls
 // (REFUSED_STREAM, which clients may try elsewhere) and no connection credit. Above seven eighths, those that hold
@@ -43,6 +45,7 @@ class memory_quota {
     explicit counted(std::size_t l) noexcept : limit(l) {}
     const std::size_t limit;
     std::atomic<std::size_t> used{0};
+    std::atomic<std::size_t> abandoned{0};  // of what is used: by calls that no connection has any more
     std::atomic<std::size_t> connections{0};
     std::mutex servers_change;
     std::vector<std::weak_ptr<serving::server_state>> servers;  // that share it

@@ -23,6 +23,11 @@ inline constexpr std::size_t unread_answers_bytes = 16u << 10;
 // Sessions that a client keeps for a host, and hosts that it keeps sessions for.
 inline constexpr std::size_t sessions_per_host = 4;
 inline constexpr std::size_t session_hosts = 64;
+// What a connection counts of a server's memory_quota beside its buffers and the peer's chain: measured with OpenSSL 3,
+// which takes 9 KiB for a new SSL object and 17 KiB for an established one ...
+inline constexpr std::size_t connection_memory_bytes = 16u << 10;
+// ... and this much more while it shakes hands (56 to 73 KiB in all).
+inline constexpr std::size_t handshake_memory_bytes = 48u << 10;
 // Between looks at whether files have changed.
 inline constexpr duration file_look_interval = std::chrono::seconds(1);
 
