@@ -20,7 +20,9 @@ TEST(Printable, ShowsNothingThatATerminalOrALogWouldObey) {
 TEST(Printable, IsBounded) {
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdefg", 6), "abcdef...");
-  EXPECT_EQ(printable(std::string(1000, 'x')), std::string(printable_bytes_max, 'x') + "...");
+  std::string most(printable_bytes_max, 'x');
+  most.append("...");
+  EXPECT_EQ(printable(std::string(1000, 'x')), most);
 }
 
 }  // namespace
