@@ -21,8 +21,8 @@ TESTS_TIMEOUT_S = 300
 SHARDS = 2 * (os.cpu_count() or 1)
 SCRIPT_TIMEOUT_S = 300
 CONSUME_TIMEOUT_S = 600  # builds the library anew: installed, and as a shared subproject
-# Seeds of the simulation, from 1 on: what two cores play in half a minute.
-SIM_SEEDS = {"release": 2000, "asan": 1000}
+# Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute.
+SIM_SEEDS = {"release": 1000, "asan": 200}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
 # After a refusal nothing of it is left, and the library has to choose epoll by itself.
 URING_REFUSALS = ["setup_eperm", "setup_enosys", "setup_enomem", "enter_eperm", "no_wait_timeout",

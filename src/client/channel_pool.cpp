@@ -1,7 +1,6 @@
 #include "coracle/client/channel_pool.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace coracle {
@@ -65,9 +64,11 @@ void channel_pool::drop_unused() {
     return e.made.use_count() > 1 || e.made->state() != connectivity::idle ||
            now < deadline_after(e.given, e.options.idle_timeout());
   };
-  const auto first = std::stable_partition(entries_.begin(), entries_.end(), in_use);
-  std::move(first, entries_.end(), std::back_inserter(dropped));
-  entries_.erase(first, entries_.end());
+  std::erase_if(entries_, [&](entry& e) {
+    if (in_use(e)) return false;
+    dropped.push_back(std::move(e));
+    return true;
+  });
 }
 
 }  // namespace coracle

@@ -9,7 +9,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,8 +86,11 @@ class raw_client {
         if (found) return;
       }
       char more[512];
-      const ssize_t n = ::recv(socket_, more, sizeof more, 0);
-      ASSERT_GT(n, 0) << "the server has gone, or says nothing";
+      // A ring that this thread had before may interrupt it while the kernel takes the ring apart.
+      ssize_t n = -1;
+      while ((n = ::recv(socket_, more, sizeof more, 0)) < 0 && errno == EINTR) {
+      }
+      ASSERT_GT(n, 0) << "the server has gone, or says nothing: " << std::strerror(errno);
       unread_.append(more, static_cast<std::size_t>(n));
     }
   }
