@@ -252,6 +252,7 @@ void server_call::take_request(bytes_view bytes, bool kept) noexcept {
   start_handler();
 }
 
+// False when the call has ended, and may be gone.
 bool server_call::decode_request(const framed_message& m) noexcept {
   const bool large = m.compressed || m.body.size() > small_message_bytes;
   if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
@@ -261,8 +262,8 @@ bool server_call::decode_request(const framed_message& m) noexcept {
   const message_slot request = body_->request(*this);
   const status how = read_message(*request.k, request.into, m);
   request_read_ = how.ok();
-  if (!request_read_) end_early(how);
-  return request_read_;
+  if (!how.ok()) end_early(how);  // this may be gone
+  return how.ok();
 }
 
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind,
