@@ -56,13 +56,14 @@ TEST_P(steady_call, TakesNothing) {
 
 TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)), 0u); }
 
-// Not so brotli, snappy and lz4, whose libraries take memory for each message.
+// Not so brotli, snappy and lz4, whose libraries take memory for each message. Less than uncompressed where a long
+// message comes in parts: protobuf's strings grow by them.
 TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   const std::size_t plain = taken(long_text);
   for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
     make_server(server_options().compression(e));
     connect(channel_options().calls(call_options().compression(e)));
-    EXPECT_EQ(taken(long_text, {}, true), plain) << name_of(e);
+    EXPECT_LE(taken(long_text, {}, true), plain) << name_of(e);
   }
 }
 
