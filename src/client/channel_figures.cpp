@@ -41,6 +41,11 @@ void count(calls::channel_snapshot& to, const calls::call_counts& from, loop& ho
 
 void channel_state::show() { how.registry->add(id_, std::static_pointer_cast<calls::shown_channel>(self())); }
 
+void channel_state::note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept {
+  const std::lock_guard lock(mutex_);
+  trace_.add(where.wall_now(), what, calls::traced_event::severity::info, subchannel);
+}
+
 task<calls::channel_snapshot> channel_state::figures() {
   const std::shared_ptr<channel_state> alive = self();
   std::vector<std::shared_ptr<io::residence>> doors;
@@ -63,6 +68,10 @@ task<calls::channel_snapshot> channel_state::figures() {
   whole.id = id_;
   whole.target = to.name;
   whole.state = name_of(state());
+  {
+    const std::lock_guard lock(mutex_);
+    whole.trace = trace_;
+  }
   for (calls::channel_snapshot& part : all->parts) add(whole, part);
   std::sort(whole.subchannels.begin(), whole.subchannels.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });

@@ -65,7 +65,8 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
       counts_(on.size()),
       id_(how.registry->next_id()),
       doors_(on.size()),
-      states_(on.size(), connectivity::idle) {
+      states_(on.size(), connectivity::idle),
+      trace_(on.at(0).wall_now()) {
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
 }
 
@@ -227,13 +228,16 @@ void channel_state::report(loop& where, connectivity c) noexcept {
   for (const connectivity best :
        {connectivity::ready, connectivity::connecting, connectivity::transient_failure, connectivity::idle}) {
     if (std::find(states_.begin(), states_.end(), best) == states_.end()) continue;
-    return set_state(best);
+    if (set_state(best)) trace_.add(where.wall_now(), name_of(best));
+    return;
   }
   set_state(connectivity::shutdown);
 }
 
-void channel_state::set_state(connectivity c) noexcept {
-  if (state_.exchange(c, std::memory_order_acq_rel) != c) news.set(c);
+bool channel_state::set_state(connectivity c) noexcept {
+  if (state_.exchange(c, std::memory_order_acq_rel) == c) return false;
+  news.set(c);
+  return true;
 }
 
 task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from, duration at_most) {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace coracle::client {
@@ -60,6 +61,7 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   // By a shard, on its loop.
   void forget(loop& where) noexcept;
   void report(loop& where, connectivity c) noexcept;
+  void note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept;
   void resolve_again() noexcept;
 
   // --- by the home, on its loop
@@ -87,7 +89,8 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
                                                             const snapshot* before) const;
   void tell_shards();
-  void set_state(connectivity c) noexcept;
+  // False when it was the same.
+  bool set_state(connectivity c) noexcept;
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
   std::vector<calls::call_counts> counts_;  // likewise
@@ -100,6 +103,7 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   std::shared_ptr<io::residence> home_door_;
   std::vector<connectivity> states_;  // by loop
   std::shared_ptr<const snapshot> latest_;
+  calls::event_trace trace_;
   bool closed_ = false;
 };
 

@@ -148,8 +148,10 @@ void shard::rest() noexcept {
 subchannel& shard::make_subchannel(const endpoint& to) {
   subchannels_.push_back(
       std::make_unique<subchannel>(home_, channel_->how, to, static_cast<subchannel_owner&>(*this)));
-  subchannels_.back()->set_connections_max(connections_max_);
-  return *subchannels_.back();
+  subchannel& made = *subchannels_.back();
+  made.set_connections_max(connections_max_);
+  channel_->note(home_, "a subchannel to " + to.address().to_string(), made.id());
+  return made;
 }
 
 void shard::add_to(calls::channel_snapshot& whole) const {
@@ -181,6 +183,7 @@ void shard::on_state(subchannel& s) noexcept {
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
 
 void shard::on_left(subchannel& s) noexcept {
+  channel_->note(home_, "no subchannel to " + s.where().address().to_string() + " any more", s.id());
   std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
   if (state_ == connectivity::shutdown) leave_if_done();
 }

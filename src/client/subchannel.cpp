@@ -10,12 +10,15 @@
 
 namespace coracle::client {
 
+using severity = calls::traced_event::severity;
+
 subchannel::subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner)
     : home_(home),
       how_(how),
       where_(std::move(where)),
       owner_(owner),
       id_(how.registry->next_id()),
+      trace_(home.wall_now()),
       keepalive_time_(how.connection.http2.keepalive.time) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<subchannel&>(t).time_is_up(); };
   work::run = [](coro::work& w) noexcept { static_cast<subchannel&>(w).told(); };
@@ -48,6 +51,7 @@ void subchannel::connect() noexcept {
 void subchannel::begin_attempt() noexcept {
   attempting_ = dialing_ = true;
   attempt_began_ = home_.now();
+  note_state();
   work_.spawn(attempt());
 }
 
@@ -89,6 +93,7 @@ void subchannel::attempt_failed(std::string_view why) noexcept {
   text.append(": ").append(why);
   failure_ = status::unavailable(text);
   home_.log().write(log_level::info, text);
+  note(text, severity::warning);
   pausing_ = true;
   home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
   tell();
@@ -107,6 +112,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   attempting_ = false;
   if (timer::holder) home_.disarm(*this);
   backoff_.reset();
+  note("connected", severity::info);
   if (health_service_) {
     const health_question question{*health_service_, transport::scheme_of(how_.credentials), how_.authority,
                                    how_.proof, how_.credentials.secure() || how_.in_process};
@@ -142,11 +148,18 @@ calls::subchannel_snapshot subchannel::figures() const {
   s.id = id_;
   s.address = where_.address().to_string();
   s.state = name_of(state());
-  s.streams_started = streams_before_;
+  s.trace = trace_;
+  s.calls_started = streams_before_;
+  s.calls_succeeded = calls_ok_before_;
+  std::uint64_t open = 0;
   for (const line& l : lines_) {
     s.connections.push_back(calls::take_snapshot(home_, l.id, *l.connection));
-    s.streams_started += s.connections.back().streams_started;
+    s.calls_started += s.connections.back().streams_started;
+    s.calls_succeeded += l.connection->messages.calls_ok;
+    open += s.connections.back().streams_open;
   }
+  const std::uint64_t well = s.calls_succeeded + open;
+  s.calls_failed = s.calls_started > well ? s.calls_started - well : 0;
   return s;
 }
 
@@ -174,7 +187,10 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   l->health.reset();
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (leaving_) return;
-  if (l->ready) return tell();
+  if (l->ready) {
+    note(std::string("disconnected: ").append(c.end_reason()), severity::info);
+    return tell();
+  }
   if (timer::holder) home_.disarm(*this);
   attempt_failed(c.end_reason());
 }
@@ -182,6 +198,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
   streams_before_ += c.figures().streams_started;
+  calls_ok_before_ += c.messages.calls_ok;
   std::erase_if(lines_, [&](const line& l) { return l.connection.get() == &c; });
   if (leaving_) tell();
 }
@@ -203,6 +220,7 @@ void subchannel::leave(bool at_once, std::string_view reason) noexcept {
 // --- telling
 
 void subchannel::tell() noexcept {
+  note_state();
   if (std::exchange(telling_, true)) return;
   home_.post(*this);
 }
@@ -211,6 +229,15 @@ void subchannel::told() noexcept {
   telling_ = false;
   if (!leaving_) return owner_.on_state(*this);
   if (lines_.empty() && !dialing_) owner_.on_left(*this);  // destroys this
+}
+
+void subchannel::note(std::string_view what, severity how) noexcept {
+  trace_.add(home_.wall_now(), what, how);
+}
+
+void subchannel::note_state() noexcept {
+  const connectivity now = state();
+  if (std::exchange(noted_, now) != now) note(name_of(now), severity::info);
 }
 
 subchannel::line* subchannel::line_of(const transport::connection& c) noexcept {

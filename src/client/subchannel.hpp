@@ -62,6 +62,7 @@ class subchannel final : private transport::connection_owner,
   subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner);
   ~subchannel();
 
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const endpoint& where() const noexcept { return where_; }
   void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
   [[nodiscard]] connectivity state() const noexcept;
@@ -114,6 +115,8 @@ class subchannel final : private transport::connection_owner,
   void time_is_up() noexcept;
   void tell() noexcept;  // the owner, soon
   void told() noexcept;
+  void note(std::string_view what, calls::traced_event::severity how) noexcept;
+  void note_state() noexcept;
   line* line_of(const transport::connection& c) noexcept;
   [[nodiscard]] std::size_t ready_lines() const noexcept;
 
@@ -123,6 +126,9 @@ class subchannel final : private transport::connection_owner,
   subchannel_owner& owner_;
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
+  std::uint64_t calls_ok_before_ = 0;
+  calls::event_trace trace_;
+  connectivity noted_ = connectivity::idle;
   backoff backoff_;
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)

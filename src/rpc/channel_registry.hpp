@@ -3,6 +3,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/connection_snapshot.hpp"
+#include "rpc/event_trace.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -25,7 +26,11 @@ class subchannel_snapshot {
   std::uint64_t id = 0;
   std::string address;
   std::string_view state;             // "READY" and so on: grpc/grpc doc/connectivity-semantics-and-api.md
-  std::uint64_t streams_started = 0;  // on its connections, those that are closed among them
+  // Of attempts of calls, on its connections, those that are closed among them.
+  std::uint64_t calls_started = 0;
+  std::uint64_t calls_succeeded = 0;  // ended with OK
+  std::uint64_t calls_failed = 0;
+  event_trace trace;
   std::vector<connection_snapshot> connections;
 };
 
@@ -39,6 +44,7 @@ class channel_snapshot {
   std::uint64_t calls_succeeded = 0;  // ended with OK
   std::uint64_t calls_failed = 0;
   wall_time last_call_started{};
+  event_trace trace;
   std::vector<subchannel_snapshot> subchannels;  // of all loops, by id
 };
 

@@ -413,7 +413,10 @@ void client_call::end(status why, bool inside) noexcept {
   on_stop_.unlink();
   fetch_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
-  if (exchange_) exchange_.release();
+  if (exchange_) {
+    if (outcome_.ok()) exchange_.count_call_ok();
+    exchange_.release();
+  }
   tell_observer();
   list_hook::unlink();  // a call that waits for a connection waits no more
   if (chain_) [[unlikely]]

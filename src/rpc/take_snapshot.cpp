@@ -13,6 +13,7 @@ connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::conne
   s.id = id;
   s.local = c.local_address();
   s.peer = c.peer_address();
+  if (const net::auth_context* a = c.auth()) s.auth = a->weak_from_this().lock();
   s.secure = c.auth() != nullptr;
   s.streams_started = f.streams_started;
   s.streams_succeeded = f.streams_succeeded;

@@ -1,5 +1,7 @@
 #include "services/channelz_messages.hpp"
 
+#include "protocol/grpc/base64.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -43,6 +45,44 @@ wire::ChannelConnectivityState::State state_of(std::string_view name) {
 
 std::int64_t number(std::uint64_t n) noexcept { return static_cast<std::int64_t>(n); }
 
+// The first certificate of a PEM text, as DER.
+std::string first_certificate(std::string_view pem) {
+  constexpr std::string_view before = "-----BEGIN CERTIFICATE-----";
+  const std::size_t from = pem.find(before);
+  if (from == std::string_view::npos) return {};
+  pem.remove_prefix(from + before.size());
+  std::string text;
+  for (const char c : pem.substr(0, pem.find('-')))
+    if (c != '\n' && c != '\r') text += c;
+  std::string der;
+  return protocol::grpc::base64_decode(text, der) ? der : std::string();
+}
+
+void write(const net::auth_context& from, wire::Security& to) {
+  if (from.type() != "tls") {
+    to.mutable_other()->set_name(std::string(from.type()));
+    return;
+  }
+  // OpenSSL has names of its own for the suites of before TLS 1.3.
+  const std::string cipher(from.cipher());
+  if (cipher.starts_with("TLS_")) to.mutable_tls()->set_standard_name(cipher);
+  else to.mutable_tls()->set_other_name(cipher);
+  to.mutable_tls()->set_remote_certificate(first_certificate(from.peer_certificates_pem()));
+}
+
+void write(const calls::event_trace& from, wire::ChannelTrace& to) {
+  to.set_num_events_logged(number(from.added()));
+  write_time(from.made(), [&] { return to.mutable_creation_timestamp(); });
+  for (const calls::traced_event& e : from.latest()) {
+    wire::ChannelTraceEvent& event = *to.add_events();
+    event.set_description(e.what);
+    event.set_severity(e.how == calls::traced_event::severity::info ? wire::ChannelTraceEvent::CT_INFO
+                                                                    : wire::ChannelTraceEvent::CT_WARNING);
+    write_time(e.when, [&] { return event.mutable_timestamp(); });
+    if (e.subchannel != 0) event.mutable_subchannel_ref()->set_subchannel_id(number(e.subchannel));
+  }
+}
+
 }  // namespace
 
 void write(const server_snapshot& from, wire::Server& to) {
@@ -63,7 +103,7 @@ void write(const connection_snapshot& from, wire::Socket& to) {
   write_ref(from, *to.mutable_ref());
   write(from.local, *to.mutable_local());
   write(from.peer, *to.mutable_remote());
-  if (from.secure) to.mutable_security()->mutable_tls();
+  if (from.auth) write(*from.auth, *to.mutable_security());
   auto& data = *to.mutable_data();
   data.set_streams_started(number(from.streams_started));
   data.set_streams_succeeded(number(from.streams_succeeded));
@@ -91,6 +131,7 @@ void write(const calls::channel_snapshot& from, wire::Channel& to) {
   auto& data = *to.mutable_data();
   data.mutable_state()->set_state(state_of(from.state));
   data.set_target(from.target);
+  write(from.trace, *data.mutable_trace());
   data.set_calls_started(number(from.calls_started));
   data.set_calls_succeeded(number(from.calls_succeeded));
   data.set_calls_failed(number(from.calls_failed));
@@ -108,7 +149,10 @@ void write(const calls::subchannel_snapshot& from, wire::Subchannel& to) {
   auto& data = *to.mutable_data();
   data.mutable_state()->set_state(state_of(from.state));
   data.set_target(from.address);
-  data.set_calls_started(number(from.streams_started));
+  write(from.trace, *data.mutable_trace());
+  data.set_calls_started(number(from.calls_started));
+  data.set_calls_succeeded(number(from.calls_succeeded));
+  data.set_calls_failed(number(from.calls_failed));
   for (const connection_snapshot& c : from.connections) write_ref(c, *to.add_socket_ref());
 }
 

@@ -71,6 +71,7 @@ class exchange_handler {
 struct message_counts {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
+  std::uint64_t calls_ok = 0;  // of a client
 };
 
 // The lower side: a connection that carries exchanges, numbered by stream_ref. HTTP/2 is one, a
@@ -157,6 +158,7 @@ class exchange {
   }
   void count_sent() noexcept { ++carrier_->messages.sent; }
   void count_received() noexcept { ++carrier_->messages.received; }
+  void count_call_ok() noexcept { ++carrier_->messages.calls_ok; }
   [[nodiscard]] loop& home() const noexcept { return carrier_->home(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return carrier_->peer_address(); }
   [[nodiscard]] const net::auth_context* auth() const noexcept { return carrier_->auth(); }

@@ -2,6 +2,8 @@
 #include "grpc/channelz/v1/channelz.coracle.hpp"
 #include "support/echo_fixture.hpp"
 
+#include <gmock/gmock.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -156,6 +158,9 @@ TEST_P(channelz, ChannelsOfTheRuntimeAreShownDownToTheirSockets) {
   const auto subchannel = sync_wait(ask().GetSubchannel(below));
   ASSERT_EQ(subchannel.status(), status());
   EXPECT_EQ(subchannel->subchannel().data().state().state(), wire::ChannelConnectivityState::READY);
+  EXPECT_EQ(subchannel->subchannel().data().calls_started(), 5);    // with the questions
+  EXPECT_EQ(subchannel->subchannel().data().calls_succeeded(), 3);  // the last question is still open
+  EXPECT_EQ(subchannel->subchannel().data().calls_failed(), 1);
   ASSERT_EQ(subchannel->subchannel().socket_ref_size(), 1);
 
   const auto found = socket(subchannel->subchannel().socket_ref(0).socket_id());
@@ -166,6 +171,52 @@ TEST_P(channelz, ChannelsOfTheRuntimeAreShownDownToTheirSockets) {
   EXPECT_EQ(data.messages_sent(), 6);
   EXPECT_TRUE(data.has_last_local_stream_created_timestamp());
   EXPECT_FALSE(data.has_last_remote_stream_created_timestamp());
+}
+
+TEST_P(channelz, WhatHasBecomeOfAChannelIsTraced) {
+  say("hello");
+  const auto top = sync_wait(ask().GetTopChannels(wire::GetTopChannelsRequest()));
+  ASSERT_EQ(top.status(), status());
+  const wire::ChannelTrace& whole = top->channel(0).data().trace();
+  EXPECT_EQ(whole.num_events_logged(), 3);
+  EXPECT_TRUE(whole.has_creation_timestamp());
+  const auto id = top->channel(0).subchannel_ref(0).subchannel_id();
+  std::vector<std::string> of_channel;
+  for (const auto& e : whole.events()) {
+    of_channel.push_back(e.description());
+    EXPECT_TRUE(e.has_timestamp());
+    EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("a subchannel to ") ? id : 0);
+  }
+  EXPECT_THAT(of_channel,
+              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("a subchannel to "), "READY"));
+
+  wire::GetSubchannelRequest below;
+  below.set_subchannel_id(id);
+  const auto subchannel = sync_wait(ask().GetSubchannel(below));
+  ASSERT_EQ(subchannel.status(), status());
+  std::vector<std::string> of_subchannel;
+  for (const auto& e : subchannel->subchannel().data().trace().events())
+    of_subchannel.push_back(e.description());
+  EXPECT_EQ(of_subchannel, (std::vector<std::string>{"CONNECTING", "connected", "READY"}));
+}
+
+TEST_P(channelz, AConnectionThatFailedIsTracedAsAWarning) {
+  say("hello");
+  channel nowhere(rt(), "127.0.0.1:9", insecure());
+  EXPECT_EQ(sync_wait(echo_stub(nowhere).Say(text("x"))).status().code(), status_code::unavailable);
+  const auto top = sync_wait(ask().GetTopChannels(wire::GetTopChannelsRequest()));
+  ASSERT_EQ(top.status(), status());
+  wire::GetSubchannelRequest below;
+  below.set_subchannel_id(top->channel(1).subchannel_ref(0).subchannel_id());
+  const auto subchannel = sync_wait(ask().GetSubchannel(below));
+  ASSERT_EQ(subchannel.status(), status());
+  int warnings = 0;
+  for (const auto& e : subchannel->subchannel().data().trace().events()) {
+    if (e.severity() != wire::ChannelTraceEvent::CT_WARNING) continue;
+    ++warnings;
+    EXPECT_THAT(e.description(), testing::StartsWith("cannot connect to 127.0.0.1:9: "));
+  }
+  EXPECT_GE(warnings, 1);
 }
 
 TEST_P(channelz, ChannelsComeInPagesAndGoWhenTheyAreDestroyed) {

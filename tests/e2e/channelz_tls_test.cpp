@@ -1,0 +1,43 @@
+// What channelz shows of a secured connection.
+#include "grpc/channelz/v1/channelz.coracle.hpp"
+#include "support/certificates.hpp"
+#include "support/echo_service.hpp"
+
+#include "coracle/services/defaults.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace coracle::testing_support {
+namespace {
+
+namespace wire = grpc::channelz::v1;
+
+TEST(ChannelzOfTls, ShowsTheCipherAndTheCertificateOfThePeer) {
+  runtime rt(1);
+  echo_service service;
+  server s(rt);
+  s.add(service);
+  with_defaults(s);
+  ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server").client_ca_file(certificate("ca.pem"))), status());
+  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), trusting("ca").certificate(pair_of("client")));
+  const wire::rpc::Channelz::stub ask(c);
+  wire::GetServerSocketsRequest all;
+  all.set_server_id(1);
+  const auto sockets = sync_wait(ask.GetServerSockets(all));
+  ASSERT_EQ(sockets.status(), status());
+  ASSERT_EQ(sockets->socket_ref_size(), 1);
+  wire::GetSocketRequest one;
+  one.set_socket_id(sockets->socket_ref(0).socket_id());
+  const auto found = sync_wait(ask.GetSocket(one));
+  ASSERT_EQ(found.status(), status());
+  const auto& tls = found->socket().security().tls();
+  EXPECT_THAT(tls.standard_name(), testing::StartsWith("TLS_"));
+  // DER: a sequence, whose length has two bytes, with the holder's names in it.
+  EXPECT_THAT(tls.remote_certificate(), testing::StartsWith("\x30\x82"));
+  EXPECT_THAT(tls.remote_certificate(), testing::HasSubstr("ada.example"));
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
