@@ -25,7 +25,8 @@ class frame_pool {
   // by whichever thread makes or frees one. Before the pool is used.
   void use(std::pmr::memory_resource& resource) noexcept;
 
-  // n bytes, aligned to 16, from the current thread's pool when it has one: for a coroutine's frame, or
+  static constexpr std::size_t alignment_bytes = 16;
+  // n bytes, so aligned, from the current thread's pool when it has one: for a coroutine's frame, or
   // for another object with a call's lifetime (see pooled.hpp).
   static void* allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
   static void* allocate(std::size_t n) { return take(n + sizeof(block), 0); }
@@ -57,7 +58,7 @@ class frame_pool {
   static constexpr std::size_t classes = largest_bytes / step_bytes;
   static constexpr std::uint32_t kept_per_class = 4096;  // bounds what a burst leaves behind
 
-  struct alignas(16) block {
+  struct alignas(alignment_bytes) block {
     std::pmr::memory_resource* from;  // null for the heap
     block* next;  // in a list
   };

@@ -1,6 +1,7 @@
 // promise_base: what the promises of all our coroutine types share.
 #pragma once
 
+#include "coracle/base/assert.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/frame_pool.hpp"
@@ -10,6 +11,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <utility>
 
@@ -39,7 +41,18 @@ class promise_base : public tree_node {
   static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
-  std::suspend_always initial_suspend() const noexcept { return {}; }
+  class initial_awaiter {
+   public:
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> frame) const noexcept {
+      CORACLE_ASSERT(
+          reinterpret_cast<std::uintptr_t>(frame.address()) % frame_pool::alignment_bytes == 0,
+          "g++ 12 has laid out a coroutine wrongly, for it declares no variable and has a co_await in a "
+          "condition: take what is awaited into a variable first (docs/guides/hazards.md)");
+    }
+    void await_resume() const noexcept {}
+  };
+  initial_awaiter initial_suspend() const noexcept { return {}; }
 
   // Every co_await of our coroutines passes here: its place is noted, the rest is as if this were not.
   template <class Awaitable>

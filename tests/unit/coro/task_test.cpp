@@ -153,6 +153,15 @@ TEST(Task, AssigningToItDestroysTheFrameItHeld) {
   EXPECT_TRUE(t.valid());
 }
 
+// As g++ 12 makes them now and then: see docs/guides/hazards.md.
+TEST(TaskDeathTest, BeginningInAFrameThatIsLaidOutWronglyAborts) {
+  alignas(coro::frame_pool::alignment_bytes) char frame[32];
+  const coro::promise_base::initial_awaiter begins;
+  begins.await_suspend(std::coroutine_handle<>::from_address(frame));
+  EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)),
+               "into a variable first");
+}
+
 TEST(TaskDeathTest, AwaitingAnEmptyTaskAborts) {
   manual_executor on;
   auto body = [](task<> t) -> task<> { co_await std::move(t); };
