@@ -17,7 +17,7 @@ class traced_event {
   enum class severity : std::uint8_t { info, warning };
   traced_event() = default;
   wall_time when{};
-  std::string what;  // printable ASCII
+  std::string what;  // base::printable()
   severity how = severity::info;
   std::uint64_t subchannel = 0;  // the one that it is about; 0: none
 };
@@ -27,7 +27,6 @@ class traced_event {
 class event_trace {
  public:
   static constexpr std::size_t events_max = 32;
-  static constexpr std::size_t text_bytes_max = 200;
 
   explicit event_trace(wall_time made = {}) noexcept : made_(made) {}
   void add(wall_time now, std::string_view what, traced_event::severity how = traced_event::severity::info,

@@ -275,7 +275,7 @@ struct reload_run {
 
 // Each call on a new connection now and then: the certificate matters.
 task<> keep_calling(runtime& on, std::string address, transport::channel_credentials credentials,
-                    reload_run& r) {
+                    duration pause, reload_run& r) {
   while (!r.over) {
     channel fresh(on, address, credentials);
     const echo_stub stub(fresh);
@@ -288,6 +288,7 @@ task<> keep_calling(runtime& on, std::string address, transport::channel_credent
         ADD_FAILURE() << got.status();
       }
     }
+    co_await sleep_for(pause);
   }
 }
 
@@ -319,8 +320,8 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
   struct both {
     static task<> at_once(runtime& on, std::string address, transport::channel_credentials credentials,
                           std::string c, std::string k, net::server_security& s, reload_run& r) {
-      task<> calling = keep_calling(on, address, credentials, r);
-      task<> more = keep_calling(on, address, credentials, r);
+      task<> calling = keep_calling(on, address, credentials, 0s, r);
+      task<> more = keep_calling(on, address, credentials, 0s, r);
       task<> reloading = reload_often(c, k, s, r);
       co_await when_all(std::move(calling), std::move(more), std::move(reloading));
     }
@@ -330,6 +331,50 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
                     trusting("ca").ca_file(certificate("other_ca.pem")), chain, key, *security, r));
   EXPECT_EQ(r.failed, 0);
   EXPECT_GE(r.calls, 100);
+}
+
+// Nobody says reload(): whoever connects finds the files changed, once a second.
+task<> rewrite_files(std::string chain, std::string key, int times, reload_run& r) {
+  namespace fs = std::filesystem;
+  const auto& made = testing_support::certificates::made();
+  for (int i = 0; i < times; ++i) {
+    const std::string name = i % 2 == 0 ? "untrusted" : "server";
+    // Two writes, between which the files do not fit: whoever looks keeps the old ones.
+    fs::copy_file(made.path(name + ".pem"), chain, fs::copy_options::overwrite_existing);
+    co_await sleep_for(200us);
+    fs::copy_file(made.path(name + ".key"), key, fs::copy_options::overwrite_existing);
+    co_await sleep_for(tls::limits::file_look_interval);
+    for (const int before = r.calls; r.calls < before + 20;) co_await sleep_for(1ms);
+  }
+  r.over = true;
+}
+
+TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
+  namespace fs = std::filesystem;
+  const std::string chain = certificate("rewritten.pem");
+  const std::string key = certificate("rewritten.key");
+  fs::copy_file(certificate("server.pem"), chain, fs::copy_options::overwrite_existing);
+  fs::copy_file(certificate("server.key"), key, fs::copy_options::overwrite_existing);
+  serve(tls::server_options().certificate_files(chain, key));
+  struct all {
+    static task<> at_once(runtime& on, std::string address, transport::channel_credentials credentials,
+                          std::string c, std::string k, int times, reload_run& r) {
+      constexpr duration pause = 20ms;
+      task<> first = keep_calling(on, address, credentials, pause, r);
+      task<> second = keep_calling(on, address, credentials, pause, r);
+      task<> third = keep_calling(on, address, credentials, pause, r);
+      task<> rewriting = rewrite_files(c, k, times, r);
+      co_await when_all(std::move(first), std::move(second), std::move(third), std::move(rewriting));
+    }
+  };
+  const std::string address = "127.0.0.1:" + std::to_string(server_->port());
+  reload_run r;
+  // An odd number, so that the last is the other CA's.
+  run(all::at_once(rt(), address, trusting("ca").ca_file(certificate("other_ca.pem")), chain, key,
+                   sim_world() ? 51 : 3, r));
+  EXPECT_EQ(r.failed, 0);
+  call_by(trusting("other_ca"));
+  EXPECT_EQ(text(), "nobody") << "the server shows the last of them";
 }
 
 // --- other people's TLS

@@ -1,3 +1,4 @@
+#include "base/printable.hpp"
 #include "rpc/event_trace.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ TEST(EventTrace, TakesNoMoreOfAServersWordsThanCanBeShown) {
   EXPECT_EQ(kept[0].what, "bye" + std::string(3, '?') + "!");
   EXPECT_EQ(kept[0].how, traced_event::severity::warning);
   EXPECT_EQ(kept[0].subchannel, 7u);
-  EXPECT_EQ(kept[1].what, std::string(event_trace::text_bytes_max, 'x'));
+  EXPECT_EQ(kept[1].what, std::string(base::printable_bytes_max, 'x') + "...");
 }
 
 }  // namespace
