@@ -277,6 +277,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
 }
 
 void server_call::on_reset(const transport::abnormal_end& end) noexcept {
+  if (handler_running_) run_on();
   forget_kept();
   exchange_.release();
   ++set_.failed;
@@ -437,13 +438,20 @@ void server_call::tell_end(const status& how) noexcept {
   watched_.reset();
 }
 
+// The handler may outlive its connection.
+void server_call::run_on() noexcept {
+  if (peer_ == &kept_peer_) return;
+  kept_peer_ = *peer_;
+  peer_ = &kept_peer_;
+  if (auth_) kept_auth_ = auth_->shared_from_this();
+  ++set_.abandoned;
+  if (!exchange_) return;
+  abandoned_ = exchange_.share_abandoned();
+  ++*abandoned_;
+}
+
 void server_call::end_early(const status& why) noexcept {
-  if (handler_running_ && peer_ != &kept_peer_) {  // the handler may outlive its connection
-    kept_peer_ = *peer_;
-    peer_ = &kept_peer_;
-    if (auth_) kept_auth_ = auth_->shared_from_this();
-    ++set_.abandoned;
-  }
+  if (handler_running_) run_on();
   send_status(why);
   tell_end(why);
   if (timer::holder) coro::this_executor().disarm(*this);
@@ -466,6 +474,7 @@ void server_call::leave() noexcept {
   if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text takes memory
   const std::size_t given_back = abandoned_bytes_;
   if (peer_ == &kept_peer_) --set.abandoned;
+  if (abandoned_) --*abandoned_;
   set.give_back(std::move(received_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;

@@ -151,6 +151,7 @@ class server_call final : public call,
   void run_handler() noexcept;
   bool wait_turn() noexcept;
   // Tells the client, stops the handler, which may still run.
+  void run_on() noexcept;
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   void send_status(const status& why) noexcept;
@@ -174,6 +175,7 @@ class server_call final : public call,
   // What had come at the last look of a message that was waited for.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
+  std::shared_ptr<std::size_t> abandoned_;  // its connection's count of such; null before run_on()
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;

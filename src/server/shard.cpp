@@ -16,9 +16,11 @@ namespace coracle::serving {
 
 namespace {
 
-// Handlers that go on although their clients have reset their calls or let them expire. HTTP/2's limit of open
-// streams does not see them (CVE-2023-44487 and its kin), and each holds what it has allocated.
+// Handlers that go on although their clients have reset their calls or let them expire, of a loop, and, well before
+// that, of one connection. HTTP/2's limit of open streams does not see them (CVE-2023-44487 and its kin), and each
+// holds what it has allocated.
 constexpr std::size_t abandoned_calls_max = 10'000;
+constexpr std::size_t abandoned_calls_of_connection_max = 1'000;
 
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
@@ -117,7 +119,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
-  if (abandoned >= abandoned_calls_max)
+  if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return refuse(x, r, status::resource_exhausted("too many handlers run on behind calls that have ended"));
   if (count >= calls_max_)
     return refuse(x, r, status::unavailable("the server has all the calls that it takes at once"));

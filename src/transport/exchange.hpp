@@ -80,6 +80,9 @@ struct message_counts {
 class carrier {
  public:
   message_counts messages;
+  // Handlers of it that run on behind calls that have ended; null while there never was one. Counted by the layer
+  // above, whose calls may outlive the carrier.
+  std::shared_ptr<std::size_t> abandoned;
 
   // A head (or, where no data is queued, trailers), field by field.
   virtual bool begin_headers(stream_ref s) = 0;
@@ -159,6 +162,13 @@ class exchange {
   void count_sent() noexcept { ++carrier_->messages.sent; }
   void count_received() noexcept { ++carrier_->messages.received; }
   void count_call_ok() noexcept { ++carrier_->messages.calls_ok; }
+  [[nodiscard]] std::size_t abandoned() const noexcept {
+    return carrier_->abandoned ? *carrier_->abandoned : 0;
+  }
+  [[nodiscard]] std::shared_ptr<std::size_t> share_abandoned() {
+    if (!carrier_->abandoned) carrier_->abandoned = std::make_shared<std::size_t>(0);
+    return carrier_->abandoned;
+  }
   [[nodiscard]] loop& home() const noexcept { return carrier_->home(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return carrier_->peer_address(); }
   [[nodiscard]] const net::auth_context* auth() const noexcept { return carrier_->auth(); }

@@ -3,7 +3,9 @@
 
 #include "coracle/runtime/sim.hpp"
 
+#include <memory>
 #include <thread>
+#include <vector>
 
 namespace coracle::testing_support {
 namespace {
@@ -159,13 +161,12 @@ class deaf_service final : public echo_service {
   static task<> work() { co_await sleep_for(1min); }
 };
 
-TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumber) {
+TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumberOfAConnectionAndOfALoop) {
   sim::world world(1);
   runtime& rt = world.host("host", 1);
   deaf_service deaf;
   server s(rt);
   s.add(deaf);
-  channel c(rt, s.in_process());
   struct program {
     static task<> give_up(echo_stub stub, int& refused) {
       const echo::Text request;
@@ -190,9 +191,18 @@ TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumber) {
       co_return reply.status();
     }
   };
-  EXPECT_EQ(sync_wait(rt, rt.at(0), program::many(echo_stub(c), 100)), 0);
-  EXPECT_EQ(sync_wait(rt, rt.at(0), program::many(echo_stub(c), 1)), 100);
-  EXPECT_EQ(sync_wait(rt, rt.at(0), program::later(echo_stub(c))), status());
+  std::vector<std::unique_ptr<channel>> clients;
+  const auto refused = [&](channel& c, int rounds) {
+    return sync_wait(rt, rt.at(0), program::many(echo_stub(c), rounds));
+  };
+  for (int i = 0; i < 10; ++i) {
+    clients.push_back(std::make_unique<channel>(rt, s.in_process()));
+    EXPECT_EQ(refused(*clients.back(), 10), 0) << "others do not bear what one has done";
+    EXPECT_EQ(refused(*clients.back(), 1), 100);
+  }
+  channel latecomer(rt, s.in_process());
+  EXPECT_EQ(refused(latecomer, 1), 100) << "the loop has its 10,000";
+  EXPECT_EQ(sync_wait(rt, rt.at(0), program::later(echo_stub(*clients.front()))), status());
 }
 
 // Clients on one loop connect to a server whose loop is another, while that server goes.
