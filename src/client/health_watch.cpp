@@ -1,5 +1,7 @@
 #include "client/health_watch.hpp"
 
+#include "coracle/base/repeated_line.hpp"
+#include "coracle/coro/executor.hpp"
 #include "protocol/envelope.hpp"
 #include "rpc/attempt_end.hpp"
 #include "rpc/response_head.hpp"
@@ -18,6 +20,11 @@ constexpr std::uint8_t status_serving = 1;
 constexpr std::string_view path = "/grpc.health.v1.Health/Watch";
 // Longer names are nobody's; their length would not fit into one byte.
 constexpr std::size_t service_bytes_max = 127;
+
+// Of a loop: each connection asks.
+struct servers_without_health final : coro::attachment {
+  repeated_line lines;
+};
 
 }  // namespace
 
@@ -129,7 +136,9 @@ void health_watch::on_reset(const transport::abnormal_end& end) noexcept { ended
 void health_watch::ended(const status& why) noexcept {
   if (exchange_) exchange_.release();
   if (why.code() != status_code::unimplemented) return failed(why);
-  home_.log().write(log_level::warning, "a server has no health service: it counts as one that serves");
+  home_.attached<servers_without_health>().lines.write(
+      home_.log(), log_level::warning, home_.now(),
+      "a server has no health service: it counts as one that serves");
   say(verdict::serving);
 }
 

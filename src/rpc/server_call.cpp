@@ -438,16 +438,16 @@ void server_call::tell_end(const status& how) noexcept {
   watched_.reset();
 }
 
-// The handler may outlive its connection.
 void server_call::run_on() noexcept {
-  if (peer_ == &kept_peer_) return;
-  kept_peer_ = *peer_;
-  peer_ = &kept_peer_;
-  if (auth_) kept_auth_ = auth_->shared_from_this();
+  if (remnant_) return;
+  remnant_ = std::make_unique<remnant>();
+  remnant_->peer = *peer_;
+  peer_ = &remnant_->peer;
+  if (auth_) remnant_->auth = auth_->shared_from_this();
   ++set_.abandoned;
   if (!exchange_) return;
-  abandoned_ = exchange_.share_abandoned();
-  ++*abandoned_;
+  remnant_->of_connection = exchange_.share_abandoned();
+  ++*remnant_->of_connection;
 }
 
 void server_call::end_early(const status& why) noexcept {
@@ -456,7 +456,7 @@ void server_call::end_early(const status& why) noexcept {
   tell_end(why);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return leave();
-  set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(abandoned_bytes_, held_bytes_) + held_bytes_);
+  set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(remnant_->bytes, held_bytes_) + held_bytes_);
   // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
   incoming_failed(why, false);
   outgoing_failed(why);
@@ -472,13 +472,13 @@ void server_call::handler_done() noexcept {
 void server_call::leave() noexcept {
   call_set& set = set_;
   if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text takes memory
-  const std::size_t given_back = abandoned_bytes_;
-  if (peer_ == &kept_peer_) --set.abandoned;
-  if (abandoned_) --*abandoned_;
+  const std::unique_ptr<remnant> was = std::move(remnant_);
+  if (was) --set.abandoned;
+  if (was && was->of_connection) --*was->of_connection;
   set.give_back(std::move(received_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;
-  set.set_abandoned_bytes(set.abandoned_bytes - given_back);
+  if (was) set.set_abandoned_bytes(set.abandoned_bytes - was->bytes);
   if (--set.count == 0 && set.emptied) set.emptied(set);
 }
 

@@ -150,8 +150,9 @@ class server_call final : public call,
   void begin_stream() noexcept;
   void run_handler() noexcept;
   bool wait_turn() noexcept;
-  // Tells the client, stops the handler, which may still run.
+  // The handler may outlive the connection from now on.
   void run_on() noexcept;
+  // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   void send_status(const status& why) noexcept;
@@ -162,6 +163,14 @@ class server_call final : public call,
   // To the observer, if there is one; once.
   void tell_end(const status& how) noexcept;
 
+  // Of a call that has ended before its handler.
+  struct remnant {
+    net::address peer;
+    std::shared_ptr<const net::auth_context> auth;
+    std::shared_ptr<std::size_t> of_connection;  // its connection's count of such, which may outlive it
+    std::size_t bytes = 0;  // its part of the set's
+  };
+
   service& service_;
   const subtype& subtype_;
   accepted_encodings accepted_;
@@ -171,11 +180,11 @@ class server_call final : public call,
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
+  std::unique_ptr<remnant> remnant_;  // null before run_on()
   time_point look_at_ = never;
   // What had come at the last look of a message that was waited for.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
-  std::shared_ptr<std::size_t> abandoned_;  // its connection's count of such; null before run_on()
   bool handler_running_ = false;
   bool head_sent_ = false;
   bool request_read_ = false;
@@ -184,7 +193,6 @@ class server_call final : public call,
   bool request_in_arena_;
   bool waiting_turn_ = false;
   bool one_reply_ = false;
-  std::size_t abandoned_bytes_ = 0;  // its part of the set's
 };
 
 }  // namespace coracle::calls

@@ -1,6 +1,8 @@
 #include "tls/secured_duplex.hpp"
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/repeated_line.hpp"
+#include "coracle/coro/executor.hpp"
 #include "coracle/tls/limits.hpp"
 #include "tls/peer.hpp"
 
@@ -17,6 +19,11 @@ namespace {
 constexpr std::size_t record_bytes = 16 * 1024;
 // What stays of a buffer once its connection idles.
 constexpr std::size_t idle_buffer_bytes = 0;
+
+// Of a loop. How often it happens is up to whoever connects.
+struct failures_of_peers final : coro::attachment {
+  repeated_line lines;
+};
 
 }  // namespace
 
@@ -246,7 +253,9 @@ void secured_duplex::fail(std::int64_t error, std::string why) noexcept {
   stop_timer();
   end_reason_ = std::move(why);
   if (engine_.server() && home_.log().wants(log_level::info))
-    home_.log().write(log_level::info, "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
+    home_.attached<failures_of_peers>().lines.write(
+        home_.log(), log_level::info, home_.now(),
+        "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
   send_error_ = error;
   if (!end_) end_ = error;
   last_words_ = !engine_.output().empty() || raw_->sending();

@@ -92,10 +92,9 @@ class server_context {
   ~server_context();
 
   std::string_view method_;
-  net::address kept_peer_;
-  const net::address* peer_ = &kept_peer_;  // the connection's, or that when the connection may be gone
+  // The connection's, or the call's when the connection may be gone.
+  const net::address* peer_ = nullptr;
   const net::auth_context* auth_ = nullptr;
-  std::shared_ptr<const net::auth_context> kept_auth_;  // when the connection may be gone
   coro::stop_source stop_;
   coro::environment own_environment_;
   const coro::environment* environment_ = &own_environment_;  // or that of an interceptor's next()

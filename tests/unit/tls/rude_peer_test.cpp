@@ -1,9 +1,13 @@
 // Peers that know TLS too well, or not enough of it.
+#include "support/kept_log.hpp"
 #include "tls/context.hpp"
 #include "tls/engine.hpp"
 #include "unit/tls/secured_ends.hpp"
 
 #include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
 
 namespace coracle::tls {
 namespace {
@@ -97,6 +101,29 @@ task<> stay() {
   co_await client.side.line.closed_down(true);
 }
 
+task<> talk_plainly(two_sides& sides) {
+  loop& here = *loop::current();
+  auto [c, s] = net::make_memory_duplex_pair(here, here);
+  recorder client(std::move(c));
+  recorder server(sides.server->secure(here, std::move(s)));
+  EXPECT_TRUE(client.send("GET / HTTP/1.1\r\n\r\n"));
+  co_await server.until_end();
+  co_await server.closed_down(true);
+  co_await client.closed_down(true);
+}
+
+task<> talk_plainly_often(testing_support::kept_log& log) {
+  two_sides sides(served_as("server"), trusting("ca"));
+  const std::size_t before = log.text().size();
+  for (int i = 0; i < 3; ++i) co_await talk_plainly(sides);
+  const std::string first = log.text().substr(before);
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 1) << first;
+  EXPECT_THAT(first, testing::StartsWith("TLS with "));
+  co_await sleep_for(10s);
+  co_await talk_plainly(sides);
+  EXPECT_THAT(log.text().substr(before + first.size()), testing::HasSubstr("(and 2 times before)"));
+}
+
 // As a server that has never heard of ALPN, and whose HTTP/2 is anybody's guess.
 task<> choose_nothing() {
   loop& here = *loop::current();
@@ -116,7 +143,12 @@ task<> choose_nothing() {
   co_await server.line.closed_down(true);
 }
 
-class a_rude_client : public a_secured_connection {};
+class a_rude_client : public a_secured_connection {
+ protected:
+  a_rude_client() : a_secured_connection(sim::world_options().log_to(log)) { log.set_least(log_level::info); }
+  static inline testing_support::kept_log log;
+};
+TEST_F(a_rude_client, FillsNoLog) { run(talk_plainly_often, log); }
 TEST_F(a_rude_client, ThatStaysAfterItsHandshakeFailedIsCutOff) { run(stay); }
 TEST_F(a_rude_client, ThatAsksForKeysAndDoesNotReadIsClosed) { run(ask_for_keys, false); }
 TEST_F(a_rude_client, ThatAsksForKeysDuringAReplyAndDoesNotReadIsClosed) { run(ask_for_keys, true); }
