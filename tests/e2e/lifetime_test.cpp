@@ -205,6 +205,39 @@ TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumberOfAConnectionAndOfALoo
   EXPECT_EQ(sync_wait(rt, rt.at(0), program::later(echo_stub(*clients.front()))), status());
 }
 
+// Server and channel refer to a runtime that has gone; a call and its handler were under way.
+TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
+  auto rt = std::make_unique<runtime>(1);
+  echo_service service;
+  server s(*rt);
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  channel c(*rt, "127.0.0.1:" + std::to_string(s.port()), insecure());
+  rt->start();
+  struct program {
+    static task<status> ask(echo_stub stub) {
+      const echo::Text request;
+      const auto reply = co_await stub.Say(request);
+      co_return reply.status();
+    }
+    static task<> chat(echo_stub stub, int& answers) {
+      auto call = stub.Chat();
+      const echo::Text first;
+      co_await call.write(first);
+      while (co_await call.next()) ++answers;
+    }
+    static task<> until_answered(const int& answers) {
+      while (answers == 0) co_await sleep_for(1ms);
+    }
+  };
+  EXPECT_EQ(sync_wait(*rt, rt->at(0), program::ask(echo_stub(c))), status());
+  int answers = 0;
+  rt->spawn(program::chat(echo_stub(c), answers));
+  sync_wait(*rt, rt->at(0), program::until_answered(answers));
+  rt.reset();
+  EXPECT_EQ(answers, 1);
+}
+
 // Clients on one loop connect to a server whose loop is another, while that server goes.
 TEST(ServerInTheSameProcess, MayGoWhileOthersConnectToIt) {
   runtime clients;

@@ -28,6 +28,7 @@ class scripted_request final : public transport::exchange_handler {
   std::map<std::string, std::string, std::less<>> head;
   time_point came{};
   std::string body;      // what has arrived
+  int pieces = 0;        // in which it did
   bool complete = false;
   bool cancelled = false;  // by the client, or with its connection
   std::function<void(scripted_request&)> when_complete;
@@ -107,6 +108,7 @@ class scripted_request final : public transport::exchange_handler {
   void on_headers(transport::header_source&, transport::block_kind, bool) noexcept override {}
   void on_data(bytes_view bytes, bool end_stream) noexcept override {
     body.append(as_text(bytes));
+    ++pieces;
     if (reads) exchange_.consume(bytes.size());
     if (!end_stream) return;
     complete = true;

@@ -1,17 +1,36 @@
 #include "sim/swarm/call_ledger.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace coracle::swarm {
 
-void call_ledger::begun(const call_plan& p, time_point now) { calls_[p.id].begun = now; }
+void call_ledger::begun(const call_plan& p, time_point now) {
+  entry& e = calls_[p.id];
+  e.begun = now;
+  e.fails = p.fails;
+}
 
-void call_ledger::handler_began(std::uint64_t id) {
+// A transparent retry is of a call that no handler has seen: it does not count.
+bool call_ledger::handler_began(std::uint64_t id) {
   ++running_;
   const auto found = calls_.find(id);
-  if (found == calls_.end()) return complain(id, "a handler runs for a call that nobody made");
-  if (++found->second.handlers > attempts_max_) complain(id, "its handler ran too often");
-  if (found->second.handlers == 2) run_.tally("handled again");
+  if (found == calls_.end()) {
+    complain(id, "a handler runs for a call that nobody made");
+    return false;
+  }
+  entry& e = found->second;
+  ++e.handlers;
+  if (e.handlers == 2) run_.tally("handled again");
+  if (e.handlers > rules_.most) complain(id, "its handler ran too often");
+  else if (calm() && !rules_.hedged && e.handlers > e.fails + 1)
+    complain(id, "it was made again without a reason");
+  return e.handlers <= e.fails;
+}
+
+void call_ledger::handler_ended(std::uint64_t id, bool stopped) noexcept {
+  --running_;
+  if (stopped && calm() && calls_[id].well) run_.tally("beaten and stopped");
 }
 
 void call_ledger::cut_off(const call_plan& p) {
@@ -24,6 +43,7 @@ void call_ledger::ended(const call_plan& p, const status& how, time_point now, b
   ++e.ends;
   run_.tally(name_of(how.code()));
   if (how.ok()) {
+    e.well = true;
     if (!whole) complain(p.id, "it ended with OK before all had arrived");
     if (e.handlers == 0) complain(p.id, "it ended with OK without a handler");
   } else {
@@ -45,11 +65,29 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
       if (p.deadline > duration::zero() && now >= e.begun + p.deadline) return;
       break;
     case status_code::unavailable:
-      if (mixture_.breaks || drains_) return;
+      if (!calm()) return;
+      if (e.handlers > 0 && e.handlers <= e.fails) return check_refused(p, e);
       break;
     default: break;
   }
   complain(p.id, "nothing explains its end: " + how.to_string() + " (" + told(p, e, now) + ")");
+}
+
+// By its handler, as often as it was made: then no attempt must have been left, or no token.
+void call_ledger::check_refused(const call_plan& p, const entry& e) {
+  constexpr std::uint64_t kept_bytes = 100'000;  // a longer one may be too long to be made again
+  if (e.handlers == rules_.most) return run_.tally("attempts used up");
+  if (rules_.tokens > 0) return run_.tally("throttled");
+  if (!rules_.hedged && p.messages * p.bytes < kept_bytes) complain(p.id, "it was given up early");
+}
+
+// Each retry takes a token of the upper half, and each call gives at most half a one back.
+void call_ledger::check_throttle() {
+  if (rules_.tokens == 0 || rules_.hedged || mixture_.crashes) return;
+  int again = 0;
+  for (const auto& [id, e] : calls_) again += std::max(0, e.handlers - 1);
+  if (2 * again > channels_ * rules_.tokens + static_cast<int>(calls_.size()))
+    run_.complain(std::to_string(again) + " retries are more than the throttle allows");
 }
 
 // For people: what the call was to do.
@@ -65,6 +103,8 @@ std::string call_ledger::told(const call_plan& p, const entry& e, time_point now
   add("deadline_ns", p.deadline.count());
   add("cancel_after_ns", p.cancel_after.count());
   add("drop_after", static_cast<std::int64_t>(p.drop_after));
+  add("fails", p.fails);
+  add("handlers", e.handlers);
   add("took_ns", (now - e.begun).count());
   return text;
 }
@@ -76,6 +116,7 @@ void call_ledger::complain(std::uint64_t id, const std::string& what) {
 void call_ledger::check_all_ended() {
   for (const auto& [id, e] : calls_)
     if (e.ends != 1) complain(id, "it ended " + std::to_string(e.ends) + " times");
+  check_throttle();
   if (running_ != 0) run_.complain(std::to_string(running_) + " handlers never ended");
 }
 

@@ -24,6 +24,14 @@ struct call_plan {
   duration deadline{};         // zero: none
   duration cancel_after{};     // zero: never
   std::uint64_t drop_after = 0;  // messages; then the call object is destroyed. Zero: never
+  int fails = 0;  // so often its handler says UNAVAILABLE at once
+};
+
+// How often a call may be made, and why.
+struct attempt_rules {
+  int most = 1;
+  bool hedged = false;
+  int tokens = 0;  // of a channel's throttle, of which a call that ends well gives half a one back; 0: none
 };
 
 class call_ledger {
@@ -31,17 +39,18 @@ class call_ledger {
   call_ledger(run& r, const mixture& m) noexcept : run_(r), mixture_(m) {}
 
   void begun(const call_plan& p, time_point now);
-  // The server's handler, twice.
-  void handler_began(std::uint64_t id);
-  void handler_ended() noexcept { --running_; }
+  // The server's handler, twice. True: it is to say UNAVAILABLE.
+  bool handler_began(std::uint64_t id);
+  void handler_ended(std::uint64_t id, bool stopped) noexcept;
   // `whole`: everything that an OK promises has arrived. `asked`: the caller has asked for the end itself.
   void ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked);
   // Its host has crashed: nobody can say how it ended, but it has.
   void cut_off(const call_plan& p);
   // From now on servers drain and stop as well.
   void expect_drains() noexcept { drains_ = true; }
-  // Calls may be made so often, by policies of retries or hedging and by transparent retries.
-  void expect_attempts(int most) noexcept { attempts_max_ = most; }
+  void expect_attempts(const attempt_rules& rules) noexcept { rules_ = rules; }
+  // One more, each with a throttle of its own.
+  void channel_made() noexcept { ++channels_; }
 
   void complain(std::uint64_t id, const std::string& what);
   // After the world's end.
@@ -52,15 +61,22 @@ class call_ledger {
     time_point begun{};
     int handlers = 0;
     int ends = 0;
+    int fails = 0;
+    bool well = false;  // it has ended with OK
   };
+  // Nothing but its policy, and what handlers say, decides how often a call is made.
+  [[nodiscard]] bool calm() const noexcept { return !mixture_.breaks && !drains_; }
   void check_end(const call_plan& p, const status& how, const entry& e, time_point now, bool asked);
+  void check_refused(const call_plan& p, const entry& e);
+  void check_throttle();
   static std::string told(const call_plan& p, const entry& e, time_point now);
   run& run_;
   const mixture& mixture_;
   std::map<std::uint64_t, entry> calls_;
   int running_ = 0;
   bool drains_ = false;
-  int attempts_max_ = 1;
+  attempt_rules rules_;
+  int channels_ = 0;
 };
 
 }  // namespace coracle::swarm

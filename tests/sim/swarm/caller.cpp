@@ -140,6 +140,8 @@ call_plan caller::plan_next() {
   if (mix.silent || draws.one_in(3)) p.deadline = std::chrono::milliseconds(1 + draws.size(15));
   if (draws.one_in(6)) p.cancel_after = std::chrono::microseconds(1 + draws.size(18));
   if (draws.one_in(8)) p.drop_after = 1 + draws.below(4);
+  if (fails_max > 0 && draws.one_in(3))
+    p.fails = 1 + static_cast<int>(draws.below(static_cast<std::uint64_t>(fails_max)));
   return p;
 }
 

@@ -23,6 +23,7 @@ struct caller {
   dice draws;
   std::uint64_t first_id;
   std::uint64_t total;
+  int fails_max;  // of a call's handlers
   std::uint64_t next = 0;
   bool done = false;
 

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 using channels = std::vector<std::unique_ptr<channel>>;
 
 constexpr duration scenario_limit = 24h;
+constexpr int most_fails = 6;  // more than any policy has attempts
 
 }  // namespace
 
@@ -31,12 +32,12 @@ sim::world_options calls_world::options(run& r, dice& draws, const mixture& m) {
       .socket_buffer(buffers[draws.below(4)]);
 }
 
-calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config,
+calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies,
                          certified* secure)
     : run_(r),
       mix_(m),
       ledger_(ledger),
-      config_(std::move(config)),
+      policies_(policies),
       secure_(secure),
       draws_(r.dice_for(2)),
       drains_(draws_.one_in(4)),
@@ -83,8 +84,9 @@ void calls_world::start_clients() {
     std::vector<caller*> mine;
     for (std::uint64_t n = draws_.between(1, 4); n > 0; --n) {
       const std::uint64_t first_id = 1 + 1000 * callers_.size();
-      callers_.push_back(std::make_unique<caller>(
-          caller{ledger_, mix_, run_.dice_for(100 + first_id), first_id, draws_.between(1, 10)}));
+      callers_.push_back(
+          std::make_unique<caller>(caller{ledger_, mix_, run_.dice_for(100 + first_id), first_id,
+                                          draws_.between(1, 10), policies_ ? most_fails : 0}));
       mine.push_back(callers_.back().get());
     }
     world_.start(
@@ -95,8 +97,10 @@ void calls_world::start_clients() {
           transport::channel_credentials credentials = insecure();
           if (secure_) credentials = secure_->call();
           for (std::size_t s = 0; s < servers_.size(); ++s) {
-            made->push_back(std::make_unique<channel>(rt, target(s), credentials,
-                                                      channel_options().service_config(config_)));
+            channel_options options;
+            if (policies_) options.service_config(policies_->config);
+            made->push_back(std::make_unique<channel>(rt, target(s), credentials, options));
+            ledger_.channel_made();
             stubs.emplace_back(*made->back());
           }
           for (caller* c : mine) rt.spawn(make_calls(*c, stubs));

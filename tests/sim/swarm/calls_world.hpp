@@ -4,6 +4,7 @@
 #include "sim/swarm/caller.hpp"
 #include "sim/swarm/certified.hpp"
 #include "sim/swarm/numbered_service.hpp"
+#include "sim/swarm/policies.hpp"
 #include "sim/swarm/run.hpp"
 
 #include <memory>
@@ -36,8 +37,8 @@ class serving {
 
 class calls_world {
  public:
-  // config: of the clients' channels. secure: null for plaintext.
-  calls_world(run& r, const mixture& m, call_ledger& ledger, service_config config = {},
+  // policies: of the clients' channels; null for none. secure: null for plaintext.
+  calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies = nullptr,
               certified* secure = nullptr);
   // Everything, up to the last call on a mended network.
   void play();
@@ -58,7 +59,7 @@ class calls_world {
   run& run_;
   const mixture& mix_;
   call_ledger& ledger_;
-  service_config config_;
+  const drawn_policies* policies_;
   certified* secure_;
   dice draws_;
   bool drains_;

@@ -15,14 +15,19 @@ constexpr const char* target = "fleet.example:50051";
 
 class echoing final : public echo::rpc::Echo::service {
  public:
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  explicit echoing(std::string host) : host_(std::move(host)) {}
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    context.initial_metadata().add("x-server", host_);
     if (request.count() % 3 == 0) co_await sleep_for(std::chrono::milliseconds(request.count()));
     co_return request;
   }
+
+ private:
+  const std::string host_;
 };
 
 struct serving {
-  explicit serving(runtime& on) : answers(on) { answers.add(service); }
+  serving(runtime& on, const std::string& host) : service(host), answers(on) { answers.add(service); }
   echoing service;
   server answers;
 };
@@ -95,6 +100,23 @@ task<> last_call(run& r, channel& to, bool& answered) {
   if (!reply) r.complain("a mended world serves no calls: " + reply.status().to_string());
 }
 
+// Calls after a while. The first ones may find out that servers have gone.
+task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
+  for (int i = 0; i < 16; ++i) {
+    const bool settled = i >= 8;
+    if (i == 8) co_await sleep_for(20min);  // sleeps on purpose: virtual time
+    const echo::Text request;
+    const call_options options = within(10min).wait_for_ready(true);
+    auto call = stub(to).Say(request, options);
+    const auto reply = co_await call;
+    if (!settled) continue;
+    if (!reply) r.complain("the one that is left serves no calls: " + reply.status().to_string());
+    else if (call.initial_metadata().find("x-server") != host)
+      r.complain("a server that the name has left is called");
+  }
+  answered = true;
+}
+
 }  // namespace
 
 fleet_world::fleet_world(run& r, const mixture& m)
@@ -111,8 +133,8 @@ void fleet_world::start_servers() {
     servers_.push_back("server" + std::to_string(n));
     world_.start(
         servers_.back(),
-        [this](runtime& rt) -> std::shared_ptr<void> {
-          auto made = std::make_shared<serving>(rt);
+        [this, host = servers_.back()](runtime& rt) -> std::shared_ptr<void> {
+          auto made = std::make_shared<serving>(rt, host);
           const status listening = made->answers.listen("0.0.0.0:50051", insecure());
           if (!listening.ok()) run_.complain("a server cannot listen: " + listening.to_string());
           return made;
@@ -145,10 +167,10 @@ void fleet_world::rename() {
   world_.set_name("fleet.example", now);
 }
 
-void fleet_world::rename_to_all() {
-  sim::name_record all;
-  for (const std::string& s : servers_) all.address(world_.address_of(s));
-  world_.set_name("fleet.example", all);
+void fleet_world::rename_to(const std::vector<std::string>& hosts) {
+  sim::name_record now;
+  for (const std::string& s : hosts) now.address(world_.address_of(s));
+  world_.set_name("fleet.example", now);
 }
 
 void fleet_world::play() {
@@ -165,7 +187,7 @@ void fleet_world::play() {
   if (!done()) return run_.complain("hang: calls do not end"), run_.note(world_);
   world_.set_faults({});
   world_.heal();
-  rename_to_all();
+  rename_to(servers_);
   world_.run_for(20min);
   call_once_more();
   run_.note(world_);
@@ -177,7 +199,24 @@ void fleet_world::call_once_more() {
   runtime& rt = world_.host(clients_.back());
   channel c(rt, target, insecure(), o);
   rt.spawn(last_call(run_, c, answered));
-  if (!world_.run_until([&] { return answered; }, 2h)) run_.complain("hang: the last call does not end");
+  if (!world_.run_until([&] { return answered; }, 2h))
+    return run_.complain("hang: the last call does not end");
+  answered = false;
+  const std::string& one = leave_one();
+  rt.spawn(call_the_one(run_, c, one, answered));
+  if (!world_.run_until([&] { return answered; }, 6h)) run_.complain("hang: calls of the one do not end");
+}
+
+// The name stands for one of the servers, and the others lose their connections.
+const std::string& fleet_world::leave_one() {
+  const std::string& one = servers_[draws_.below(servers_.size())];
+  rename_to({one});
+  for (const std::string& s : servers_)
+    if (s != one) world_.crash(s);
+  world_.run_for(1s);
+  for (const std::string& s : servers_)
+    if (s != one) world_.restart(s);
+  return one;
 }
 
 }  // namespace coracle::swarm

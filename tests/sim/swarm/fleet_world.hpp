@@ -32,7 +32,8 @@ class fleet_world {
   void start_clients();
   // The name stands for some of the servers from now on, or cannot be looked up.
   void rename();
-  void rename_to_all();
+  void rename_to(const std::vector<std::string>& hosts);
+  const std::string& leave_one();
   void call_once_more();
 
   run& run_;

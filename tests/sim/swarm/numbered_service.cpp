@@ -26,7 +26,8 @@ task<> numbered_service::think(const server_context& context) {
 
 rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text& request) {
   const std::uint64_t id = begin(context);
-  const presence here(ledger_, id);
+  const presence here(ledger_, context, id);
+  if (here.refuses()) co_return status::unavailable("so it was drawn");
   if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
   co_await think(context);
   co_return request;
@@ -34,7 +35,8 @@ rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text&
 
 rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::Text> texts) {
   const std::uint64_t id = begin(context);
-  const presence here(ledger_, id);
+  const presence here(ledger_, context, id);
+  if (here.refuses()) co_return status::unavailable("so it was drawn");
   std::uint64_t count = 0;
   while (auto one = co_await texts.next()) {
     if (!is_numbered(*one, id, count))
@@ -48,7 +50,8 @@ rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::
 
 stream<echo::Text> numbered_service::Repeat(server_context& context, const echo::Text& request) {
   const std::uint64_t id = begin(context);
-  const presence here(ledger_, id);
+  const presence here(ledger_, context, id);
+  if (here.refuses()) co_return status::unavailable("so it was drawn");
   if (!is_numbered(request, id, 0)) ledger_.complain(id, "its request came harmed");
   const std::uint64_t messages = number_in(context, "x-messages");
   for (std::uint64_t i = 0; i < messages; ++i) {
@@ -61,7 +64,8 @@ stream<echo::Text> numbered_service::Repeat(server_context& context, const echo:
 
 stream<echo::Text> numbered_service::Chat(server_context& context, reader<echo::Text> texts) {
   const std::uint64_t id = begin(context);
-  const presence here(ledger_, id);
+  const presence here(ledger_, context, id);
+  if (here.refuses()) co_return status::unavailable("so it was drawn");
   std::uint64_t count = 0;
   echo::Text one;
   while (co_await texts.read(one)) {

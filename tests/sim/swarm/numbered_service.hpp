@@ -35,13 +35,18 @@ class numbered_service : public echo::rpc::Echo::service {
   // A handler that runs.
   class presence {
    public:
-    presence(call_ledger& l, std::uint64_t id) : ledger_(l) { ledger_.handler_began(id); }
+    presence(call_ledger& l, const server_context& c, std::uint64_t id)
+        : ledger_(l), context_(c), id_(id), refuses_(l.handler_began(id)) {}
     presence(const presence&) = delete;
     presence& operator=(const presence&) = delete;
-    ~presence() { ledger_.handler_ended(); }
+    ~presence() { ledger_.handler_ended(id_, context_.cancelled()); }
+    [[nodiscard]] bool refuses() const noexcept { return refuses_; }
 
    private:
     call_ledger& ledger_;
+    const server_context& context_;
+    const std::uint64_t id_;
+    const bool refuses_;
   };
   // A handler that takes its time.
   static task<> think(const server_context& context);

@@ -14,10 +14,12 @@ std::string seconds(duration d) {
   return "\"" + std::to_string(ms / 1000) + fraction + "s\"";
 }
 
-std::string draw_policy(dice& d) {
+std::string draw_policy(dice& d, attempt_rules& rules) {
   using namespace std::chrono_literals;
-  const std::string attempts = R"("maxAttempts":)" + std::to_string(d.between(2, 5));
-  if (d.one_in(2)) {
+  rules.most = static_cast<int>(d.between(2, 5));
+  const std::string attempts = R"("maxAttempts":)" + std::to_string(rules.most);
+  rules.hedged = d.one_in(2);
+  if (rules.hedged) {
     return R"("hedgingPolicy":{)" + attempts + R"(,"hedgingDelay":)" + seconds(d.up_to(2s)) +
            (d.one_in(2) ? R"(,"nonFatalStatusCodes":["UNAVAILABLE"]})" : "}");
   }
@@ -28,14 +30,18 @@ std::string draw_policy(dice& d) {
 
 }  // namespace
 
-service_config draw_policies(run& r, dice& d) {
-  std::string json = R"({"methodConfig":[{"name":[{}],)" + draw_policy(d) + "}]";
-  if (d.one_in(3))
+drawn_policies draw_policies(run& r, dice& d) {
+  drawn_policies drawn;
+  std::string json = R"({"methodConfig":[{"name":[{}],)" + draw_policy(d, drawn.rules) + "}]";
+  if (d.one_in(3)) {
+    drawn.rules.tokens = static_cast<int>(d.between(1, 20));
     json +=
-        R"(,"retryThrottling":{"maxTokens":)" + std::to_string(d.between(1, 20)) + R"(,"tokenRatio":0.5})";
-  const auto parsed = service_config::parse(json + "}");
-  if (!parsed) r.complain(parsed.status().to_string());
-  return parsed ? *parsed : service_config();
+        R"(,"retryThrottling":{"maxTokens":)" + std::to_string(drawn.rules.tokens) + R"(,"tokenRatio":0.5})";
+  }
+  auto parsed = service_config::parse(json + "}");
+  if (parsed) drawn.config = *std::move(parsed);
+  else r.complain(parsed.status().to_string());
+  return drawn;
 }
 
 }  // namespace coracle::swarm

@@ -9,9 +9,10 @@ void play_retries(run& r) {
   dice draws = r.dice_for(1);
   const mixture mix = draw_mixture(draws);
   call_ledger ledger(r, mix);
-  ledger.expect_attempts(attempts_max);
+  const drawn_policies policies = draw_policies(r, draws);
+  ledger.expect_attempts(policies.rules);
   {
-    calls_world world(r, mix, ledger, draw_policies(r, draws));
+    calls_world world(r, mix, ledger, &policies);
     world.play();
   }
   ledger.check_all_ended();

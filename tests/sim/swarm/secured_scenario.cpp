@@ -13,9 +13,10 @@ void play_secured(run& r) {
   const mixture mix = draw_mixture(draws);
   certified hosts(r, mix);
   call_ledger ledger(r, mix);
-  ledger.expect_attempts(attempts_max);
+  const drawn_policies policies = draw_policies(r, draws);
+  ledger.expect_attempts(policies.rules);
   {
-    calls_world world(r, mix, ledger, draw_policies(r, draws), &hosts);
+    calls_world world(r, mix, ledger, &policies, &hosts);
     world.play();
   }
   ledger.check_all_ended();

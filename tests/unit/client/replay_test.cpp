@@ -72,6 +72,30 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(sent[i].substr(0, 2), std::to_string(i) + ".");
 }
 
+// With a policy and without.
+TEST_F(replaying, TheLastMessageAndTheEndAreOneFrame) {
+  server_.script = [](scripted_request& r) {
+    r.when_complete = [](scripted_request& c) { c.reply(std::to_string(c.pieces)); };
+  };
+  struct talk : program {
+    static task<std::string> it(configured_channel& to, bool last) {
+      stream_call call(to, "/s/m", call_options());
+      co_await write_some(call, 1, 100);
+      const text m = text_of("last");
+      if (last) co_await call.write_last(m);
+      else co_await call.write(m);
+      if (!last) co_await call.writes_done();
+      const auto reply = co_await call.next();
+      co_return reply ? reply->value() : "none";
+    }
+  };
+  EXPECT_EQ(run(talk::it(calls_, true)), "2");
+  EXPECT_EQ(run(talk::it(calls_, false)), "3");
+  retry(3);
+  EXPECT_EQ(run(talk::it(calls_, true)), "2");
+  EXPECT_EQ(run(talk::it(calls_, false)), "3");
+}
+
 TEST_F(replaying, AMessageThatIsWrittenInAPauseGoesWithTheNextAttempt) {
   retry(2);
   server_.script = [](scripted_request& r) {
