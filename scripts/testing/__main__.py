@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -13,6 +14,8 @@ from report import Report  # noqa: E402
 
 def main(arguments):
     os.chdir(plan.ROOT)
+    # Shells have their background jobs ignore it, which programs that tests interrupt would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     tier = "whole"
     if arguments and arguments[0] in plan.TIERS:
         tier = arguments.pop(0)
