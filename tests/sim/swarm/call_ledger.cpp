@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 namespace coracle::swarm {
 
@@ -65,8 +66,12 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
       if (p.deadline > duration::zero() && now >= e.begun + p.deadline) return;
       break;
     case status_code::unavailable:
+      // GOAWAY says which calls were begun: only the others may be made again without a policy.
+      if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks &&
+          how.message().find("refused") != std::string_view::npos)
+        complain(p.id, "it had begun, and was made again: " + how.to_string());
       if (!calm()) return;
-      if (e.handlers > 0 && e.handlers <= e.fails) return check_refused(p, e);
+      if (e.handlers > 0 && e.fails >= (rules_.hedged ? 1 : e.handlers)) return check_refused(p, e);
       break;
     default: break;
   }
