@@ -6,6 +6,16 @@
 
 namespace coracle::swarm {
 
+namespace {
+
+// What the client says of a call that no server has taken.
+bool never_begun(const status& s) {
+  return s.message().find("did not take the call") != std::string_view::npos ||
+         s.message().find("cannot connect") != std::string_view::npos;
+}
+
+}  // namespace
+
 void call_ledger::begun(const call_plan& p, time_point now) {
   entry& e = calls_[p.id];
   e.begun = now;
@@ -67,9 +77,8 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
       break;
     case status_code::unavailable:
       // GOAWAY says which calls were begun: only the others may be made again without a policy.
-      if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks &&
-          how.message().find("refused") != std::string_view::npos)
-        complain(p.id, "it had begun, and was made again: " + how.to_string());
+      if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks && never_begun(how))
+        complain(p.id, "it had begun, and the client does not know: " + how.to_string());
       if (!calm()) return;
       if (e.handlers > 0 && e.fails >= (rules_.hedged ? 1 : e.handlers)) return check_refused(p, e);
       break;
