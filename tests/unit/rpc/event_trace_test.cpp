@@ -1,5 +1,5 @@
-#include "base/printable.hpp"
 #include "rpc/event_trace.hpp"
+#include "base/printable.hpp"
 
 #include <gtest/gtest.h>
 
