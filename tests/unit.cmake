@@ -21,6 +21,7 @@ if(sources)
     list(APPEND sources support/uring_faults.cpp)
   endif()
   add_executable(unit_tests ${sources})
+  target_compile_options(unit_tests PRIVATE ${test_optimisation})
   target_precompile_headers(unit_tests PRIVATE support/precompiled.hpp)
   target_include_directories(unit_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   # Of this file alone: a path among all flags would keep ccache from knowing a test of another checkout again.

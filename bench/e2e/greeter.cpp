@@ -1,9 +1,10 @@
-// bench_greeter PORT: the server that the load generators drive; one loop, the library's defaults.
-// It prints the port that it listens on: PORT may be 0.
+// bench_greeter PORT [CERT KEY]: the server that the load generators drive; one loop, the library's defaults, TLS with
+// the certificate and key of two PEM files. It prints the port that it listens on: PORT may be 0.
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
 
 #include <coracle/server.hpp>
+#include <coracle/tls/server_options.hpp>
 
 #include <cstdio>
 #include <string>
@@ -29,17 +30,19 @@ class idle_streams final : public idle::rpc::Idle::service {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: bench_greeter PORT\n", stderr);
+  if (argc != 2 && argc != 4) {
+    std::fputs("usage: bench_greeter PORT [CERT KEY]\n", stderr);
     return 2;
   }
+  coracle::transport::server_credentials credentials = coracle::insecure();
+  if (argc == 4) credentials = coracle::tls::server_options().certificate_files(argv[2], argv[3]);
   greeter greets;
   idle_streams holds;
   coracle::server server;
   server.add(greets);
   server.add(holds);
   // run() says what is wrong with it.
-  if (server.listen(std::string("127.0.0.1:") + argv[1], coracle::insecure()).ok()) {
+  if (server.listen(std::string("127.0.0.1:") + argv[1], credentials).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
   }

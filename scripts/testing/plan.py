@@ -22,7 +22,7 @@ SHARDS = 2 * (os.cpu_count() or 1)
 SCRIPT_TIMEOUT_S = 300
 CONSUME_TIMEOUT_S = 600  # builds the library anew: installed, and as a shared subproject
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute.
-SIM_SEEDS = {"release": 1000, "asan": 200}
+SIM_SEEDS = {"release": 1000, "asan": 150}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
 # After a refusal nothing of it is left, and the library has to choose epoll by itself. What follows is the same for all:
 # every test meets the first, a few the others.
@@ -66,6 +66,7 @@ def script_env():
         "CORACLE_SOURCE_DIR": str(ROOT),
         "CORACLE_BUILD_DIR": str(BUILD / "release"),
         "CORACLE_BIN": str(BUILD / "release/bin"),
+        "CORACLE_BACKENDS": "epoll" if io_uring_refusal() else "io_uring epoll",
         "CORACLE_PEERS": str(peers.BIN),
         "CORACLE_PYTHON": str(peers.PYTHON),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -18,8 +18,14 @@ constexpr std::uint8_t field_1_bytes = 0x0a;   // HealthCheckRequest.service
 constexpr std::uint8_t field_1_varint = 0x08;  // HealthCheckResponse.status
 constexpr std::uint8_t status_serving = 1;
 constexpr std::string_view path = "/grpc.health.v1.Health/Watch";
-// Longer names are nobody's; their length would not fit into one byte.
-constexpr std::size_t service_bytes_max = 127;
+// A varint of at most so many bytes tells its length.
+constexpr std::size_t length_bytes = 5;
+
+std::uint8_t* put_varint(std::uint8_t* at, std::size_t n) noexcept {
+  for (; n >= 0x80; n >>= 7) *at++ = static_cast<std::uint8_t>(n | 0x80);
+  *at++ = static_cast<std::uint8_t>(n);
+  return at;
+}
 
 // Of a loop: each connection asks.
 struct servers_without_health final : coro::attachment {
@@ -81,17 +87,18 @@ void health_watch::send_question(const metadata& proof) noexcept {
   calls::for_each_wire_field(
       proof, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
   exchange_.end_headers(false);
-  const std::string_view service = question_.service.substr(0, service_bytes_max);
-  const std::size_t message = service.empty() ? 0 : 2 + service.size();
-  const std::size_t size = protocol::envelope_prefix_bytes + message;
-  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);
-  protocol::write_envelope_prefix(bytes.get(), 0, static_cast<std::uint32_t>(message));
-  if (message > 0) {
-    std::uint8_t* at = bytes.get() + protocol::envelope_prefix_bytes;
+  const std::string_view service = question_.service;
+  constexpr std::size_t prefix = protocol::envelope_prefix_bytes;
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[prefix + 1 + length_bytes + service.size()]);
+  std::uint8_t* at = bytes.get() + prefix;
+  if (!service.empty()) {
     *at++ = field_1_bytes;
-    *at++ = static_cast<std::uint8_t>(service.size());
+    at = put_varint(at, service.size());
     std::memcpy(at, service.data(), service.size());
+    at += service.size();
   }
+  const auto size = static_cast<std::size_t>(at - bytes.get());
+  protocol::write_envelope_prefix(bytes.get(), 0, static_cast<std::uint32_t>(size - prefix));
   exchange_.queue_data(std::move(bytes), size, true);
 }
 

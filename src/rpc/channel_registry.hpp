@@ -26,7 +26,7 @@ class subchannel_snapshot {
   std::uint64_t id = 0;
   std::string address;
   std::string_view state;             // "READY" and so on: grpc/grpc doc/connectivity-semantics-and-api.md
-  // Of attempts of calls, on its connections, those that are closed among them.
+  // Of attempts of calls, and of questions about the server's health, on its connections, those that are closed among them.
   std::uint64_t calls_started = 0;
   std::uint64_t calls_succeeded = 0;  // ended with OK
   std::uint64_t calls_failed = 0;

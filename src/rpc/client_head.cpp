@@ -41,10 +41,14 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
     to.add_field("grpc-previous-rpc-attempts", std::string_view(&digit, 1));
   }
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
-  for_each_wire_field(terms.options.metadata(), add);
+  // What the attempt says itself: a trace's span, as a rule.
+  const auto is_said = [&](std::string_view name) { return more && more->find(name); };
+  for_each_wire_field(terms.options.metadata(), [&](std::string_view name, std::string_view value) {
+    if (!is_said(name)) add(name, value);
+  });
   // Other values with every call: of no use in the peer's table.
   for_each_wire_field(terms.carried, [&](std::string_view name, std::string_view value) {
-    to.add_field(name, value, false);
+    if (!is_said(name)) to.add_field(name, value, false);
   });
   if (more) for_each_wire_field(*more, add);
   to.end_headers(false);

@@ -479,6 +479,7 @@ void server_call::leave() noexcept {
   if (arena_) set.give_back(std::move(arena_));
   delete this;
   if (was) set.set_abandoned_bytes(set.abandoned_bytes - was->bytes);
+  if (set.of_server) set.of_server->fetch_sub(1, std::memory_order_relaxed);
   if (--set.count == 0 && set.emptied) set.emptied(set);
 }
 

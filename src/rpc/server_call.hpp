@@ -15,6 +15,7 @@
 #include "rpc/server_watch.hpp"
 #include "rpc/subtype.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -33,6 +34,8 @@ class call_set {
  public:
   base::intrusive_list<server_call> running;
   std::size_t count = 0;
+  // Those of all loops of the server, in which whoever makes a call counts it. Null where nothing limits them.
+  std::atomic<std::size_t>* of_server = nullptr;
   // Of these: ended for their clients, while their handlers still run.
   std::size_t abandoned = 0;
   // What the messages of those hold, which no connection counts any more. Above the limit no large request is decoded.

@@ -1,19 +1,27 @@
 #include "rpc/unary_chain.hpp"
 
-#include "coracle/base/log.hpp"
+#include "coracle/base/repeated_line.hpp"
+#include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <string>
+#include <utility>
 
 namespace coracle::calls {
 
 namespace {
 
+// Of a loop.
+struct replies_missing final : coro::attachment {
+  repeated_line lines;
+};
+
 // A defect of the interceptor's, and nothing to end a program for: what it made OK of, a server may have brought about.
 status without_reply(const char* path) {
   std::string line = "an interceptor returned OK for a unary call that got no reply, ";
   line.append(path).append(": return the status of next(), or one that is not OK");
-  loop::current()->log().write(log_level::error, line);
+  loop& here = *loop::current();
+  here.attached<replies_missing>().lines.write(here.log(), log_level::error, here.now(), std::move(line));
   return status::internal("an interceptor returned OK for a call that got no reply");
 }
 

@@ -85,6 +85,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
   // Of connections and listeners; the last that was given.
   std::atomic<std::uint64_t> last_id{0};
+  std::atomic<std::size_t> calls{0};  // of all loops, while server_limits::calls() limits them
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
   status listen_failure;

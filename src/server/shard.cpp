@@ -62,8 +62,9 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
     : server_(std::move(server)),
       home_(home),
       quota_(server_->memory.counted_),
-      calls_max_(share_of(server_->options.limits().calls(), home.owner().size())),
+      calls_max_(server_->options.limits().calls()),
       relief_(*this) {
+  if (calls_max_ != server_limits().calls()) of_server = &server_->calls;
   observer = server_->options.observer();
   stall_time = server_->options.limits().stall_time();
   stall_bytes = least_bytes_in(stall_time);
@@ -120,9 +121,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
-    return refuse(x, r, status::resource_exhausted("too many handlers run on behind calls that have ended"));
-  if (count >= calls_max_)
-    return refuse(x, r, status::unavailable("the server has all the calls that it takes at once"));
+    return turn_away(x, r,
+                     status::resource_exhausted("too many handlers run on behind calls that have ended"));
   if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
   calls::request_head head;
   head.what = r.row->what;
@@ -140,9 +140,25 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
   const duration timeout = std::min(r.timeout, server_->options.limits().call_time());
   if (timeout != duration::max()) head.deadline = deadline_after(home_.now(), timeout);
+  if (!count_in())
+    return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
   ++calls_started_;
   (new calls::server_call(x, std::move(head), std::move(received), *this))
       ->begin(end_stream);  // it owns itself
+}
+
+// Loops share nothing while there is no limit.
+bool shard::count_in() noexcept {
+  if (!of_server) return true;
+  if (of_server->fetch_add(1, std::memory_order_relaxed) < calls_max_) return true;
+  of_server->fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void shard::turn_away(transport::exchange x, const request_summary& request, const status& why) {
+  turned_away_lines_.write(home_.log(), log_level::warning, home_.now(),
+                           "calls are refused: " + std::string(why.message()));
+  refuse(x, request, why);
 }
 
 void shard::on_closed(transport::connection& c) noexcept {

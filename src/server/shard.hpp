@@ -18,6 +18,8 @@
 
 namespace coracle::serving {
 
+struct request_summary;
+
 // Everything happens on the loop.
 class shard final : public io::resident,
                     private transport::connection_owner,
@@ -74,6 +76,9 @@ class shard final : public io::resident,
   template <class Predicate>
   bool give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept;
   void on_abandoned(std::size_t before) noexcept;
+  // False when the server has as many calls as it takes.
+  [[nodiscard]] bool count_in() noexcept;
+  void turn_away(transport::exchange x, const request_summary& request, const status& why);
   void begin_drain() noexcept;
   task<> wait_until_empty();
   [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;
@@ -95,6 +100,7 @@ class shard final : public io::resident,
   relief relief_;
   time_point pressure_since_ = never;  // looked at in steps of server_limits::stall_time
   repeated_line given_up_lines_;
+  repeated_line turned_away_lines_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;
   bool leaving_ = false;

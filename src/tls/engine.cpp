@@ -21,7 +21,7 @@ bool is_ip(const std::string& host) noexcept {
 }  // namespace
 
 engine::engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present)
-    : ssl_(std::move(connection)) {
+    : present_(std::chrono::system_clock::to_time_t(present)), ssl_(std::move(connection)) {
   notes_.server = server;
   BIO* bio = ssl_ ? records_.make() : nullptr;
   if (!bio) {
@@ -30,7 +30,7 @@ engine::engine(owned<SSL> connection, bool server, std::chrono::system_clock::ti
   }
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_app_data(ssl_.get(), &notes_);
-  X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), std::chrono::system_clock::to_time_t(present));
+  X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), present_);
 }
 
 // A connection that ended without close_notify does not spoil its session for the next one.
@@ -56,8 +56,8 @@ void engine::expect_server(std::string_view host, session_cache& sessions) {
   }
   if (!fine)
     failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is no name that a server can prove";
-  if (const owned<SSL_SESSION> earlier = sessions.take(notes_.host))
-    SSL_set_session(ssl_.get(), earlier.get());
+  const owned<SSL_SESSION> earlier = sessions.take(notes_.host);
+  if (earlier && !outlived(SSL_SESSION_get0_peer(earlier.get()))) SSL_set_session(ssl_.get(), earlier.get());
 }
 
 void engine::feed(bytes_view bytes) {
@@ -80,6 +80,11 @@ engine::step engine::handshake() {
   if (!failure_.empty()) return step::failed;
   ERR_clear_error();
   const int outcome = SSL_do_handshake(ssl_.get());
+  if (outcome == 1 && notes_.server && SSL_session_reused(ssl_.get()) == 1 &&
+      outlived(SSL_get0_peer_certificate(ssl_.get()))) {
+    failure_ = "the client's certificate has expired since its session began";
+    return step::failed;
+  }
   if (outcome == 1) return step::done;
   return SSL_get_error(ssl_.get(), outcome) == SSL_ERROR_WANT_READ ? step::more : failed(true);
 }
@@ -115,6 +120,12 @@ void engine::write_close_notify() noexcept {
   ERR_clear_error();
   SSL_shutdown(ssl_.get());
   ERR_clear_error();
+}
+
+// A session that is taken up again proves nothing anew, and tickets follow tickets: without this one could go on for ever.
+bool engine::outlived(X509* certificate) const noexcept {
+  std::time_t present = present_;
+  return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &present) <= 0;
 }
 
 engine::step engine::failed(bool shaking_hands) {

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -57,11 +58,13 @@ class engine {
 
  private:
   step failed(bool shaking_hands);
+  [[nodiscard]] bool outlived(X509* certificate) const noexcept;
 
   record_bio records_;
   handshake_notes notes_;
   base::output_buffer kept_;
   std::string failure_;
+  std::time_t present_;
   owned<SSL> ssl_;  // points to what is above
 };
 

@@ -38,26 +38,32 @@ class reloading {
     next_look_ = deadline_after(on.now(), limits::file_look_interval);
     file_marks marks = file_marks::of(files_);
     if (marks == marks_) return current_;
+    const bool again = marks == tried_;
+    tried_ = marks;
     const status s = make_anew(std::move(marks));
     if (s.ok()) on.log().write(log_level::info, "TLS: certificates were read anew");
-    else
+    else if (!again)
       on.log().write(log_level::error, "TLS: the old certificates stay in use: " + std::string(s.message()));
     return current_;
   }
 
  private:
-  // The marks are older than what is read: a change in between is seen at the next look.
+  // The marks are older than what is read: a change in between is seen at the next look. Files that could not be used
+  // are tried again as long as they are other ones than those in use: what was in the way may pass.
   status make_anew(file_marks marks) {
-    marks_ = std::move(marks);
     made m = make_();
-    if (m) current_ = *std::move(m);
+    if (m) {
+      current_ = *std::move(m);
+      marks_ = std::move(marks);
+    }
     return m.status();
   }
 
   const std::function<made()> make_;
   const std::vector<std::string> files_;
   std::mutex mutex_;
-  file_marks marks_;
+  file_marks marks_;  // of those in use
+  file_marks tried_;  // at the last look that found others
   std::shared_ptr<const T> current_;
   time_point next_look_{};
 };

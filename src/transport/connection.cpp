@@ -211,7 +211,7 @@ void connection::handle(const http2::event& e) noexcept {
 void connection::stream_begins() noexcept {
   constexpr std::uint64_t now_and_then = 16;
   if (++counted_.streams_started % now_and_then == 0) weigh_ = acceptor_ != nullptr;
-  counted_.last_stream_started = last_received_;
+  counted_.last_stream_started = home_.now();
 }
 
 void connection::note_received() noexcept {

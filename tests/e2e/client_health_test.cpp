@@ -22,7 +22,7 @@ class a_channel_that_asks_for_health : public server_fleet {
   }
   void start_healthy(const std::string& name, health_status s) {
     health_[name] = std::make_unique<health_service>();
-    health_[name]->set_status("movies", s);
+    health_[name]->set_status(asked_, s);
     start(name, {}, &static_cast<coracle::service&>(*health_[name]));
   }
   std::unique_ptr<channel> connect(std::initializer_list<const char*> names) {
@@ -30,13 +30,22 @@ class a_channel_that_asks_for_health : public server_fleet {
                                        channel_options()
                                            .resolver(std::make_shared<client::manual_resolver>(at(names)))
                                            .balance(balancing::round_robin())
-                                           .health_check("movies"));
+                                           .health_check(asked_));
     c->connect();
     wait(1s);
     return c;
   }
+  std::string asked_ = "movies";
   std::map<std::string, std::unique_ptr<health_service>> health_;
 };
+
+TEST_F(a_channel_that_asks_for_health, AsksForAServiceWithALongName) {
+  asked_ = std::string(200, 'm');
+  start_healthy("a", health_status::serving);
+  start_healthy("b", health_status::not_serving);
+  const auto c = connect({"a", "b"});
+  EXPECT_EQ(calls(*c, 10), (std::map<std::string, int>{{"a", 10}}));
+}
 
 TEST_F(a_channel_that_asks_for_health, LeavesOutAServerThatDoesNotServe) {
   start_healthy("a", health_status::serving);

@@ -86,5 +86,40 @@ TEST_P(hand_over, GoesToTheLoopWithTheFewestConnections) {
   run(program::play(s));
 }
 
+TEST_P(hand_over, GivesNoLoopALimitOfCallsOfItsOwn) {
+  placed_service service;
+  server s(rt(), server_options().limits(server_limits().calls(2)));
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  struct program {
+    static task<> hang(channel& on) {
+      echo::Text request;
+      request.set_text("hang");
+      (void)co_await echo_stub(on).Misbehave(request);
+    }
+    static task<> play(server& s) {
+      const std::string at = "127.0.0.1:" + std::to_string(s.port());
+      std::vector<client> clients;
+      for (std::size_t i = 0; i < loops; ++i) {
+        client c = co_await connect(at);
+        clients.push_back(std::move(c));
+      }
+      scope work{co_await coro::this_environment()};
+      work.spawn(hang(*clients[0].line));
+      work.spawn(hang(*clients[1].line));
+      co_await sleep_for(20ms);
+      const echo::Text request;
+      const auto third = co_await echo_stub(*clients[2].line).SayAtOnce(request);
+      EXPECT_EQ(third.status().code(), status_code::unavailable) << third.status();
+      work.request_stop();
+      co_await work.join();
+      co_await sleep_for(20ms);
+      const auto fourth = co_await echo_stub(*clients[2].line).SayAtOnce(request);
+      EXPECT_EQ(fourth.status(), status());
+    }
+  };
+  run(program::play(s));
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

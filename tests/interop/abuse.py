@@ -79,7 +79,7 @@ def closed_by_server(sock):
         sock.settimeout(h2.REPLY_LIMIT_S)
 
 
-def flood(watch, frames, count, expected):
+def flood(watch, frames, count, expected, code=h2.ENHANCE_YOUR_CALM):
     """Sends frames(i) and looks whether the server had enough, as expected."""
     attacker = Connection(watch.server)
     for i in range(count):
@@ -87,7 +87,7 @@ def flood(watch, frames, count, expected):
         if i % 2000 == 0:
             watch.look()
     if expected == "closed":
-        expect(attacker.end() in (h2.ENHANCE_YOUR_CALM, None), f"the code of GOAWAY is {attacker.goaway}")
+        expect(attacker.end() in (code, None), f"the code of GOAWAY is {attacker.goaway}")
     watch.look()
     attacker.close()
 
@@ -109,9 +109,27 @@ def a_rapid_reset_is_closed(watch):
     flood(watch, lambda i: open_frame(i) + frame(h2.RST_STREAM, 0, odd(i), struct.pack(">I", h2.CANCEL)), 20_000, "closed")
 
 
-def streams_that_make_us_reset_them_are_closed(watch):
-    zero = struct.pack(">I", 0)
-    flood(watch, lambda i: open_frame(i) + frame(h2.WINDOW_UPDATE, 0, odd(i), zero), 20_000, "closed")
+# Made you reset: requests that are well, and a frame after each for which the server has to reset the stream.
+
+def made_to_reset(watch, frame_of, code=h2.ENHANCE_YOUR_CALM):
+    flood(watch, lambda i: open_frame(i) + frame_of(odd(i)), 20_000, "closed", code)
+
+
+def window_updates_of_nothing_are_closed(watch):
+    made_to_reset(watch, lambda stream: frame(h2.WINDOW_UPDATE, 0, stream, struct.pack(">I", 0)))
+
+
+def windows_that_overflow_are_closed(watch):
+    made_to_reset(watch, lambda stream: frame(h2.WINDOW_UPDATE, 0, stream, struct.pack(">I", 0x7FFFFFFF)))
+
+
+def second_heads_are_closed(watch):
+    made_to_reset(watch, lambda stream: frame(h2.HEADERS, h2.END_HEADERS, stream, REQUEST))
+
+
+def data_behind_the_end_is_closed(watch):
+    made_to_reset(watch, lambda stream: frame(h2.DATA, h2.END_STREAM, stream) + frame(h2.DATA, 0, stream, b"x"),
+                  h2.STREAM_CLOSED)
 
 
 def continuations_without_an_end_are_closed(watch):
@@ -310,7 +328,10 @@ def a_message_that_comes_byte_by_byte_ends_its_call(watch):
 
 CASES = [
     a_rapid_reset_is_closed,
-    streams_that_make_us_reset_them_are_closed,
+    window_updates_of_nothing_are_closed,
+    windows_that_overflow_are_closed,
+    second_heads_are_closed,
+    data_behind_the_end_is_closed,
     continuations_without_an_end_are_closed,
     continuations_with_an_end_are_bounded,
     empty_frames_are_closed,

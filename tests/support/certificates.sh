@@ -41,6 +41,7 @@ talk() {
   printf '3082%04x%s' $((${#names} / 2)) "$names"
 }
 issue talkative "a talker" ca "subjectAltName=DER:$(talk)"
+issue brief_client bert ca "extendedKeyUsage=clientAuth" 1
 issue wrong_client mallory other_ca "extendedKeyUsage=clientAuth"
 
 # A chain with an intermediate.

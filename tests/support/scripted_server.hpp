@@ -168,7 +168,10 @@ class scripted_server final : private transport::connection_owner, private trans
     requests.push_back(std::make_unique<scripted_request>(x));
     scripted_request& r = *requests.back();
     transport::field f;
-    while (fields.next(f)) r.head[std::string(f.name)] = f.value;
+    while (fields.next(f)) {
+      const auto [at, is_new] = r.head.try_emplace(std::string(f.name), f.value);
+      if (!is_new) at->second.append(",").append(f.value);
+    }
     r.head["x-number"] = std::to_string(requests.size());
     r.came = home_.now();
     if (script) script(r);

@@ -79,10 +79,11 @@ class channel_options {
     keepalive_time_ = std::max<duration>(time, std::chrono::seconds(10));
     return keepalive_timeout_ = timeout, keepalive_without_calls_ = without_calls, *this;
   }
-  // Servers are asked whether they serve `service` (grpc.health.v1.Health/Watch, gRFC A17; "" asks about a whole
-  // server), and get calls only while they say so; one that has no such service counts as one that serves. A service
-  // config's healthCheckConfig goes before this. Not with
-  // pick_first, whose one server would be the only choice anyway.
+  // Servers are asked whether they serve `service` (grpc.health.v1.Health/Watch, gRFC A17; "" asks about a
+  // whole server), and get calls only while they say so; one without a health service (UNIMPLEMENTED) counts
+  // as one that serves. One whose answer is another error gets no calls until a later question, after a
+  // pause, is answered. A service config's healthCheckConfig goes before this. Not with pick_first, whose one
+  // server would be the only choice anyway.
   channel_options& health_check(std::string service) { return health_service_ = std::move(service), *this; }
   // Goes by HTTP CONNECT through "http://[user:password@]host:port" (gRFC A1), but to the names, addresses and
   // networks of `except` ("example.org,10.0.0.0/8", "*"), and never to localhost; for targets that are a host with a

@@ -33,9 +33,10 @@ class resolution_sink {
 class resolver {
  public:
   virtual ~resolver() = default;
-  // One coroutine a channel, on a loop of the channel's runtime, begun with its first call: looks, publishes,
-  // waits for wanted() or for news of its own, and so on. Stopped (coro::cancelled out of its waits) when the
-  // channel goes; what it throws otherwise is a failure to resolve. Both arguments outlive it.
+  // One coroutine a channel, on a loop of the channel's runtime, begun with its first call or connect():
+  // looks, publishes, waits for wanted() or for news of its own, and so on. Stopped (coro::cancelled out of
+  // its waits) when the channel goes; what it throws otherwise is a failure to resolve. Both arguments
+  // outlive it.
   virtual task<> run(const target& of, resolution_sink& to) = 0;
 };
 

@@ -41,6 +41,7 @@ class promise_base : public tree_node {
   static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
+#if !defined(__clang__) && __GNUC__ < 13
   class initial_awaiter {
    public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -52,6 +53,9 @@ class promise_base : public tree_node {
     }
     void await_resume() const noexcept {}
   };
+#else
+  using initial_awaiter = std::suspend_always;  // and frames may lie within others, aligned to what they hold
+#endif
   initial_awaiter initial_suspend() const noexcept { return {}; }
 
   // Every co_await of our coroutines passes here: its place is noted, the rest is as if this were not.

@@ -13,7 +13,8 @@ namespace coracle {
 //   call=/movie.MovieService/AddMovie peer=127.0.0.1:40112 status=OK duration_us=812 received=1 received_bytes=31
 //   sent=1 sent_bytes=4
 //
-// (as one line). Nothing in it is text of the client's. Durations count from the request's head, in turns of the
+// (as one line). Of what a client may choose freely, the path of a method that no service has, bytes that are not
+// printable and blanks are shown as `?`, and 200 bytes at most. Durations count from the request's head, in turns of the
 // loop: a handler that does not wait took 0. Costs a formatted line a call where the logger wants info.
 class access_log final : public server_interceptor {
  public:

@@ -47,7 +47,8 @@ struct made_attempt : coro::pooled {
   time_point attached{};  // when it had one; then peer is set
   const net::address* peer = nullptr;  // while the attempt lasts
   call_traffic traffic;  // so far
-  coracle::metadata more;  // sent with this attempt beside the call's own; for attempt_started() to fill
+  // Sent with this attempt beside the call's own, and in place of those with the same keys; for attempt_started() to fill.
+  coracle::metadata more;
   void* user = nullptr;  // the observer's own
 };
 

@@ -48,10 +48,12 @@ class server_context {
   // What the client sent.
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return received_; }
 
-  // By when the client wants its answer; `never` if it did not say. Calls that the handler makes
-  // inherit it, as they do the stop token.
+  // By when the call ends: what the client wants, or server_limits::call_time() if that is sooner; `never` if
+  // neither is said. Calls that the handler makes inherit it, as they do the stop token.
   [[nodiscard]] time_point deadline() const noexcept { return environment_->deadline; }
-  // Stops when the client resets the call or goes away, the deadline passes, or a drain runs out of grace.
+  // Stops when the call ends before its handler: the client resets it or goes away, the deadline passes, a
+  // drain runs out of grace, or a message breaks the rules, is larger than it may be, or comes too slowly
+  // (server_limits::stall_time()).
   [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_->stop; }
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
 

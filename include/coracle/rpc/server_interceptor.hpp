@@ -39,10 +39,10 @@ class next_handler {
 // a unary or server-streaming call. Its task inherits the call's deadline and stop token, as handlers do; a
 // handler inherits the environment in which next() is awaited, so that a timeout around it reaches the handler.
 //
-// The reply of a unary or client-streaming call is sent when the outermost interceptor has returned OK; the replies
-// of the other kinds are sent as the handler gives them. An interceptor that returns OK where there is
-// no reply to send, because no handler gave one, has a defect: INTERNAL, and a line in the log. Calls of methods that no service has pass
-// no interceptor.
+// The reply of a unary or client-streaming call is sent when the outermost interceptor has returned OK; the
+// replies of the other kinds are sent as the handler gives them. An interceptor that returns OK where there
+// is no reply to send, because no handler gave one, has a defect: INTERNAL, and a line in the log. Calls of
+// methods that no service has pass them too: next() gives UNIMPLEMENTED.
 class server_interceptor {
  public:
   virtual ~server_interceptor() = default;

@@ -14,10 +14,11 @@ class server_state;
 class shard;
 }  // namespace serving
 
-// Counts what connections hold because of their peers: bytes received and not yet taken, requests for as long as their
-// calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate. Counted once a turn of a
-// connection, at once for what is large, in steps of 4 KiB. Requests of handlers that run on behind calls that have
-// ended count for the server, which decodes no more large requests while they take a quarter of the limit.
+// Counts what connections hold because of their peers: bytes received and not yet taken, requests for as long
+// as their calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate.
+// Counted once a turn of a connection, at once for what is large, in steps of 4 KiB. Requests of handlers
+// that run on behind calls that have ended count for the server. While those of a loop take more than its
+// part of a quarter of the limit, it decodes no more large requests of unary and server-streaming calls.
 //
 // Above five eighths of the limit, connections that hold more than half of their even share get no new calls
 // (REFUSED_STREAM, which clients may try elsewhere) and no connection credit. Above seven eighths, those that hold

@@ -25,7 +25,7 @@ class server_limits {
   // Calls of one connection at once; one more is REFUSED_STREAM, and gRPC clients wait for a place or try
   // again. Default 1,000.
   server_limits& streams(std::uint32_t n) noexcept { return streams_ = n, *this; }
-  // Calls at once, spread evenly over the loops. One more is answered UNAVAILABLE before it reaches a handler: who
+  // Calls at once, on whichever loops, handlers that run on behind ended calls among them. One more is answered UNAVAILABLE before it reaches a handler: who
   // may, tries another server, by its retry policy. Default: no limit but those of memory and streams.
   server_limits& calls(std::size_t n) noexcept { return calls_ = n, *this; }
   // The longest that a call may take, whatever deadline its client has set; DEADLINE_EXCEEDED. Default: no limit.
@@ -36,8 +36,8 @@ class server_limits {
   // From accepting a connection until its client has said hello (TLS, preface, SETTINGS and their acknowledgement); and
   // from the first byte of a request's headers to their last. Default 20 s.
   server_limits& handshake_time(duration d) noexcept { return handshake_time_ = d, *this; }
-  // Bytes of finished replies that a client has given no window for. Above it new calls of its connection wait
-  // with their handlers. Default 4 MiB.
+  // Bytes of finished replies that a client has given no window for. Above it new calls of its connection
+  // wait with their handlers, their requests as they came: neither decompressed nor decoded. Default 4 MiB.
   server_limits& unread_bytes(std::size_t n) noexcept { return unread_bytes_ = n, *this; }
   // A connection above unread_bytes() of which no reply's byte could leave for so long, or whose socket takes
   // nothing for so long, is closed, and one that holds so long what puts the memory quota under pressure. A call ends

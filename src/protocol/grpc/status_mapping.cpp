@@ -4,7 +4,8 @@ namespace coracle::protocol::grpc {
 
 status_code from_http_status(int http_status) noexcept {
   switch (http_status) {
-    case 400: return status_code::internal;
+    case 400:
+    case 431: return status_code::internal;
     case 401: return status_code::unauthenticated;
     case 403: return status_code::permission_denied;
     case 404: return status_code::unimplemented;

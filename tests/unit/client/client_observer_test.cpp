@@ -129,6 +129,14 @@ TEST_F(an_observer, AddsMetadataToEachAttempt) {
   EXPECT_EQ(server_.requests[1]->field("x-span"), "2");
 }
 
+TEST_F(an_observer, AddsItInPlaceOfWhatTheCallSays) {
+  server_.script = [](scripted_request& r) { r.fail(status_code::not_found); };
+  say("x", call_options().metadata("x-span", "the call's").metadata("x-other", "stays"));
+  ASSERT_EQ(server_.requests.size(), 1u);
+  EXPECT_EQ(server_.requests[0]->field("x-span"), "1");
+  EXPECT_EQ(server_.requests[0]->field("x-other"), "stays");
+}
+
 TEST_F(an_observer, SeesEachMessageOfAStream) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) {

@@ -153,6 +153,7 @@ TEST(Task, AssigningToItDestroysTheFrameItHeld) {
   EXPECT_TRUE(t.valid());
 }
 
+#if !defined(__clang__) && __GNUC__ < 13
 // As g++ 12 makes them now and then: see docs/guides/hazards.md.
 TEST(TaskDeathTest, BeginningInAFrameThatIsLaidOutWronglyAborts) {
   alignas(coro::frame_pool::alignment_bytes) char frame[32];
@@ -161,6 +162,7 @@ TEST(TaskDeathTest, BeginningInAFrameThatIsLaidOutWronglyAborts) {
   EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)),
                "into a variable first");
 }
+#endif
 
 TEST(TaskDeathTest, AwaitingAnEmptyTaskAborts) {
   manual_executor on;

@@ -230,6 +230,45 @@ task<> identities() {
 }
 TEST_F(a_handshake, TellsTheServerWhoTheClientIsAlsoWhenASessionIsResumed) { run(identities); }
 
+struct meeting {
+  bool resumed = false;
+  std::string server;  // how it ended there
+  std::string client;
+};
+task<> meet(two_sides* sides, meeting* m) {
+  auto e = connect(*sides);
+  e->client.send("hello");
+  co_await e->server.until([&] { return e->server.text.size() == 5 || e->server.end; });
+  if (!e->server.end) {
+    m->resumed = e->server.line->auth()->resumed();
+    EXPECT_TRUE(e->server.send("welcome"));  // behind the tickets
+    co_await e->client.until_size(7);
+  }
+  m->server = e->server.line->end_reason();
+  m->client = e->client.line->end_reason();
+  co_await e->close();
+}
+
+// A session would outlive what it was made with: its tickets are renewed.
+TEST_F(a_handshake, ResumesNoSessionOfACertificateThatHasExpiredMeanwhile) {
+  const auto meeting_with = [&](two_sides& sides) {
+    meeting m;
+    run(meet, &sides, &m);
+    return m;
+  };
+  two_sides brief(asking(client_certificates::required), trusting("ca").certificate(pair_of("brief_client")));
+  two_sides longer(asking(client_certificates::required), trusting("ca").certificate(pair_of("client")));
+  EXPECT_FALSE(meeting_with(brief).resumed);
+  EXPECT_TRUE(meeting_with(brief).resumed);
+  EXPECT_FALSE(meeting_with(longer).resumed);
+  world_.jump_wall_clock("host", 36h);
+  EXPECT_EQ(meeting_with(brief).server, "the client's certificate has expired since its session began");
+  EXPECT_TRUE(meeting_with(longer).resumed);
+  world_.jump_wall_clock("host", 24h);
+  EXPECT_THAT(meeting_with(longer).client,
+              HasSubstr("the server's certificate is not accepted: it has expired on"));
+}
+
 TEST_F(a_handshake, TakesNoChainThatIsTooLong) {
   const auto& made = testing_support::certificates::made();
   std::string chain = made.text("chain.pem");

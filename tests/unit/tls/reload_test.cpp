@@ -138,8 +138,10 @@ TEST_F(a_reload, OfBadFilesKeepsTheOldOnesAndSaysSo) {
 task<> passphrase_throws() {
   changing_files files("server");
   auto vault_is_open = std::make_shared<bool>(true);
+  auto asked = std::make_shared<int>(0);
   key_pair pair = key_pair::files(files.chain_path(), files.key_path());
-  pair.passphrase([vault_is_open] {
+  pair.passphrase([vault_is_open, asked] {
+    ++*asked;
     return *vault_is_open ? std::string("sesame") : throw std::runtime_error("the vault is closed");
   });
   fs::copy_file(certificates::made().path("protected.key"), files.key_path(),
@@ -150,8 +152,15 @@ task<> passphrase_throws() {
   co_await sleep_for(limits::file_look_interval);
   fs::last_write_time(files.key_path(), fs::file_time_type::clock::now() + 1h);
   EXPECT_EQ(co_await shown(sides), "the server");
+  EXPECT_EQ(*asked, 2);
+  *vault_is_open = true;
+  for (int look = 0; look < 2; ++look) {
+    co_await sleep_for(limits::file_look_interval);
+    EXPECT_EQ(co_await shown(sides), "the server");
+    EXPECT_EQ(*asked, 3) << "once more at the next look, and then no more";
+  }
 }
-TEST_F(a_reload, WhosePassphraseThrowsKeepsTheOldOnes) {
+TEST_F(a_reload, WhosePassphraseThrowsKeepsTheOldOnesAndIsAskedAgain) {
   run(passphrase_throws);
   EXPECT_THAT(log.text(), HasSubstr("passphrase() threw \"the vault is closed\""));
 }
