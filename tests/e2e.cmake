@@ -30,6 +30,7 @@ endif()
 # sim_swarm: scenarios that are played over many seeds (./dev sim).
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/sim/swarm/*.cpp)
 add_executable(sim_swarm ${sources})
+target_compile_options(sim_swarm PRIVATE $<$<CONFIG:Release>:-O2>)  # runs for longer than it compiles
 target_precompile_headers(sim_swarm PRIVATE support/precompiled.hpp)
 target_include_directories(sim_swarm PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(sim_swarm PRIVATE

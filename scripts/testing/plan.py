@@ -5,7 +5,9 @@
     conformance   g++ release: other people's conformance suites alone
 """
 
+import concurrent.futures
 import ctypes
+import functools
 import os
 import shutil
 
@@ -103,13 +105,26 @@ def with_uring_fault(fault):
     return run_gtest(suite, programs, TESTS_TIMEOUT_S, env, SHARDS)
 
 
-def scripts_in(folder, skips_fail=False, timeout_s=SCRIPT_TIMEOUT_S):
+def scripts_in(folder, skips_fail=False, timeout_s=SCRIPT_TIMEOUT_S, at_once=1):
     """Runs each executable script of a folder of tests."""
+    scripts = [path for path in sorted((ROOT / "tests" / folder).glob("*.*"))
+               if path.suffix in (".sh", ".py") and os.access(path, os.X_OK)]
     outcome = Outcome(folder)
-    for path in sorted((ROOT / "tests" / folder).glob("*.*")):
-        if path.suffix in (".sh", ".py") and os.access(path, os.X_OK):
-            run_cases(folder, [path], timeout_s, script_env(), skips_fail, outcome)
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for one in pool.map(lambda path: run_cases(folder, [path], timeout_s, script_env(), skips_fail), scripts):
+            outcome.add(one)
     return outcome
+
+
+@functools.cache
+def peers_on_their_way():
+    return concurrent.futures.ThreadPoolExecutor(1).submit(peers.install)
+
+
+def first_build():
+    """Peers come meanwhile, which is waiting for the most part."""
+    peers_on_their_way()
+    return build("release")
 
 
 def structure():
@@ -121,14 +136,14 @@ def structure():
 
 
 def interop():
-    missing = peers.install()
-    outcome = scripts_in("interop", skips_fail=CI)
+    missing = peers_on_their_way().result()
+    outcome = scripts_in("interop", skips_fail=CI, at_once=2)  # they wait a good deal, too
     (outcome.failed if CI else outcome.left_out).extend((f"peer {name}", reason) for name, reason in missing.items())
     return outcome
 
 
 def conformance():
-    peers.install()  # what is missing is a case's reason
+    peers_on_their_way().result()  # what is missing is a case's reason
     return scripts_in("conformance", skips_fail=CI)
 
 
@@ -150,7 +165,7 @@ def quick():
 def whole():
     yield "structure", structure
     yield "format", cases("format", "scripts/format.py", "--check")
-    yield "build (release)", lambda: build("release")
+    yield "build (release)", first_build
     yield "runner", lambda: scripts_in("runner")
     yield "unit (release)", lambda: unit("release")
     for backend in ("io_uring", "epoll"):

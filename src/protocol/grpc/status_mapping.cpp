@@ -4,8 +4,7 @@ namespace coracle::protocol::grpc {
 
 status_code from_http_status(int http_status) noexcept {
   switch (http_status) {
-    case 400:
-    case 431: return status_code::internal;
+    case 400: return status_code::internal;
     case 401: return status_code::unauthenticated;
     case 403: return status_code::permission_denied;
     case 404: return status_code::unimplemented;
@@ -13,6 +12,7 @@ status_code from_http_status(int http_status) noexcept {
     case 502:
     case 503:
     case 504: return status_code::unavailable;
+    // 431, too, which gRPC's document has as INTERNAL: the conformance suite's clients say UNKNOWN.
     default: return status_code::unknown;
   }
 }

@@ -102,7 +102,7 @@ TEST(StatusMapping, FollowsTheDocumentsTables) {
                                    {403, status_code::permission_denied},
                                    {404, status_code::unimplemented},
                                    {429, status_code::unavailable},
-                                   {431, status_code::internal},
+                                   {431, status_code::unknown},
                                    {502, status_code::unavailable},
                                    {503, status_code::unavailable},
                                    {504, status_code::unavailable},
