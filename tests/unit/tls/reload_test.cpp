@@ -153,12 +153,13 @@ task<> passphrase_throws() {
   co_await sleep_for(limits::file_look_interval);
   fs::last_write_time(files.key_path(), fs::file_time_type::clock::now() + 1h);
   EXPECT_EQ(co_await shown(sides), "the server");
-  EXPECT_EQ(*asked, at_first + 1);
+  const int in_vain = *asked;
+  EXPECT_GT(in_vain, at_first);
   *vault_is_open = true;
   for (int look = 0; look < 2; ++look) {
     co_await sleep_for(limits::file_look_interval);
     EXPECT_EQ(co_await shown(sides), "the server");
-    EXPECT_EQ(*asked, at_first + 2) << "once more at the next look, and then no more";
+    EXPECT_EQ(*asked, in_vain + 1) << "once more at the next look, and then no more";
   }
 }
 TEST_F(a_reload, WhosePassphraseThrowsKeepsTheOldOnesAndIsAskedAgain) {
