@@ -10,6 +10,7 @@ import ctypes
 import functools
 import os
 import shutil
+import subprocess
 
 import peers
 from builds import build
@@ -75,15 +76,28 @@ def script_env():
     }
 
 
+@functools.cache
+def certificates():
+    """Made once for all test programs of a run, which copy them."""
+    folder = BUILD / "test-certificates"
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(["bash", ROOT / "tests/support/certificates.sh", folder], check=True)
+    return str(folder)
+
+
+def test_env(**more):
+    return {**SANITIZERS, "CORACLE_TEST_CERTIFICATES": certificates(), **more}
+
+
 def unit(preset, prefix=()):
-    return run_gtest(f"unit ({preset})", [BUILD / preset / "bin/unit_tests"], TESTS_TIMEOUT_S, SANITIZERS, SHARDS, prefix)
+    return run_gtest(f"unit ({preset})", [BUILD / preset / "bin/unit_tests"], TESTS_TIMEOUT_S, test_env(), SHARDS, prefix)
 
 
 def e2e(preset, backend):
     suite = f"e2e ({preset}, {backend})"
     if backend == "io_uring" and (refusal := io_uring_refusal()):
         return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
-    env = {**SANITIZERS, "CORACLE_BACKEND": backend}
+    env = test_env(CORACLE_BACKEND=backend)
     return run_gtest(suite, [BUILD / preset / "bin/e2e_tests"], TESTS_TIMEOUT_S, env, SHARDS)
 
 
@@ -99,8 +113,8 @@ def with_uring_fault(fault):
     left_out = BEYOND_FAULTS + (NEEDS_IO_URING if fault in URING_REFUSALS else [])
     if refusal := io_uring_refusal():
         return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
-    env = {**SANITIZERS, "CORACLE_BACKEND": "auto", "CORACLE_TEST_URING_FAULTS": fault,
-           "GTEST_FILTER": ":".join(chosen) + "-" + ":".join(left_out)}
+    env = test_env(CORACLE_BACKEND="auto", CORACLE_TEST_URING_FAULTS=fault,
+                   GTEST_FILTER=":".join(chosen) + "-" + ":".join(left_out))
     programs = [BUILD / "release/bin" / name for name in ("unit_tests", "e2e_tests")]
     return run_gtest(suite, programs, TESTS_TIMEOUT_S, env, SHARDS)
 
