@@ -55,8 +55,9 @@ def measure(server, name, seconds, body, log):
     log.unlink(missing_ok=True)
     before = server.cpu_seconds()
     with attacked_by(name, server.port) as said:
-        # The client shares the server's core, so that the attacker has one to itself.
-        unary.load(server.address, HEALTHY, seconds, body, core=machine.cores()[0],
+        # The client shares the server's core, so that the attacker has one to itself, and goes before the server there, as
+        # on a machine of its own: what it waits for is the server, not the scheduler.
+        unary.load(server.address, HEALTHY, seconds, body, core=machine.cores()[0], before=["chrt", "--fifo", "1"],
                    more=[f"--rps={RATE}", f"--log-file={log}"])
         cpu = server.cpu_seconds() - before
     took = latencies_us(log)

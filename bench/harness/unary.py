@@ -27,11 +27,12 @@ KINDS = (
 )
 
 
-def load(address, column, seconds, body, core=None, more=()):
-    """h2load's counts, of which every request must have been answered in full. core: the generators', unless told."""
+def load(address, column, seconds, body, core=None, more=(), before=()):
+    """h2load's counts, of which every request must have been answered in full. core: the generators', unless told; before:
+    what stands before h2load's own command."""
     connections, streams = (int(n) for n in column.split("x"))
     core = machine.cores()[1] if core is None else core
-    command = ["taskset", "-c", str(core), "h2load", *more, f"-c{connections}", f"-m{streams}",
+    command = ["taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}",
                f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
                f"http://{address}/helloworld.Greeter/SayHello"]
     try:

@@ -38,6 +38,7 @@ connection::state::state(role r, const limits& l, time_point at)
       encoder(limit.encoder_table_bytes),
       alive(limit.keepalive, at),
       reset_tokens(limit.resets_burst, limit.resets_per_second, at),
+      early_reset_tokens(limit.early_resets_burst, limit.early_resets_per_second, at),
       control_tokens(limit.control_frames_burst, limit.control_frames_per_second, at),
       empty_tokens(limit.empty_frames_burst, limit.empty_frames_per_second, at) {
   if (side == role::client) {
@@ -61,6 +62,7 @@ void connection::feed(bytes_view bytes, time_point now) {
   CORACLE_ASSERT(state_->in.empty(), "feed() again before next() has returned none");
   state_->now = now;
   state_->alive.heard(now);
+  state_->fed_from = state_->highest_peer_id;
   if (!state_->failed) state_->in = bytes;
 }
 event connection::next() { return state_->next(); }

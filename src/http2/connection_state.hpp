@@ -146,7 +146,7 @@ struct connection::state {
 
   // --- floods: false when the connection has failed over it
   bool charge(token_bucket& bucket, std::string_view reason);
-  bool charge_reset();
+  bool charge_reset(stream_id id);
   bool charge_control();
   bool charge_empty();
   bool charge_stray_block();
@@ -194,6 +194,7 @@ struct connection::state {
   std::size_t open_count = 0;       // not closed, numbered or not
   std::size_t unnumbered_count = 0; // of these: open() without HEADERS so far
   stream_id highest_peer_id = 0;
+  stream_id fed_from = 0;           // what highest_peer_id was before this feed()
   stream_id last_given_id = 0;      // the highest that the user has got to see
   stream_id next_own_id = 1;        // client
   stream_id kept_from = ~stream_id{0};  // client: streams from here on have not left the output
@@ -248,6 +249,7 @@ struct connection::state {
 
   // Floods.
   token_bucket reset_tokens;
+  token_bucket early_reset_tokens;
   token_bucket control_tokens;
   token_bucket empty_tokens;
   std::uint32_t update_allowance = 0;  // WINDOW_UPDATEs that our DATA may rightly call forth

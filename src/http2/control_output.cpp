@@ -56,8 +56,11 @@ bool connection::state::charge(token_bucket& bucket, std::string_view reason) {
 }
 
 // Only a client can make work by opening streams and having them reset: a server resets what we asked for.
-bool connection::state::charge_reset() {
-  return side == role::client || charge(reset_tokens, "too many streams were reset");
+bool connection::state::charge_reset(stream_id id) {
+  if (side == role::client) return true;
+  if (id > fed_from && !charge(early_reset_tokens, "too many streams were reset as soon as opened"))
+    return false;
+  return charge(reset_tokens, "too many streams were reset");
 }
 bool connection::state::charge_control() { return charge(control_tokens, "too many control frames"); }
 bool connection::state::charge_empty() { return charge(empty_tokens, "too many empty frames"); }

@@ -36,7 +36,7 @@ connection::state::progress connection::state::on_rst_stream(bytes_view payload)
     return progress::again;
   }
   // Rapid reset: what we have answered to the end was worth its while.
-  if (may_send(s->state) && !charge_reset()) return progress::again;
+  if (may_send(s->state) && !charge_reset(frame.id)) return progress::again;
   const auto code = static_cast<error_code>(load_u32(payload.data()));
   // RFC 9113 8.7: REFUSED_STREAM promises that nothing was processed.
   end(*s, t.next, code, initiator::peer, "reset by the peer", code == error_code::refused_stream);

@@ -91,7 +91,8 @@ void connection::state::stream_fault(stream* s, stream_id id, error_code code, s
   }
   // A client that does not know our limit yet may honestly overshoot it.
   const bool unknowing = code == error_code::refused_stream && !settings_acked;
-  if (unknowing ? !charge_control() : !charge_reset()) return;
+  // What is refused made no call, however early.
+  if (unknowing ? !charge_control() : !charge_reset(code == error_code::refused_stream ? 0 : id)) return;
   write_rst_stream(id, code);
   if (s) end(*s, stream_state::reset_sent, code, initiator::library, reason);
   else closed.remember(id, stream_state::reset_sent);

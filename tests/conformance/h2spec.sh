@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# h2spec's strict suite against the movie server, on each backend (CORACLE_BACKENDS), plaintext and TLS: all of its cases pass, none is
-# skipped, and the server still serves and ends well afterwards.
+# h2spec's strict suite against the movie server, on each backend (CORACLE_BACKENDS), plaintext and TLS: all of its
+# cases pass, none is skipped, and the server still serves and ends well afterwards.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -48,10 +48,18 @@ class hand_over : public every_backend {
     if (reply) c.loop = reply->count();
     co_return c;
   }
+  // Time passes between two looks: a simulated world ends where it does not.
   static task<> until_connected(server& s, std::size_t connections) {
     for (;;) {
       const server_snapshot now = co_await s.snapshot();
       if (now.connections.size() == connections) co_return;
+      co_await sleep_for(1ms);
+    }
+  }
+  static task<> until_running(server& s, std::uint64_t calls) {
+    for (;;) {
+      const server_snapshot now = co_await s.snapshot();
+      if (now.calls_started - now.calls_succeeded - now.calls_failed == calls) co_return;
       co_await sleep_for(1ms);
     }
   }
@@ -107,13 +115,13 @@ TEST_P(hand_over, GivesNoLoopALimitOfCallsOfItsOwn) {
       scope work{co_await coro::this_environment()};
       work.spawn(hang(*clients[0].line));
       work.spawn(hang(*clients[1].line));
-      co_await sleep_for(20ms);
+      co_await until_running(s, 2);
       const echo::Text request;
       const auto third = co_await echo_stub(*clients[2].line).SayAtOnce(request);
       EXPECT_EQ(third.status().code(), status_code::unavailable) << third.status();
       work.request_stop();
       co_await work.join();
-      co_await sleep_for(20ms);
+      co_await until_running(s, 0);
       const auto fourth = co_await echo_stub(*clients[2].line).SayAtOnce(request);
       EXPECT_EQ(fourth.status(), status());
     }

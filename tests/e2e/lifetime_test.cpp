@@ -1,6 +1,7 @@
 // Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers' patience.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/coro/event.hpp"
 #include "coracle/runtime/sim.hpp"
 
 #include <memory>
@@ -220,22 +221,20 @@ TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
       const auto reply = co_await stub.Say(request);
       co_return reply.status();
     }
-    static task<> chat(echo_stub stub, int& answers) {
+    static task<> chat(echo_stub stub, event<>& answered) {
       auto call = stub.Chat();
       const echo::Text first;
       co_await call.write(first);
-      while (co_await call.next()) ++answers;
+      while (co_await call.next()) answered.set();
     }
-    static task<> until_answered(const int& answers) {
-      while (answers == 0) co_await sleep_for(1ms);
-    }
+    static task<> until(event<>& answered) { co_await answered; }
   };
   EXPECT_EQ(sync_wait(*rt, rt->at(0), program::ask(echo_stub(c))), status());
-  int answers = 0;
-  rt->spawn(program::chat(echo_stub(c), answers));
-  sync_wait(*rt, rt->at(0), program::until_answered(answers));
+  event<> answered;
+  rt->spawn(program::chat(echo_stub(c), answered));
+  sync_wait(*rt, rt->at(0), program::until(answered));
   rt.reset();
-  EXPECT_EQ(answers, 1);
+  EXPECT_TRUE(answered.is_set());
 }
 
 // Clients on one loop connect to a server whose loop is another, while that server goes.

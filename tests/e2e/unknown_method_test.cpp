@@ -33,9 +33,9 @@ class unknown_method : public echo_fixture {
     for (auto& i : around) server_->add_interceptor(std::move(i));
     link();
   }
-  static task<status> ask(generic_stub s) {
+  static task<status> ask(generic_stub s, const char* path = "/no.Such/Method") {
     const bytes_message request;
-    const auto reply = co_await s.unary("/no.Such/Method", request);
+    const auto reply = co_await s.unary(path, request);
     co_return reply.status();
   }
   status call() { return run(ask(generic_stub(*channel_))); }
@@ -60,6 +60,14 @@ TEST_P(unknown_method, IsInTheAccessLog) {
   EXPECT_EQ(call().code(), status_code::unimplemented);
   EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/Method"));
   EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
+}
+
+TEST_P(unknown_method, CannotSayInTheAccessLogWhatItLikes) {
+  kept_log log;
+  serve({}, {std::make_shared<access_log>(log)});
+  EXPECT_EQ(run(ask(generic_stub(*channel_), "/no.Such/Method status=OK")).code(),
+            status_code::unimplemented);
+  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/Method?status=OK peer="));
 }
 
 TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {

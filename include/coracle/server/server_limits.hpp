@@ -25,8 +25,9 @@ class server_limits {
   // Calls of one connection at once; one more is REFUSED_STREAM, and gRPC clients wait for a place or try
   // again. Default 1,000.
   server_limits& streams(std::uint32_t n) noexcept { return streams_ = n, *this; }
-  // Calls at once, on whichever loops, handlers that run on behind ended calls among them. One more is answered UNAVAILABLE before it reaches a handler: who
-  // may, tries another server, by its retry policy. Default: no limit but those of memory and streams.
+  // Calls at once, on whichever loops, handlers that run on behind ended calls among them. One more is answered
+  // UNAVAILABLE before it reaches a handler: who may, tries another server, by its retry policy. Default: no limit but
+  // those of memory and streams.
   server_limits& calls(std::size_t n) noexcept { return calls_ = n, *this; }
   // The longest that a call may take, whatever deadline its client has set; DEADLINE_EXCEEDED. Default: no limit.
   server_limits& call_time(duration d) noexcept { return call_time_ = d, *this; }

@@ -176,6 +176,56 @@ TEST(Http2Limits, ResetsPerSecond) {
   EXPECT_EQ(s.stands(rapid), 20) << "the bucket was full again, and holds no more than the burst";
 }
 
+TEST(Http2Limits, EarlyResetsBurst) {
+  limits l;
+  l.early_resets_burst = 20;
+  const auto rapid = [](int i) { return request(odd(i)) + rst_stream(odd(i), error_code::cancel); };
+  const auto mistaken = [](int i) { return request(odd(i)) + window_update(odd(i), 0); };
+  const auto release = [](session& at, const event& e) {
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  };
+  for (const std::function<std::string(int)>& early : {std::function<std::string(int)>(rapid), {mistaken}}) {
+    server s(l, release);
+    EXPECT_EQ(s.stands(early), 20);
+    EXPECT_TRUE(s.calmed());
+  }
+  server later(l, release);
+  EXPECT_EQ(
+      later.stands(
+          [](int i) { return i % 2 == 0 ? request(odd(i / 2)) : rst_stream(odd(i / 2), error_code::cancel); },
+          500),
+      500)
+      << "in a read of its own a reset is not early";
+}
+
+TEST(Http2Limits, EarlyResetsPerSecond) {
+  limits l;
+  l.early_resets_burst = 20;
+  l.early_resets_per_second = 10;
+  int next = 0;
+  const auto rapid = [&](int) {
+    const stream_id id = odd(next++);
+    return request(id) + rst_stream(id, error_code::cancel);
+  };
+  server s(l, [](session& at, const event& e) {
+    if (e.what == event::kind::reset) at.engine.release(e.stream);
+  });
+  for (int i = 0; i < 300; ++i) {
+    s.now += 100ms;
+    s.feed(rapid(i));
+  }
+  EXPECT_FALSE(s.engine.failed());
+  s.now += 1s;
+  EXPECT_EQ(s.stands(rapid), 20);
+}
+
+TEST(Http2Limits, RefusedStreamsAreNoEarlyResets) {
+  limits l;
+  l.early_resets_burst = 1;
+  l.max_concurrent_streams = 0;
+  EXPECT_EQ(server(l).stands([](int i) { return request(odd(i)); }, 500), 500);
+}
+
 TEST(Http2Limits, ResetsBurstAgainstResetsThatThePeerProvokes) {
   limits l;
   l.resets_burst = 20;
