@@ -34,7 +34,7 @@ URING_REFUSALS = ["setup_eperm", "setup_enosys", "setup_enomem", "enter_eperm", 
 AFTER_ANY_REFUSAL = ["ChooseBackend.*", "Kernel/*", "*unary*", "*lifetime*"]
 # Those that have nothing to do with each other, together.
 URING_LACKS = ["smallest_ring", "tiny_queue", "no_deferred_work", "no_buffer_ring", "no_multishot_receive",
-               "no_registered_ring,no_multishot_poll,no_multishot_accept", "no_poll_first,short_sends"]
+               "no_registered_ring,no_multishot_poll,no_multishot_accept", "no_poll_first,no_receive_limit,short_sends"]
 # Tests that a fault cannot reach, and those that make io_uring's shapes themselves.
 BEYOND_FAULTS = ["*epoll*", "*sim*", "*Sim*", "H*", "MemoryDuplex*", "Bytes/MemoryBuffer*", "LogDeath*", "Seeds/naive*",
                  "*/not_deferred", "*/tiny_queue", "*/without_*", "*/short_sends"]

@@ -12,35 +12,26 @@ namespace coracle::http2 {
 class token_bucket {
  public:
   token_bucket(std::uint32_t burst, std::uint32_t per_second, time_point now) noexcept
-      : burst_(burst), per_second_(per_second), tokens_(burst), filled_(now) {}
+      : burst_(burst), per_second_(per_second), full_at_(now) {}
 
   // False when it is empty.
   [[nodiscard]] bool take(time_point now) noexcept {
-    if (now > filled_) refill(now);
-    if (tokens_ == 0) return false;
-    --tokens_;
+    const duration each = time_of_each();
+    full_at_ = std::max(full_at_, now);
+    // Its tokens are `burst_` less those that it has yet to earn, of which the youngest may be a fraction.
+    if (burst_ == 0 || (full_at_ - now + each - duration(1)) / each >= burst_) return false;
+    full_at_ += each;
     return true;
   }
-  [[nodiscard]] std::uint32_t tokens() const noexcept { return tokens_; }
 
  private:
-  void refill(time_point now) noexcept {
-    if (per_second_ == 0) return;
-    const duration each =
-        std::max(std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second_, duration(1));
-    const std::int64_t earned = (now - filled_) / each;
-    if (earned >= burst_ - tokens_) {
-      tokens_ = burst_;
-      filled_ = now;
-    } else {
-      tokens_ += static_cast<std::uint32_t>(earned);
-      filled_ += each * earned;
-    }
+  [[nodiscard]] duration time_of_each() const noexcept {
+    if (per_second_ == 0) return duration::max() / (std::int64_t{burst_} + 1) / 2;  // never
+    return std::max(duration(std::chrono::seconds(1)) / per_second_, duration(1));
   }
   std::uint32_t burst_;
   std::uint32_t per_second_;
-  std::uint32_t tokens_;
-  time_point filled_;
+  time_point full_at_;  // when it will be, if nothing is taken
 };
 
 }  // namespace coracle::http2

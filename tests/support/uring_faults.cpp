@@ -36,6 +36,7 @@ constexpr named_fault all_faults[] = {
     {"no_poll_first", false, [](uring_faults& f) { f.no_poll_first = true; }},
     {"no_buffer_ring", false, [](uring_faults& f) { f.no_buffer_ring = true; }},
     {"no_multishot_receive", false, [](uring_faults& f) { f.no_multishot_receive = true; }},
+    {"no_receive_limit", false, [](uring_faults& f) { f.no_receive_limit = true; }},
     {"no_multishot_accept", false, [](uring_faults& f) { f.no_multishot_accept = true; }},
     {"short_sends", false, [](uring_faults& f) { f.short_sends = true; }},
 };

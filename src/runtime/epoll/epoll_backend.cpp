@@ -20,8 +20,10 @@ namespace {
 
 constexpr int events_per_turn = 256;
 // After a turn that completed something without asking epoll, the loop first acts on it; this often
-// in a row, so that descriptors get their chance beside a sender that never has to wait.
+// in a row, so that descriptors get their chance beside a sender that never has to wait, and not
+// after so many bytes, which have cost more than to ask.
 constexpr int turns_without_poll_max = 8;
+constexpr std::size_t bytes_without_poll_max = 64 * 1024;
 
 timespec to_timespec(duration d) noexcept {
   const auto ns = std::max<std::int64_t>(d.count(), 0);
@@ -101,8 +103,11 @@ void epoll_loop::turn(time_point until) noexcept {
   wake_rested();
   delivered_ = false;
   run_pending();
-  if (delivered_ && ++turns_without_poll_ < turns_without_poll_max) return;
+  if (delivered_ && ++turns_without_poll_ < turns_without_poll_max &&
+      bytes_without_poll_ < bytes_without_poll_max)
+    return;
   turns_without_poll_ = 0;
+  bytes_without_poll_ = 0;
   wait(delivered_ || !pending_.empty() || !work_.empty() ? time_point::min() : until);
   run_pending();
 }

@@ -85,6 +85,7 @@ class epoll_loop final : public kernel_backend {
   bool delivered_ = false;  // this turn has called back
   int at_once_left_ = 0;  // operations that may be performed without waiting for their turn
   int turns_without_poll_ = 0;
+  std::size_t bytes_without_poll_ = 0;  // that sources received
   std::vector<std::unique_ptr<watch[]>> watches_;  // by descriptor, in rows
   operation_list pending_;
   base::intrusive_list<source_state> work_;

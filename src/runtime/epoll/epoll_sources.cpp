@@ -109,6 +109,7 @@ void epoll_loop::serve_receive(source_state& s) noexcept {
     }
     delivered_ = true;
     ++counted_.completions;
+    bytes_without_poll_ += static_cast<std::size_t>(n);
     s.receiver->received({buffer_.get(), static_cast<std::size_t>(n)});
     if (s.stopping) return;  // its end is in the work list
     // epoll(7): a short read of a stream has drained it; only the peer's end may still be behind it.

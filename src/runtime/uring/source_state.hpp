@@ -20,6 +20,7 @@ struct receiver_state : base::list_hook, coro::pooled {
   receive_source* source = nullptr;
   bool armed = false;        // a request is in the kernel
   bool cancelling = false;   // and was asked to end
+  bool limited = false;      // which ends after so many bytes
   bool by_hand = false;      // no multishot here: poll, then recv()
   bool paused = false;
   bool stopping = false;

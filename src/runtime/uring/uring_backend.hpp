@@ -25,6 +25,7 @@ struct uring_faults {
   bool no_poll_first = false;         // IORING_RECVSEND_POLL_FIRST
   bool no_buffer_ring = false;
   bool no_multishot_receive = false;
+  bool no_receive_limit = false;      // a multishot receive does not end by itself after some bytes
   bool no_multishot_accept = false;
   bool short_sends = false;           // the kernel takes a part of each message, whatever MSG_WAITALL says
   unsigned submission_entries = 0;    // > 0: a ring of this size

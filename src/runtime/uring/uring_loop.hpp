@@ -85,6 +85,7 @@ class uring_loop final : public kernel_backend {
   const uring_faults faults_;
   receive_buffers buffers_;
   bool multishot_receive_;
+  bool receive_limit_ = true;  // the kernel knows it
   bool multishot_accept_ = true;
   bool multishot_poll_ = true;
   unsigned poll_first_;  // the flag for it, or none

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t hand_buffer_bytes = 64 * 1024;
 constexpr int reads_by_hand_max = 4;  // of one source in a row
+constexpr std::uint32_t receive_limit_bytes = 256 * 1024;  // of one source in a row, likewise
 // No kernel knows it: the request fails with EINVAL, as it does where multishot is unknown.
 constexpr std::uint16_t unknown_flag = 1u << 15;
 
@@ -48,6 +49,10 @@ void uring_loop::arm(receiver_state& s) noexcept {
     if (faults_.no_multishot_receive) e.ioprio |= unknown_flag;
     e.flags |= IOSQE_BUFFER_SELECT;
     e.buf_group = 0;
+    // Others have their turn then, and this one is armed again. liburing 2.3 has no word for it.
+    s.limited = receive_limit_;
+    if (s.limited) e.splice_fd_in = static_cast<std::int32_t>(receive_limit_bytes);
+    if (s.limited && faults_.no_receive_limit) e.ioprio |= unknown_flag;
   }
   e.user_data = user_data_of(tag::receiver, s);
   s.armed = true;
@@ -100,6 +105,8 @@ void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
   }
   if (s.by_hand && result > 0) {
     if (!s.paused && !s.stopping) receive_by_hand(s);
+  } else if (result == -EINVAL && s.limited) {
+    receive_limit_ = s.limited = false;  // older than Linux 6.17
   } else if (result == -EINVAL && !s.by_hand) {
     multishot_receive_ = false;  // an old kernel: this source and the later ones do without
     s.by_hand = true;

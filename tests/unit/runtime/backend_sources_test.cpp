@@ -252,6 +252,41 @@ TEST_P(backend_sources, MoreReceiversThanBuffersAllGetTheirs) {
   }
 }
 
+TEST_P(backend_sources, ABulkSenderIsLittleAheadOfOthers) {
+  const auto bulk = pair();
+  const auto small = pair();
+  // Room for more than is allowed; without CAP_NET_ADMIN the system's own, which is less.
+  const int room = 4 << 20;
+  ::setsockopt(bulk[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+  const std::string much(1 << 16, 'x');
+  const auto fill = [&] {
+    while (::send(bulk[1], much.data(), much.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
+    }
+  };
+  receiver_under_test ahead;
+  receiver_under_test behind;
+  std::size_t had = 0;
+  ahead.on_received = [&] {
+    if (had == 0) {
+      had = ahead.text.size();
+      put(small[1], "me, too");
+    }
+    fill();
+  };
+  b().start_receive(small[0], behind);
+  turn_idly(b());
+  b().start_receive(bulk[0], ahead);
+  fill();
+  until([&] { return !behind.text.empty(); });
+  EXPECT_LE(ahead.text.size() - had, 512u * 1024);
+  stop(ahead);
+  stop(behind);
+  for (const auto& p : {bulk, small}) {
+    b().close(p[0]);
+    ::close(p[1]);
+  }
+}
+
 TEST_P(backend_sources, AReceiverOnADeadHandleEnds) {
   const auto s = pair();
   ::close(s[0]);
