@@ -27,18 +27,29 @@ endif()
 find_package(gRPC CONFIG QUIET)
 if(gRPC_FOUND)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/grpcpp)
-  set(stem ${out}/helloworld)
   file(MAKE_DIRECTORY ${out})
-  add_custom_command(OUTPUT ${stem}.pb.cc ${stem}.pb.h ${stem}.grpc.pb.cc ${stem}.grpc.pb.h
-    COMMAND protobuf::protoc -I${CMAKE_CURRENT_SOURCE_DIR}/protos --cpp_out=${out} --grpc_out=${out}
-      --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> helloworld.proto
-    DEPENDS protos/helloworld.proto
-    VERBATIM)
-  add_executable(bench_grpcpp_greeter peers/grpcpp_greeter.cpp ${stem}.pb.cc ${stem}.grpc.pb.cc)
-  set_source_files_properties(${stem}.pb.cc ${stem}.grpc.pb.cc PROPERTIES COMPILE_OPTIONS -w)
-  target_compile_features(bench_grpcpp_greeter PRIVATE cxx_std_20)
-  target_include_directories(bench_grpcpp_greeter SYSTEM PRIVATE ${out})
-  target_link_libraries(bench_grpcpp_greeter PRIVATE gRPC::grpc++ coracle_build)
+  add_library(bench_grpcpp_protos STATIC)
+  foreach(name IN ITEMS helloworld idle orders testsvc)
+    set(stem ${out}/${name})
+    add_custom_command(OUTPUT ${stem}.pb.cc ${stem}.pb.h ${stem}.grpc.pb.cc ${stem}.grpc.pb.h
+      COMMAND protobuf::protoc -I${CMAKE_CURRENT_SOURCE_DIR}/protos --cpp_out=${out} --grpc_out=${out}
+        --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${name}.proto
+      DEPENDS protos/${name}.proto
+      VERBATIM)
+    target_sources(bench_grpcpp_protos PRIVATE ${stem}.pb.cc ${stem}.grpc.pb.cc)
+  endforeach()
+  target_compile_features(bench_grpcpp_protos PUBLIC cxx_std_20)
+  target_compile_options(bench_grpcpp_protos PRIVATE -w)
+  target_include_directories(bench_grpcpp_protos SYSTEM PUBLIC ${out})
+  target_link_libraries(bench_grpcpp_protos PUBLIC gRPC::grpc++)
+  foreach(name IN ITEMS greeter callback workload)
+    bench_raw_program(bench_grpcpp_${name} peers/grpcpp_${name}.cpp)
+    target_link_libraries(bench_grpcpp_${name} PRIVATE bench_grpcpp_protos)
+  endforeach()
 else()
-  message(STATUS "the grpc++ peer is left out: there is no grpc++ (libgrpc++-dev protobuf-compiler-grpc)")
+  message(STATUS "the grpc++ peers are left out: there is no grpc++ (libgrpc++-dev protobuf-compiler-grpc)")
 endif()
+
+# What counts the allocations of any of them.
+add_library(bench_malloc_counter MODULE harness/malloc_counter.cpp)
+target_compile_features(bench_malloc_counter PRIVATE cxx_std_20)

@@ -1,17 +1,22 @@
-// bench_check ADDRESS [hold]: whether a server answers right, byte for byte and with status OK. A
-// benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
-// hold: idle.Idle/Hold as well.
+// bench_check ADDRESS [hold] [orders] [small] [ca=FILE]: whether a server answers right, byte for byte and with status OK.
+// A benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
+// hold, orders: idle.Idle/Hold, orders.Orders/Echo as well. small: no message that needs several frames. ca: TLS, with a
+// server that has a certificate of this CA.
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
+#include "orders.coracle.hpp"
 
 #include <coracle/client.hpp>
+#include <coracle/tls/client_options.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -30,14 +35,30 @@ void expect_same(std::string_view what, const std::string& sent, const std::stri
                            " bytes were sent, and not the same came back");
 }
 
-void check_echo(coracle::channel& channel) {
+void check_echo(coracle::channel& channel, bool small) {
   const helloworld::rpc::Greeter::stub greeter(channel);
   for (const std::size_t n : {0, 1, 100, 100, 5000, 70000}) {
+    if (small && n > 10000) break;
     helloworld::HelloRequest request;
     request.set_name(text_of(n));
     const auto reply = coracle::sync_wait(greeter.SayHello(request, coracle::within(20s)));
     expect_same("SayHello", request.SerializeAsString(), reply.value().SerializeAsString());
   }
+}
+
+void check_orders(coracle::channel& channel) {
+  const orders::rpc::Orders::stub stub(channel);
+  orders::Order order;
+  order.set_id(text_of(20));
+  order.mutable_customer()->add_addresses()->set_latitude(52.5);
+  for (int i = 0; i < 3; ++i) {
+    orders::Item& item = *order.add_items();
+    item.set_title(text_of(30));
+    item.add_warehouses(-i);
+  }
+  order.mutable_payment()->set_kind(orders::Payment::CARD);
+  const auto reply = coracle::sync_wait(stub.Echo(order, coracle::within(20s)));
+  expect_same("Echo", order.SerializeAsString(), reply.value().SerializeAsString());
 }
 
 coracle::task<> hold(coracle::channel& channel) {
@@ -60,15 +81,24 @@ coracle::task<> hold(coracle::channel& channel) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fputs("usage: bench_check ADDRESS [hold]\n", stderr);
+  if (argc < 2) {
+    std::fputs("usage: bench_check ADDRESS [hold] [orders] [small] [ca=FILE]\n", stderr);
     return 2;
   }
+  const std::vector<std::string_view> words(argv + 2, argv + argc);
+  const auto said = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  coracle::transport::channel_credentials credentials = coracle::insecure();
+  for (const std::string_view word : words)
+    if (word.starts_with("ca="))
+      credentials = coracle::tls::client_options().ca_file(std::string(word.substr(3)));
   try {
     coracle::runtime runtime;
-    coracle::channel channel(runtime, argv[1], coracle::insecure());
-    check_echo(channel);
-    if (argc == 3) coracle::sync_wait(runtime, hold(channel));
+    coracle::channel channel(runtime, argv[1], credentials);
+    check_echo(channel, said("small"));
+    if (said("orders")) check_orders(channel);
+    if (said("hold")) coracle::sync_wait(runtime, hold(channel));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_check: %s: %s\n", argv[1], e.what());

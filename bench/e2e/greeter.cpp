@@ -1,13 +1,8 @@
-// bench_greeter PORT [CERT KEY]: the server that the load generators drive; one loop, the library's defaults, TLS with
-// the certificate and key of two PEM files. It prints the port that it listens on: PORT may be 0.
+// bench_greeter PORT [CERT KEY]: the server that the load generators drive.
+#include "e2e/serving.hpp"
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
-
-#include <coracle/server.hpp>
-#include <coracle/tls/server_options.hpp>
-
-#include <cstdio>
-#include <string>
+#include "orders.coracle.hpp"
 
 namespace {
 
@@ -17,6 +12,12 @@ class greeter final : public helloworld::rpc::Greeter::service {
     helloworld::HelloReply reply;
     reply.set_message(request.name());
     return reply;
+  }
+};
+
+class order_echo final : public orders::rpc::Orders::service {
+  coracle::rpc<orders::Order> Echo(coracle::server_context&, const orders::Order& order) override {
+    return order;
   }
 };
 
@@ -30,21 +31,8 @@ class idle_streams final : public idle::rpc::Idle::service {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 4) {
-    std::fputs("usage: bench_greeter PORT [CERT KEY]\n", stderr);
-    return 2;
-  }
-  coracle::transport::server_credentials credentials = coracle::insecure();
-  if (argc == 4) credentials = coracle::tls::server_options().certificate_files(argv[2], argv[3]);
   greeter greets;
+  order_echo echoes;
   idle_streams holds;
-  coracle::server server;
-  server.add(greets);
-  server.add(holds);
-  // run() says what is wrong with it.
-  if (server.listen(std::string("127.0.0.1:") + argv[1], credentials).ok()) {
-    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
-    std::fflush(stdout);
-  }
-  return server.run();
+  return bench::serve("bench_greeter", argc, argv, {&greets, &echoes, &holds});
 }

@@ -10,6 +10,9 @@ from harness import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "bench/peers"
+PROTOS = ROOT / "bench/protos"
+GO_PLUGINS = ("google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2")
+GO_PLAIN = {"echo", "micro"}  # without gRPC
 BUILD_TIMEOUT_S = 15 * 60
 
 
@@ -24,32 +27,59 @@ def run(command, **options):
     return done.stdout
 
 
-def build_rust(into):
+def build_rust(into, names):
     if not shutil.which("cargo"):
         run([ROOT / "scripts/packages.sh", "bench_rust"])
     # Built from a copy, since cargo writes the versions that it chose beside Cargo.toml.
     copy = into / "rust"
     shutil.copytree(SOURCES / "rust", copy, dirs_exist_ok=True)
-    run(["cargo", "build", "--release", "--quiet", "--manifest-path", copy / "Cargo.toml", "--target-dir", copy / "target"])
+    programs = [word for name in names for word in ("--bin", name)]
+    run(["cargo", "build", "--release", "--quiet", "--workspace", *programs, "--manifest-path", copy / "Cargo.toml",
+         "--target-dir", copy / "target"])
 
 
-def build_go(into):
+def find_go():
     sys.path.insert(0, str(ROOT / "scripts"))
     import peers as interop  # knows where Go comes from on a machine that has none
     try:
         go, environment = interop.find_go()
     except interop.Missing as reason:
         raise machine.Failure(f"there is no Go: {reason}") from None
+    return go, {**os.environ, **environment}
+
+
+def generate_go(go, environment, copy):
+    """The code for bench/protos, by protoc and Go's own generators."""
+    plugins = copy / "plugins"
+    for plugin in GO_PLUGINS:
+        run([go, "install", plugin], env={**environment, "GOBIN": str(plugins)})
+    for proto in sorted(PROTOS.glob("*.proto")):
+        package = f"bench_peers/generated/{proto.stem}"
+        options = [f"--{kind}_opt={option}" for kind in ("go", "go-grpc")
+                   for option in ("module=bench_peers", f"M{proto.name}={package}")]
+        run(["protoc", f"-I{PROTOS}", f"--go_out={copy}", f"--go-grpc_out={copy}", *options, proto.name],
+            env={**environment, "PATH": f"{plugins}:{environment['PATH']}"})
+
+
+def build_go(into, names):
+    go, environment = find_go()
+    # Built from a copy, since go writes the sums of modules beside go.mod.
+    copy = into / "go_sources"
+    shutil.copytree(SOURCES / "go", copy, dirs_exist_ok=True)
+    if set(names) - GO_PLAIN:
+        generate_go(go, environment, copy)
     (into / "go").mkdir(parents=True, exist_ok=True)
-    run([go, "build", "-o", f"{into / 'go'}/", "./..."], cwd=SOURCES / "go", env={**os.environ, **environment})
+    run([go, "build", "-mod=mod", "-o", f"{into / 'go'}/", *(f"./{name}" for name in names)], cwd=copy, env=environment)
 
 
 def build(kinds, folder):
     """Builds what the peers among `kinds` need; a peer that is not there then is an error, said by name."""
     programs = [kind.program for kind in kinds]
+    shutil.copytree(PROTOS, folder / "protos", dirs_exist_ok=True)  # where the copies below look for them
     for language, make in (("rust", build_rust), ("go", build_go)):
-        if any(program.startswith(f"peers/{language}/") for program in programs):
-            make(folder / "peers")
+        names = {program.rsplit("/", 1)[1] for program in programs if program.startswith(f"peers/{language}/")}
+        if names:
+            make(folder / "peers", sorted(names))
     missing = [f"{kind.name} ({kind.program})" for kind in kinds if not (folder / kind.program).exists()]
     if missing:
         raise machine.Failure(f"not built: {', '.join(missing)}; mend: install what CMake said is missing, or leave "

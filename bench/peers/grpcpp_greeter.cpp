@@ -1,30 +1,34 @@
-// bench_grpcpp_greeter PORT: the greeter on grpc++'s asynchronous API, as its documentation has it: one
-// completion queue, one thread, many requests outstanding, and each call's object used again.
+// bench_grpcpp_greeter PORT [CERT KEY]: bench_greeter's unary methods on grpc++'s asynchronous API, as its documentation
+// has it: one completion queue, one thread, many requests outstanding, and each call's object used again.
 #include "helloworld.grpc.pb.h"
+#include "orders.grpc.pb.h"
+#include "peers/grpcpp_serving.hpp"
 
-#include <grpcpp/grpcpp.h>
-
-#include <cstdio>
 #include <deque>
-#include <memory>
 #include <optional>
-#include <string>
 
 namespace {
 
-using service = helloworld::Greeter::AsyncService;
+using greeter = helloworld::Greeter::AsyncService;
+using order_echo = orders::Orders::AsyncService;
 
-class call {
+class outstanding_call {
  public:
-  call(service& s, grpc::ServerCompletionQueue& queue) : service_(s), queue_(queue) { request(); }
-
+  virtual ~outstanding_call() = default;
   // The operation that was under way for this tag has ended.
-  void proceed(bool ok) {
+  virtual void proceed(bool ok) = 0;
+};
+
+template <class Service, class Request, class Reply, auto Ask, auto Answer>
+class call final : public outstanding_call {
+ public:
+  call(Service& s, grpc::ServerCompletionQueue& queue) : service_(s), queue_(queue) { request(); }
+
+  void proceed(bool ok) override {
     if (answering_) return request();
     if (!ok) return;  // the server shuts down
     answering_ = true;
-    reply_.set_message(request_.name());
-    responder_->Finish(reply_, grpc::Status::OK, this);
+    responder_->Finish(Answer(request_, reply_), grpc::Status::OK, static_cast<outstanding_call*>(this));
   }
 
  private:
@@ -33,40 +37,53 @@ class call {
     responder_.reset();
     context_.emplace();
     responder_.emplace(&*context_);
-    service_.RequestSayHello(&*context_, &request_, &*responder_, &queue_, &queue_, this);
+    (service_.*Ask)(&*context_, &request_, &*responder_, &queue_, &queue_,
+                    static_cast<outstanding_call*>(this));
   }
 
-  service& service_;
+  Service& service_;
   grpc::ServerCompletionQueue& queue_;
   std::optional<grpc::ServerContext> context_;
-  std::optional<grpc::ServerAsyncResponseWriter<helloworld::HelloReply>> responder_;
-  helloworld::HelloRequest request_;
-  helloworld::HelloReply reply_;
+  std::optional<grpc::ServerAsyncResponseWriter<Reply>> responder_;
+  Request request_;
+  Reply reply_;
   bool answering_ = false;
 };
+
+const helloworld::HelloReply& greet(const helloworld::HelloRequest& request, helloworld::HelloReply& reply) {
+  reply.set_message(request.name());
+  return reply;
+}
+const orders::Order& echo(const orders::Order& order, orders::Order&) { return order; }
+
+using greeting =
+    call<greeter, helloworld::HelloRequest, helloworld::HelloReply, &greeter::RequestSayHello, &greet>;
+using ordering = call<order_echo, orders::Order, orders::Order, &order_echo::RequestEcho, &echo>;
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: bench_grpcpp_greeter PORT\n", stderr);
-    return 2;
-  }
-  service greeter;
+  const auto credentials = bench::credentials_of("bench_grpcpp_greeter", argc, argv);
+  greeter greets;
+  order_echo echoes;
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(std::string("127.0.0.1:") + argv[1], grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&greeter);
+  builder.AddListeningPort(std::string("127.0.0.1:") + argv[1], credentials, &port);
+  builder.RegisterService(&greets);
+  builder.RegisterService(&echoes);
   const std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (!server) return 1;
-  std::printf("listening on 127.0.0.1:%d\n", port);
-  std::fflush(stdout);
+  bench::announce(port);
 
   constexpr int outstanding = 1000;  // as many as the generators have on the way: none waits for its turn
-  std::deque<call> calls;
-  for (int i = 0; i < outstanding; ++i) calls.emplace_back(greeter, *queue);
+  std::deque<greeting> greetings;
+  std::deque<ordering> orderings;
+  for (int i = 0; i < outstanding; ++i) {
+    greetings.emplace_back(greets, *queue);
+    orderings.emplace_back(echoes, *queue);
+  }
   void* tag = nullptr;
   bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<call*>(tag)->proceed(ok);
+  while (queue->Next(&tag, &ok)) static_cast<outstanding_call*>(tag)->proceed(ok);
 }

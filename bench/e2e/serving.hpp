@@ -1,0 +1,33 @@
+// serving: what the servers of the benchmarks start with.
+#pragma once
+
+#include <coracle/server.hpp>
+#include <coracle/tls/server_options.hpp>
+
+#include <cstdio>
+#include <initializer_list>
+#include <string>
+
+namespace bench {
+
+// PORT [CERT KEY]: serves on 127.0.0.1, on one loop with the library's defaults, with TLS where the certificate and the
+// key of two PEM files are given. Says which port it listens on: PORT may be 0. What main() is to return.
+inline int serve(const char* program, int argc, char** argv,
+                 std::initializer_list<coracle::service*> services) {
+  if (argc != 2 && argc != 4) {
+    std::fprintf(stderr, "usage: %s PORT [CERT KEY]\n", program);
+    return 2;
+  }
+  coracle::transport::server_credentials credentials = coracle::insecure();
+  if (argc == 4) credentials = coracle::tls::server_options().certificate_files(argv[2], argv[3]);
+  coracle::server server;
+  for (coracle::service* one : services) server.add(*one);
+  // run() says what is wrong with it.
+  if (server.listen(std::string("127.0.0.1:") + argv[1], credentials).ok()) {
+    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
+    std::fflush(stdout);
+  }
+  return server.run();
+}
+
+}  // namespace bench
