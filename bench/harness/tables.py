@@ -15,7 +15,9 @@ def table(title, rows, columns, cell):
 
 
 def spread(of, form):
-    return f"{form(statistics.median(of))} ({form(min(of))} to {form(max(of))})" if of else "-"
+    if len(of) < 2:
+        return form(of[0]) if of else "-"
+    return f"{form(statistics.median(of))} ({form(min(of))} to {form(max(of))})"
 
 
 def values(result, server, column, what):
