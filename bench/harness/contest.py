@@ -1,43 +1,46 @@
-"""The contest: every server in turn, round by round, under the same loads."""
+"""The contest with other gRPC libraries: its scenarios, and what they have in common."""
 
 import json
-import math
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 
-from harness import contestants, counts, machine, peers, servers, unary
-from harness.tables import noise, ratios, row, spread, table, values
+from harness import contest_streams, contest_unary, contest_weight, contest_workloads, contestants, machine, peers
 
+SCENARIOS = {"unary": contest_unary, "workloads": contest_workloads, "streams": contest_streams, "weight": contest_weight}
 ROUNDS, SECONDS = 3, 1.0
 COLUMNS = "1x1,10x10,10x100"
 WHOLE_ROUNDS, WHOLE_SECONDS = 5, 2.0
 WHOLE_COLUMNS = ",".join(f"{c}x{m}" for c in (1, 10, 50, 100) for m in (1, 10, 100))
-PAYLOAD_COLUMN = "10x10"  # of all payloads but the smallest
-LATENCY_SHARE = 0.5  # of a cell's time: the load of our own generator
 PATIENCE_S = 60
-GOAL_GENERATOR = 1.5  # calls per CPU second of bench_load over those of h2load
-ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE = 0.35, 0.1
 
 
-def own_load(server, column, seconds, payload, build, certificate=None):
-    """What bench_load says; every reply was compared."""
-    words = [f"path={payload.path}"] + ([f"ca={certificate}"] if certificate else [])
-    command = ["timeout", str(seconds + PATIENCE_S), "taskset", "-c", str(machine.cores()[1]), build / "bin/bench_load",
-               server.address, column, str(seconds), payload.message, *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise machine.Failure(f"bench_load: {done.stderr.strip() or 'it does not end'}")
-    return json.loads(done.stdout)
+class Failures:
+    """What failed, for the end of the report: the others go on, so that a night's run is not lost."""
+
+    def __init__(self):
+        self.lines = []
+
+    def note(self, what, failure):
+        if failure:
+            lines = [line for line in str(failure).splitlines() if line.startswith(("requests:", "status codes:"))]
+            self.lines.append("; ".join([f"{what}: {str(failure).splitlines()[0]}", *lines]))
+
+    def attempt(self, what, action):
+        """What the action gives, in a list; an empty one when it fails."""
+        try:
+            return [action()]
+        except machine.Failure as failure:
+            self.note(what, failure)
+            return []
 
 
-class Contest:
+class Bench:
     """One run: what was chosen, and the folder of its files."""
 
     def __init__(self, chosen, folder):
-        self.build, self.folder, self.seconds = chosen.build, folder, chosen.seconds
+        self.build, self.folder, self.seconds, self.rounds = chosen.build, folder, chosen.seconds, chosen.rounds
         self.payloads = contestants.payloads(folder)
         self.certificate, self.key = contestants.make_certificate(folder) if chosen.tls else (None, None)
         self.with_perf = "perf" not in chosen.without.split(",")
@@ -46,59 +49,20 @@ class Contest:
         """The server's arguments, the check's certificate, the URL's scheme."""
         return ((self.certificate, self.key), self.certificate, "https") if name == "TLS" else ((), None, "http")
 
-    def measure(self, one, group, column):
-        payload = self.payloads[group["payload"]]
-        more, certificate, scheme = self.security(group["security"])
-        with servers.running(one, self.build, more) as server:
-            contestants.check(server, one, self.build, certificate)
-            idle = server.status_kb("VmRSS")
-            before = server.cpu_seconds()
-            counted = unary.load(server.address, column, self.seconds, payload.enveloped, scheme=scheme, path=payload.path)
-            cpu = server.cpu_seconds() - before
-            result = {"server": one.name, "column": column, **counted, "cpu_seconds": cpu,
-                      "us_per_request": cpu * 1e6 / counted["answered"], "idle_rss_kb": idle,
-                      "generator_calls_per_cpu_second": counted["answered"] / counted["generator_cpu_seconds"]}
-            if one.name != contestants.FLOOR:  # which answers h2load alone
-                before = server.cpu_seconds()
-                result["own_load"] = own_load(server, column, self.seconds * LATENCY_SHARE, payload, self.build, certificate)
-                result["own_load"]["server_cpu_seconds"] = server.cpu_seconds() - before
-            return {**result, "peak_rss_kb": server.peak_rss_kb()}
+    def own_load(self, server, column, seconds, message, path, *words, certificate=None):
+        """What bench_load says, which compared every reply, and the server's CPU time meanwhile."""
+        words = [f"path={path}", *words, *([f"ca={certificate}"] if certificate else [])]
+        command = ["timeout", str(seconds + PATIENCE_S), "taskset", "-c", str(machine.cores()[1]),
+                   self.build / "bin/bench_load", server.address, column, str(seconds), message, *words]
+        before = server.cpu_seconds()
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise machine.Failure(done.stderr.strip() or "bench_load does not end")
+        return {**json.loads(done.stdout), "server_cpu_seconds": server.cpu_seconds() - before}
 
-    def count(self, one, group, column):
-        more, _, scheme = self.security(group["security"])
-        payload = self.payloads[group["payload"]]
-        return {"server": one.name, "column": column,
-                **counts.count(one, self.build, self.folder, more, column, payload, scheme, self.with_perf)}
-
-
-def flatten(run):
-    """What bench_load measured stands beside the rest, for the tables."""
-    own = run.get("own_load")
-    if own:
-        for name in ("mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "requests_per_second"):
-            run[f"own_{name}"] = own[name]
-        run["own_calls_per_cpu_second"] = own["requests"] / own["cpu_seconds"]
-        run["own_cpu_share"] = own["server_cpu_seconds"] / own["seconds"]
-        run["own_us_per_request"] = own["server_cpu_seconds"] * 1e6 / own["requests"]
-    return run
-
-
-def groups_of(chosen):
-    columns = chosen.columns.split(",")
-    for security in ("plaintext", "TLS") if chosen.tls else ("plaintext",):
-        for payload in (*contestants.NAMES, contestants.ORDER):
-            yield {"security": security, "payload": payload, "columns": columns if payload == "100 B" else [PAYLOAD_COLUMN],
-                   "runs": [], "counts": []}
-
-
-def attempt(failures, what, action):
-    """A server that fails a cell is named at the end, and the others go on: a night's run is not lost."""
-    try:
-        return [action()]
-    except machine.Failure as failure:
-        lines = [line for line in str(failure).splitlines() if line.startswith(("requests:", "status codes:"))]
-        failures.append("; ".join([f"{what}: {str(failure).splitlines()[0]}", *lines]))
-        return []
+    def tell(self, number, what, figure):
+        if sys.stderr.isatty():
+            print(f"round {number + 1} of {self.rounds}, {what}: {figure}", file=sys.stderr)
 
 
 def settle(chosen):
@@ -109,165 +73,41 @@ def settle(chosen):
     chosen.seconds = chosen.seconds or (WHOLE_SECONDS if chosen.whole else SECONDS)
 
 
+def scenarios(chosen):
+    names = chosen.scenarios.split(",")
+    for name in names:
+        if name not in SCENARIOS:
+            raise machine.Failure(f"there is no scenario {name}; there are: {', '.join(SCENARIOS)}")
+    return names
+
+
 def run(chosen):
     settle(chosen)
-    kinds = peers.chosen_among(contestants.SERVERS, chosen)
-    peers.build(kinds, chosen.build)
-    groups, failures = list(groups_of(chosen)), []
+    names = scenarios(chosen)
+    kinds = {name: peers.chosen_among(SCENARIOS[name].servers_needed(chosen), chosen) for name in names}
+    needed = [one for name in names for one in (*kinds[name], *getattr(SCENARIOS[name], "ALSO_NEEDED", ()))]
+    peers.build(needed, chosen.build)
+    failures = Failures()
+    results = {"rounds": chosen.rounds, "seconds": chosen.seconds}
     with tempfile.TemporaryDirectory() as folder:
-        contest = Contest(chosen, pathlib.Path(folder))
-        if contest.with_perf:
-            counts.require_perf()
-        cells = [(group, column, one) for group in groups for column in group["columns"] for one in kinds
-                 if contestants.takes_part(one, group["security"], group["payload"])]
-        for number in range(chosen.rounds):
-            for group, column, one in cells:
-                what = f"{one.name}, {group['security']}, {group['payload']}, {column}"
-                for measured in attempt(failures, what, lambda: contest.measure(one, group, column)):
-                    group["runs"].append({"round": number, **flatten(measured)})
-                    if sys.stderr.isatty():
-                        print(f"round {number + 1} of {chosen.rounds}, {what}: {measured['us_per_request']:.2f} us",
-                              file=sys.stderr)
-        for group, column, one in cells:
-            what = f"{one.name}, {group['security']}, {group['payload']}, {column}, counting"
-            group["counts"] += attempt(failures, what, lambda: contest.count(one, group, column))
-    for group in groups:
-        group["servers"] = [one.name for one in kinds if any(r["server"] == one.name for r in group["runs"])]
-    return {"rounds": chosen.rounds, "seconds": chosen.seconds, "groups": groups, "failures": failures}
-
-
-FIGURES = (
-    ("1,000 requests/s (h2load)", "requests_per_second", lambda x: f"{x / 1000:.1f}"),
-    ("p50, us (bench_load)", "own_p50_us", lambda x: f"{x:.0f}"),
-    ("p99, us (bench_load)", "own_p99_us", lambda x: f"{x:.0f}"),
-    ("server CPU under bench_load, us/request", "own_us_per_request", lambda x: f"{x:.2f}"),
-    ("peak RSS, MB", "peak_rss_kb", lambda x: f"{x / 1024:.1f}"),
-)
-COUNTS = (("system calls per call", "syscalls_per_call"), ("allocations per call (malloc and its kin)", "allocations_per_call"))
-GRPC_BENCH = (
-    ("requests/s", "own_requests_per_second", lambda x: f"{x:,.0f}"),
-    ("mean, us", "own_mean_us", lambda x: f"{x:.0f}"),
-    ("90 %", "own_p90_us", lambda x: f"{x:.0f}"),
-    ("95 %", "own_p95_us", lambda x: f"{x:.0f}"),
-    ("99 %", "own_p99_us", lambda x: f"{x:.0f}"),
-    ("CPU", "own_cpu_share", lambda x: f"{100 * x:.0f} %"),
-    ("memory, MB", "peak_rss_kb", lambda x: f"{x / 1024:.1f}"),
-)
-
-
-def known(group, server, column, what):
-    return [r[what] for r in group["runs"] if r["server"] == server and r["column"] == column and what in r]
-
-
-def median(group, server, column):
-    of = values(group, server, column, "us_per_request")
-    return statistics.median(of) if of else float("inf")
-
-
-def is_peer(server):
-    return not server.startswith("coracle") and server != contestants.FLOOR
-
-
-def best_peer(group, column):
-    rivals = [server for server in group["servers"] if is_peer(server) and values(group, server, column, "us_per_request")]
-    return min(rivals, key=lambda server: median(group, server, column), default=None)
-
-
-def against_peers(group):
-    """Ours over the best peer of each cell; within the noise band it is a tie."""
-    own = [server for server in group["servers"] if server.startswith("coracle")]
-
-    def cell(server, column):
-        best = best_peer(group, column)
-        if not best or not values(group, server, column, "us_per_request"):
-            return "-"
-        of = ratios(group, server, best, column)
-        over = statistics.median(of) - 1
-        verdict = "met" if over <= 0 else "tie" if over <= noise(group, column) else "not met"
-        return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {verdict}"
-
-    yield from table("share of the best peer's CPU, round by round (goal: at most 1)", own, group["columns"], cell)
-
-
-def above_floor(group):
-    own = [server for server in group["servers"] if server.startswith("coracle")]
-
-    def cell(server, column):
-        floor, mine = median(group, contestants.FLOOR, column), median(group, server, column)
-        if not math.isfinite(floor + mine):
-            return "-"
-        allowed = max(ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE * floor)
-        above = mine - floor
-        verdict = "met" if above <= allowed else "tie" if above <= allowed + noise(group, column) * mine else "not met"
-        return f"{above:.2f}: {verdict}"
-
-    yield from table(f"above the floor, us (goal: at most {ABOVE_FLOOR_US} or {ABOVE_FLOOR_SHARE:.0%} of it)", own,
-                     group["columns"], cell)
-
-
-def counted(group, what):
-    def cell(server, column):
-        of = [r[what] for r in group["counts"] if r["server"] == server and r["column"] == column]
-        return f"{of[0]:.2f}" if of and of[0] is not None else "n/a"
-    return cell
-
-
-def generators(group):
-    """Calls per CPU second of each generator, both in the same cell."""
-    def cell(server, column):
-        pairs = zip(known(group, server, column, "own_calls_per_cpu_second"),
-                    known(group, server, column, "generator_calls_per_cpu_second"))
-        of = [own / other for own, other in pairs]
-        return spread(of, lambda x: f"{x:.2f}")
-
-    own = [server for server in group["servers"] if server.startswith("coracle")]
-    yield from table(f"calls per CPU second of bench_load over h2load's (goal: {GOAL_GENERATOR})", own, group["columns"], cell)
-
-
-def report_group(group, rounds, seconds):
-    names, columns = group["servers"], group["columns"]
-
-    def figure(what, form):
-        return lambda server, column: spread(known(group, server, column, what), form)
-
-    yield from ("", f"## Unary, {group['security']}, {group['payload']}; connections x streams; {rounds} rounds of "
-                f"{seconds:g} s, median (min to max)", "")
-    yield from table("server CPU, us/request", names, columns, figure("us_per_request", lambda x: f"{x:.2f}"))
-    yield row("noise band", (f"± {100 * noise(group, column):.1f} %" if rounds > 1 else "-" for column in columns))
-    yield from ("", *against_peers(group))
-    if contestants.FLOOR in names:
-        yield from ("", *above_floor(group))
-    for title, what, form in FIGURES:
-        yield from ("", *table(title, names, columns, figure(what, form)))
-    for title, what in COUNTS:
-        yield from ("", *table(title, names, columns, counted(group, what)))
-    if group["payload"] == "100 B":
-        yield from ("", *generators(group))
-    served = [name for name in names if name != contestants.FLOOR]
-    cell = PAYLOAD_COLUMN if PAYLOAD_COLUMN in columns else columns[-1]
-    of = {title: (what, form) for title, what, form in GRPC_BENCH}
-    yield from ("", *table(f"grpc_bench's columns, at {cell}, one core", served, list(of),
-                           lambda server, title: spread(known(group, server, cell, of[title][0]), of[title][1])))
+        bench = Bench(chosen, pathlib.Path(folder))
+        for name in names:
+            results[name] = SCENARIOS[name].run(chosen, kinds[name], bench, failures)
+    return {**results, "failures": failures.lines}
 
 
 def report(result):
     lines = []
-    for group in result["groups"]:
-        lines += report_group(group, result["rounds"], result["seconds"])
+    for name in SCENARIOS:
+        if name in result:
+            lines += SCENARIOS[name].report(result[name], result["rounds"], result["seconds"])
     if result["failures"]:
         lines += ["", "Failed, and not in the tables:", "", *(f"- {one}" for one in result["failures"])]
     return "\n".join(lines)
 
 
 def panels(result):
-    """For svg.write(): a panel of CPU for each security and payload, and one of p99."""
-    def of(group, server, column, what):
-        found = known(group, server, column, what)
-        return statistics.median(found) if found else None
-
-    for title, what in (("server CPU, us/request", "us_per_request"), ("p99, us", "own_p99_us")):
-        for group in result["groups"]:
-            yield {"title": f"{title}: {group['payload']}, {group['security']} (connections x streams)",
-                   "labels": group["columns"],
-                   "series": {server: [of(group, server, column, what) for column in group["columns"]]
-                              for server in group["servers"]}}
+    """For svg.write()."""
+    for name, scenario in SCENARIOS.items():
+        if name in result:
+            yield from scenario.panels(result[name])

@@ -1,0 +1,92 @@
+"""What the libraries weigh: programs that serve the same, and what it takes to compile them."""
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+
+from harness import contestants, machine, peers, servers
+from harness.memory import anonymous_bytes
+from harness.tables import spread
+
+BASE = "the messages alone: weight_base.cpp"
+COMPILES = {  # name: the file's end, in compile_commands.json
+    "coracle: hello.cpp": "bench/e2e/hello.cpp",
+    "grpc++: grpcpp_hello.cpp": "bench/peers/grpcpp_hello.cpp",
+    BASE: "bench/peers/weight_base.cpp",
+}
+GOAL_COMPILE = 1.4  # times the messages alone
+HELLOS = (contestants.Contestant("coracle, one method in plaintext", "bin/bench_hello"),
+          contestants.Contestant("grpc++, one method in plaintext", "bin/bench_grpcpp_hello"))
+SETTLE_S = 0.5
+
+
+def servers_needed(_):
+    return [*HELLOS, *(one for one in contestants.SERVERS if one.name != contestants.FLOOR)]
+
+
+def compile_seconds(build, end):
+    """Of one file, without ccache: the whole command of the build."""
+    listed = build / "compile_commands.json"
+    commands = json.loads(listed.read_text()) if listed.exists() else ()
+    found = next((one for one in commands if one["file"].endswith(end)), None)
+    if not found:
+        raise machine.Failure(f"{end} is not compiled in {build}")
+    words = shlex.split(found["command"])
+    with tempfile.TemporaryDirectory() as folder:
+        words[words.index("-o") + 1] = f"{folder}/object.o"
+        words = [word for word in words if not word.endswith("ccache")]
+        began = time.monotonic()
+        done = subprocess.run(words, cwd=build, capture_output=True, text=True, env={**os.environ, "CCACHE_DISABLE": "1"})
+        if done.returncode != 0:
+            raise machine.Failure(f"{end} does not compile: {done.stderr.strip()[-500:]}")
+        return time.monotonic() - began
+
+
+def stripped_bytes(program):
+    with tempfile.NamedTemporaryFile() as out:
+        peers.run(["strip", "-o", out.name, program])
+        return os.path.getsize(out.name)
+
+
+def shared_libraries(program):
+    """Loaded by name; a static program has none."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True)
+    return sum("=>" in line for line in done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def weigh(bench, one):
+    program = bench.build / one.program
+    with servers.running(one, bench.build) as server:
+        time.sleep(SETTLE_S)
+        return {"server": one.name, "stripped_bytes": stripped_bytes(program), "shared_libraries": shared_libraries(program),
+                "idle_rss_kb": server.status_kb("VmRSS"), "idle_anonymous_kb": anonymous_bytes(server.process.pid) / 1024}
+
+
+def run(chosen, kinds, bench, failures):
+    weights = [weight for one in kinds for weight in failures.attempt(f"{one.name}, weight", lambda: weigh(bench, one))]
+    compiles = {name: [] for name in COMPILES}
+    for _ in range(chosen.rounds):
+        for name, end in COMPILES.items():
+            compiles[name] += failures.attempt(f"compiling {name}", lambda: compile_seconds(bench.build, end))
+    return {"weights": weights, "compile_seconds": compiles}
+
+
+def report(result, rounds, _):
+    yield from ("", "## Weight", "", "| server, idle | stripped program, MB | shared libraries | RSS, MB | of it anonymous, MB |",
+                "|---|---|---|---|---|")
+    for of in result["weights"]:
+        yield (f"| {of['server']} | {of['stripped_bytes'] / 1e6:.2f} | {of['shared_libraries']} | {of['idle_rss_kb'] / 1024:.1f}"
+               f" | {of['idle_anonymous_kb'] / 1024:.1f} |")
+    yield from ("", f"| compiling the user's server file, {rounds} rounds | s | times the messages alone, round by round (goal for"
+                f" ours: {GOAL_COMPILE}) |", "|---|---|---|")
+    of = result["compile_seconds"]
+    for name in of:
+        over = [own / base for own, base in zip(of[name], of[BASE])]
+        yield f"| {name} | {spread(of[name], lambda x: f'{x:.2f}')} | {spread(over, lambda x: f'{x:.2f}')} |"
+
+
+def panels(_):
+    return ()

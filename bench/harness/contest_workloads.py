@@ -1,0 +1,91 @@
+"""The five workloads of gRPCClient.jl: every library's client in turn, against one server on grpc-go."""
+
+import os
+import statistics
+import subprocess
+
+from harness import contestants, machine, servers
+from harness.tables import noise, ratios, row, spread, table, values
+
+WORKLOADS = ("smol", "big", "req", "resp", "bidi")
+MESSAGES = {"smol": "1,000 unary calls in flight", "big": "100 unary calls in flight, 200,704 numbers in each request",
+            "req": "1,000 messages in a call", "resp": "1,000 messages from a call", "bidi": "1,000 messages both ways"}
+GOAL = 0.5  # of the best peer's CPU
+PATIENCE_S = 120
+SERVER = servers.Kind("testsvc on grpc-go", "peers/go/testsvc")
+ALSO_NEEDED = (SERVER,)
+CLIENTS = (
+    contestants.Contestant("coracle io_uring", "bin/bench_workload", CORACLE_BACKEND="io_uring"),
+    contestants.Contestant("coracle epoll", "bin/bench_workload", CORACLE_BACKEND="epoll"),
+    contestants.Contestant("tonic", contestants.RUST + "workload_tonic"),
+    contestants.Contestant("grpc-go", "peers/go/workload"),
+    contestants.Contestant("grpc++", "bin/bench_grpcpp_workload"),
+)
+
+
+def servers_needed(_):
+    return CLIENTS
+
+
+def measure(bench, one, workload):
+    """The client's own figures; it checks every reply."""
+    with servers.running(SERVER, bench.build) as server:
+        command = ["timeout", str(bench.seconds + PATIENCE_S), "taskset", "-c", str(machine.cores()[1]),
+                   bench.build / one.program, server.port, workload, str(bench.seconds)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **one.environment})
+        if done.returncode != 0:
+            raise machine.Failure(done.stderr.strip() or "it does not end")
+        messages, seconds, cpu = (float(word) for word in done.stdout.split())
+        if messages == 0:
+            raise machine.Failure("no message in all the time")
+        return {"server": one.name, "column": workload, "messages": messages, "seconds": seconds, "cpu_seconds": cpu,
+                "us_per_request": cpu * 1e6 / messages, "messages_per_second": messages / seconds}
+
+
+def run(chosen, kinds, bench, failures):
+    runs = []
+    for number in range(chosen.rounds):
+        for workload in WORKLOADS:
+            for one in kinds:
+                what = f"{one.name}, {workload}"
+                for measured in failures.attempt(what, lambda: measure(bench, one, workload)):
+                    runs.append({"round": number, **measured})
+                    bench.tell(number, what, f"{measured['us_per_request']:.2f} us")
+    return {"servers": [one.name for one in kinds], "columns": list(WORKLOADS), "runs": runs}
+
+
+def best_peer(result, workload):
+    rivals = [one for one in result["servers"]
+              if not one.startswith("coracle") and values(result, one, workload, "us_per_request")]
+    return min(rivals, key=lambda one: statistics.median(values(result, one, workload, "us_per_request")), default=None)
+
+
+def report(result, rounds, seconds):
+    names, columns = result["servers"], result["columns"]
+
+    def figure(what, form):
+        return lambda one, column: spread(values(result, one, column, what), form)
+
+    def share(one, column):
+        best = best_peer(result, column)
+        if not best or not values(result, one, column, "us_per_request"):
+            return "-"
+        of = ratios(result, one, best, column)
+        return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {'met' if statistics.median(of) <= GOAL else 'not met'}"
+
+    yield from ("", f"## Five client workloads against one server on grpc-go; {rounds} rounds of {seconds:g} s, median"
+                " (min to max)", "", "; ".join(f"{name}: {text}" for name, text in MESSAGES.items()) + ".", "")
+    yield from table("client CPU, us/message", names, columns, figure("us_per_request", lambda x: f"{x:,.2f}"))
+    yield row("noise band", (f"± {100 * noise(result, column):.1f} %" if rounds > 1 else "-" for column in columns))
+    own = [one for one in names if one.startswith("coracle")]
+    yield from ("", *table(f"share of the best peer's CPU, round by round (goal: at most {GOAL})", own, columns, share))
+    yield from ("", *table("messages/s", names, columns, figure("messages_per_second", lambda x: f"{x:,.0f}")))
+
+
+def panels(result):
+    def of(one, column):
+        found = values(result, one, column, "us_per_request")
+        return statistics.median(found) if found else None
+
+    yield {"title": "five client workloads: client CPU, us/message", "labels": result["columns"],
+           "series": {one: [of(one, column) for column in result["columns"]] for one in result["servers"]}}
