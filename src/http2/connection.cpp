@@ -14,6 +14,7 @@ namespace {
 limits sound(limits l) {
   l.initial_window_bytes = std::min(l.initial_window_bytes, window_bytes_max);
   l.connection_window_bytes = std::clamp(l.connection_window_bytes, default_window_bytes, window_bytes_max);
+  l.grown_window_bytes = std::min(l.grown_window_bytes, window_bytes_max);
   l.max_frame_bytes = std::clamp(l.max_frame_bytes, frame_bytes_min_max, frame_bytes_max_max);
   l.header_table_bytes = std::min(l.header_table_bytes, hpack::table_bytes_max);
   l.own_streams = std::min(l.own_streams, (stream_id_max >> 1) + 1);  // the odd ids
@@ -36,6 +37,7 @@ connection::state::state(role r, const limits& l, time_point at)
       // Until the peer has acknowledged our SETTINGS either value may be in force there (RFC 9113 6.5.3).
       stream_receive_bytes(std::max(limit.initial_window_bytes, default_window_bytes)),
       encoder(limit.encoder_table_bytes),
+      path(at),
       alive(limit.keepalive, at),
       reset_tokens(limit.resets_burst, limit.resets_per_second, at),
       early_reset_tokens(limit.early_resets_burst, limit.early_resets_per_second, at),

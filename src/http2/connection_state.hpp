@@ -6,6 +6,7 @@
 #include "coracle/base/output_buffer.hpp"
 #include "coracle/base/slab.hpp"
 #include "hpack/encoder.hpp"
+#include "http2/bandwidth_delay.hpp"
 #include "http2/closed_streams.hpp"
 #include "http2/connection.hpp"
 #include "http2/flow_window.hpp"
@@ -137,6 +138,7 @@ struct connection::state {
   void drain();
   void drain_now();
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;
+  [[nodiscard]] bool answers_window_ping(std::uint64_t opaque) noexcept;
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
   [[nodiscard]] time_point next_timeout() const noexcept;
   void on_timeout(time_point at);
@@ -204,9 +206,8 @@ struct connection::state {
   hpack::encoder encoder;
   send_window send;
   receive_window receive;
-  bool credit_withheld = false;
+  bandwidth_delay path;
   chunk_pool chunks;
-  bool refusing = false;          // no new streams, for want of memory
   std::size_t queued_bytes = 0;   // in the streams' queues; of these, in those that are complete:
   std::size_t unread_bytes = 0;
   std::size_t kept_bytes = 0;     // the streams' heads, and what their users keep
@@ -216,6 +217,8 @@ struct connection::state {
   stream* head_stream = nullptr;                  // between begin_headers() and end_headers()
   std::size_t head_at = 0;
   std::size_t reserved_bytes = 0;
+  bool credit_withheld = false;  // for want of memory,
+  bool refusing = false;         // and no new streams
 
   // Events to come.
   bool pending = false;  // one of these may be:

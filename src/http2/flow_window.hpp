@@ -60,6 +60,12 @@ class receive_window {
     open_ += std::int64_t{bytes} - size_;
     size_ = bytes;
   }
+  // From now on it is at least so large; the peer learns of it with the next announcement.
+  void widen(std::uint32_t bytes) noexcept {
+    if (bytes <= size_) return;
+    credit_ += bytes - size_;
+    size_ = bytes;
+  }
   [[nodiscard]] std::int64_t open_bytes() const noexcept { return open_; }
   [[nodiscard]] std::uint32_t size_bytes() const noexcept { return size_; }
 

@@ -16,9 +16,10 @@ struct limits {
   // --- advertised in our SETTINGS
   // A peer's open streams; one above is REFUSED_STREAM.
   std::uint32_t max_concurrent_streams = 1000;
-  // Receiving, per stream and per connection.
+  // Receiving, per stream and per connection. What a connection has on its way stands before the next small reply; so
+  // much keeps a fast link within one machine or room busy, and longer ones make it grow (grown_window_bytes).
   std::uint32_t initial_window_bytes = 1u << 20;
-  std::uint32_t connection_window_bytes = 4u << 20;
+  std::uint32_t connection_window_bytes = 384u << 10;
   // SETTINGS_MAX_FRAME_SIZE that we accept: RFC 9113's own default.
   std::uint32_t max_frame_bytes = 1u << 14;
   // The decoder's dynamic table.
@@ -35,6 +36,9 @@ struct limits {
   std::uint32_t header_block_bytes = 64u << 10;
   // Frames per block (CVE-2024-27316).
   std::uint32_t continuations = 16;
+  // To which the windows of a connection, and of its streams that are being read, grow where bandwidth times delay calls
+  // for it. Half of a window is on its way at the least: 3 Gbit/s over 20 ms.
+  std::uint32_t grown_window_bytes = 16u << 20;
   // What we use of the peer's SETTINGS_HEADER_TABLE_SIZE.
   std::uint32_t encoder_table_bytes = 4096;
 

@@ -148,6 +148,7 @@ connection::state::progress connection::state::begin_data() {
   if (!receive.take(frame.length))
     return die(error_code::flow_control_error, "DATA beyond the connection's window");
   receive.give_back(frame.length);
+  path.received(frame.length);
   return_connection_credit();
   if (!frame.has(flag::padded)) [[likely]]
     return begin_data_payload(0);

@@ -90,6 +90,7 @@ connection::state::progress connection::state::on_settings_ack() {
     return progress::again;
   }
   settings_acked = true;
+  path.answered(now);
   reader.set_table_limit(limit.header_table_bytes);
   if (stream_receive_bytes == limit.initial_window_bytes) return progress::again;
   stream_receive_bytes = limit.initial_window_bytes;
@@ -117,7 +118,7 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
     drain_now();
     return progress::again;
   }
-  if (answers_keepalive(opaque)) return progress::again;
+  if (answers_keepalive(opaque) || answers_window_ping(opaque)) return progress::again;
   if (pings_out == 0) {
     charge_control();
     return progress::again;

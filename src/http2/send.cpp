@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t updates_for(std::size_t data_bytes) {
   return 2 + static_cast<std::uint32_t>(data_bytes / 1024);
 }
+// Asks how long a round trip takes; see bandwidth_delay.
+constexpr std::uint64_t window_ping = 0x64656c61793f2121;
 }  // namespace
 
 // --- headers
@@ -251,12 +253,21 @@ void connection::state::consume(stream_ref ref, std::size_t n) {
   const auto given = static_cast<std::uint32_t>(std::min<std::size_t>(n, s->held_bytes));
   s->held_bytes -= given;
   s->receive.give_back(given);
+  if (!credit_withheld) s->receive.widen(path.wanted_bytes());
   if (const std::uint32_t increment = s->receive.announce()) write_window_update(s->id, increment);
 }
 
 void connection::state::return_connection_credit() {
   if (credit_withheld || failed) return;
-  if (const std::uint32_t increment = receive.announce()) write_window_update(0, increment);
+  receive.widen(path.wanted_bytes());
+  const std::uint32_t increment = receive.announce();
+  if (increment == 0) return;
+  write_window_update(0, increment);
+  if (path.asks(now, receive.size_bytes(), limit.grown_window_bytes)) write_ping(window_ping, false);
+}
+
+bool connection::state::answers_window_ping(std::uint64_t opaque) noexcept {
+  return opaque == window_ping && path.answered(now);
 }
 
 }  // namespace coracle::http2

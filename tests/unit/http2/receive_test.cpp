@@ -60,10 +60,10 @@ TEST(Http2Receive, OurPrefaceComesFirstFromBothRoles) {
   connection client(role::client, {}, time_point{});
   EXPECT_TRUE(as_text(client.output().pending()).starts_with(client_preface));
   EXPECT_EQ(spell_frames(as_text(client.output().pending())),
-            "SETTINGS 2=0 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
+            "SETTINGS 2=0 4=1048576 6=16384\nWINDOW_UPDATE 0 +327681\n");
   connection server(role::server, {}, time_point{});
   EXPECT_EQ(spell_frames(as_text(server.output().pending())),
-            "SETTINGS 3=1000 4=1048576 6=16384\nWINDOW_UPDATE 0 +4128769\n");
+            "SETTINGS 3=1000 4=1048576 6=16384\nWINDOW_UPDATE 0 +327681\n");
 }
 
 // --- frames
