@@ -14,6 +14,10 @@ namespace {
 // Output that has left the streams' windows but not the process: above this, streams queue (so that
 // their writers wait) ...
 constexpr std::size_t output_high_bytes = 256u << 10;
+// ... and bulk already above this, what waits in queues as well as single large pieces: a small reply that becomes
+// ready while it is being sent waits for no more than that.
+constexpr std::size_t bulk_high_bytes = 64u << 10;
+constexpr std::size_t bulk_piece_bytes = 4u << 10;
 // ... and above this nothing more is read either: a peer that asks and does not read its answers
 // must not make us grow.
 constexpr std::size_t output_stall_bytes = 1u << 20;
@@ -247,7 +251,8 @@ void connection::flush() noexcept {
   if (gone_) return owner_.on_closed(*this);  // destroys this
   if (close_called_) return;
   if (!send_broken_ && !stream_->sending()) {
-    if (!closing_) engine_.produce(output_high_bytes);
+    // A frame at least, however much small replies have to say.
+    if (!closing_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));
     base::output_buffer& out = engine_.output();
     if (!out.empty()) {
       in_flight_.swap(out);
@@ -392,7 +397,8 @@ bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream)
 }
 
 std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
-  if (closing_ || engine_.output().size() > output_high_bytes) return nullptr;
+  if (closing_ || engine_.output().size() > (n > bulk_piece_bytes ? bulk_high_bytes : output_high_bytes))
+    return nullptr;
   return engine_.reserve_data(s, n);
 }
 
