@@ -1,0 +1,62 @@
+// file_client: puts a file into the server's folder, or gets one from there.
+#include "../command_line.hpp"
+#include "transfer.hpp"
+
+#include <coracle/client.hpp>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace {
+
+namespace net = coracle::net;
+using stub = files::rpc::Files::stub;
+
+void say(const char* what, std::uint64_t bytes) {
+  std::printf("%s %llu bytes\n", what, static_cast<unsigned long long>(bytes));
+}
+
+coracle::task<> put(stub to, std::string path, std::string name) {
+  auto file = co_await net::file::open(path);
+  auto call = to.Put();
+  files::Piece first;
+  first.set_name(name);
+  const std::uint64_t sent = co_await transfer::send_file(file.value(), call, std::move(first));
+  const auto reply = co_await call.finish();
+  if (reply.value().bytes() != sent)
+    throw coracle::status_error(coracle::status::data_loss("the server has not got all of it"));
+  say("put", sent);
+}
+
+coracle::task<> get(stub from, std::string name, std::string path) {
+  files::Name wanted;
+  wanted.set_name(name);
+  auto call = from.Get(wanted);
+  files::Piece first;
+  if (co_await call.read(first)) {
+    const net::file_options new_file = net::file_options::overwrite().create_new();
+    auto file = co_await net::file::open(path, new_file);
+    say("got", co_await transfer::receive_file(call, file.value(), std::move(first)));
+  }
+  const coracle::status how = co_await call.finish();
+  if (!how.ok()) throw coracle::status_error(how);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return examples::run("file_client", [&] {
+    const examples::command_line line(argc, argv, {}, 4);
+    const auto& words = line.words();
+    const bool puts = words.size() == 4 && words[1] == "put";
+    if (!puts && (words.size() != 4 || words[1] != "get"))
+      throw examples::usage_error(
+          "say what: file_client ADDRESS put PATH NAME, or file_client ADDRESS get NAME PATH");
+    coracle::runtime loops(1);
+    coracle::channel channel(loops, words[0], coracle::insecure());
+    coracle::sync_wait(
+        loops, puts ? put(stub(channel), words[2], words[3]) : get(stub(channel), words[2], words[3]));
+    return 0;
+  });
+}
