@@ -4,10 +4,12 @@ import re
 import shutil
 import struct
 import subprocess
+import time
 
 from harness import machine, servers, unary
 
-SECONDS = 0.5
+SECONDS, SETTLE_S = 0.5, 0.3
+CALLS_AT_LEAST = 10  # on each connection, so that connecting is little even where it varies
 MEND = "mend: apt-get install linux-perf and run as root, or leave them out by --without perf"
 
 
@@ -29,18 +31,40 @@ def read_count(file):
     return struct.unpack("Q", file.read_bytes()[:8])[0] if file.exists() and file.stat().st_size >= 8 else 0
 
 
+class Counter:
+    """Of one server, from its start on."""
+
+    def __init__(self, server, folder, mallocs, with_perf):
+        self.server, self.out, self.with_perf = server, folder / "perf", with_perf
+        self.file = mallocs
+
+    def around(self, load):
+        """What load(prefix) answered, and the system calls and allocations meanwhile."""
+        before = read_count(self.file)
+        answered = load(perf_command(self.server.process.pid, self.out) if self.with_perf else [])
+        found = re.search(r"^(\d+),", self.out.read_text(), re.MULTILINE) if self.with_perf else None
+        return answered, int(found[1]) if found else None, read_count(self.file) - before
+
+
 def count(one, build, folder, more, column, payload, scheme, with_perf):
-    """Per call, connecting included; None where it cannot be told."""
-    file, out = folder / "mallocs", folder / "perf"
+    """Per call; None where it cannot be told. What it takes to connect is taken off, by a load of one call a connection."""
+    connections = int(column.split("x")[0])
+    file = folder / "mallocs"
     file.unlink(missing_ok=True)
     preloaded = {"LD_PRELOAD": build / "lib/libbench_malloc_counter.so", "BENCH_MALLOC_COUNT": file}
     with servers.running(one, build, more, preloaded if "malloc" in one.can else None) as server:
-        # A run before, so that what is made once is not in it.
-        unary.load(server.address, column, SECONDS, payload.enveloped, scheme=scheme, path=payload.path)
-        before = read_count(file)
-        prefix = perf_command(server.process.pid, out) if with_perf else []
-        counted = unary.load(server.address, column, SECONDS, payload.enveloped, scheme=scheme, path=payload.path, around=prefix)
-        calls = counted["answered"]
-        found = re.search(r"^(\d+),", out.read_text(), re.MULTILINE) if with_perf else None
-        return {"syscalls_per_call": int(found[1]) / calls if found else None,
-                "allocations_per_call": (read_count(file) - before) / calls if "malloc" in one.can else None}
+        counter = Counter(server, folder, file, with_perf)
+
+        def load(shape, prefix=(), **how):
+            time.sleep(SETTLE_S)  # so that the end of the load before is not in it
+            return unary.load(server.address, shape, SECONDS, payload.enveloped, scheme=scheme, path=payload.path,
+                              around=prefix, **how)["answered"]
+
+        load(column)  # so that what is made once is not in it
+        first = counter.around(lambda prefix: load(f"{connections}x1", prefix, requests=connections))
+        whole = counter.around(lambda prefix: load(column, prefix))
+        calls = whole[0] - first[0]
+        if calls < CALLS_AT_LEAST * connections:
+            raise machine.Failure(f"{calls} calls are too few to count by")
+        return {"syscalls_per_call": (whole[1] - first[1]) / calls if with_perf else None,
+                "allocations_per_call": (whole[2] - first[2]) / calls if "malloc" in one.can else None}

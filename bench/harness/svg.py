@@ -3,7 +3,8 @@
 import html
 import math
 
-COLOURS = ("#b2182b", "#ef8a62", "#fddbc7", "#2166ac", "#67a9cf", "#1b7837", "#7fbf7b", "#762a83", "#af8dc3", "#888888")
+OURS = ("#b2182b", "#ef8a62", "#f4c0a4")
+THEIRS = ("#2166ac", "#67a9cf", "#1b7837", "#7fbf7b", "#762a83", "#af8dc3", "#8c6d31", "#888888")
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP = 1000, 300, 60, 50, 40, 30
 FONT = 'font-family="sans-serif" font-size="12"'
 
@@ -47,7 +48,10 @@ def draw(panel, colours, top):
 def write(file, panels):
     panels = [panel for panel in panels if any(value for series in panel["series"].values() for value in series)]
     names = list(dict.fromkeys(name for panel in panels for name in panel["series"]))
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    colours = {}
+    for palette, mine in ((OURS, True), (THEIRS, False)):
+        some = [name for name in names if name.startswith("coracle") == mine]
+        colours |= {name: palette[i % len(palette)] for i, name in enumerate(some)}
     legend = 24 * ((len(names) + 3) // 4) + 10
     lines = []
     for i, name in enumerate(names):

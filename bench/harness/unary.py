@@ -35,13 +35,15 @@ def children_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, around=()):
+def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, around=(), requests=None):
     """h2load's counts, of which every request must have been answered in full, by as many bytes as its own. core: the
-    generators', unless told; before: what stands before h2load's own command; around: before all of it."""
+    generators', unless told; before: what stands before h2load's own command; around: before all of it. requests: so many,
+    in place of a time."""
     connections, streams = (int(n) for n in column.split("x"))
     core = machine.cores()[1] if core is None else core
-    command = [*around, "taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}",
-               f"-D{round(seconds * 1000)}ms", "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
+    length = f"-n{requests}" if requests else f"-D{round(seconds * 1000)}ms"
+    command = [*around, "taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}", length,
+               "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
                f"{scheme}://{address}{path}"]
     size = pathlib.Path(body).stat().st_size
     cpu_before = children_seconds()
