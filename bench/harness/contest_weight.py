@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import tempfile
@@ -20,6 +21,9 @@ COMPILES = {  # name: the file's end, in compile_commands.json
 GOAL_COMPILE = 1.4  # times the messages alone
 HELLOS = (contestants.Contestant("coracle, one method in plaintext", "bin/bench_hello"),
           contestants.Contestant("grpc++, one method in plaintext", "bin/bench_grpcpp_hello"))
+ALONE = "the messages alone"
+STATIC = {"coracle": "bench_hello", "grpc++": "bench_grpcpp_hello", ALONE: "bench_weight_base"}
+GOAL_STATIC_MB = 1.5  # above the messages alone
 SETTLE_S = 0.5
 
 
@@ -51,6 +55,23 @@ def stripped_bytes(program):
         return os.path.getsize(out.name)
 
 
+def static_bytes(build, name):
+    """Of a program of the build, linked again with nothing shared, and stripped."""
+    command = peers.run(["ninja", "-C", build, "-t", "commands", f"bin/{name}"]).strip().splitlines()[-1]
+    words = shlex.split(command.removeprefix(": && ").removesuffix(" && :"))
+    with tempfile.TemporaryDirectory() as folder:
+        place = words.index("-o") + 1
+        words[place] = f"{folder}/program"
+        libraries = [re.sub(r"\.so[\d.]*$", ".a", word) for word in words[place + 1:]]
+        if name == STATIC[ALONE]:
+            # It needs nothing of ours, but instances of std's templates are there too, and the linker takes the first.
+            libraries = [word for word in libraries if "libcoracle" not in word]
+        # What brotli's shared libraries need by themselves.
+        libraries += [word.replace("enc.a", "common.a") for word in libraries if word.endswith("libbrotlienc.a")]
+        peers.run([*words[:place + 1], "-static", "-Wl,--start-group", *libraries, "-Wl,--end-group"], cwd=build)
+        return stripped_bytes(words[place])
+
+
 def shared_libraries(program):
     """Loaded by name; a static program has none."""
     done = subprocess.run(["ldd", program], capture_output=True, text=True)
@@ -71,7 +92,9 @@ def run(chosen, kinds, bench, failures):
     for _ in range(chosen.rounds):
         for name, end in COMPILES.items():
             compiles[name] += failures.attempt(f"compiling {name}", lambda: compile_seconds(bench.build, end))
-    return {"weights": weights, "compile_seconds": compiles}
+    static = {name: failures.attempt(f"{name}, static", lambda: static_bytes(bench.build, program))
+              for name, program in STATIC.items()}
+    return {"weights": weights, "static_bytes": static, "compile_seconds": compiles}
 
 
 def report(result, rounds, _):
@@ -80,9 +103,14 @@ def report(result, rounds, _):
     for of in result["weights"]:
         yield (f"| {of['server']} | {of['stripped_bytes'] / 1e6:.2f} | {of['shared_libraries']} | {of['idle_rss_kb'] / 1024:.1f}"
                f" | {of['idle_anonymous_kb'] / 1024:.1f} |")
+    static = {name: of[0] for name, of in result["static_bytes"].items() if of}
+    yield from ("", "| one method in plaintext, static, stripped | MB | above the messages alone, MB (goal for ours: "
+                f"{GOAL_STATIC_MB}) |", "|---|---|---|")
+    for name, size in static.items():
+        yield f"| {name} | {size / 1e6:.2f} | {f'{(size - static[ALONE]) / 1e6:.2f}' if ALONE in static else '-'} |"
     yield from ("", f"| compiling the user's server file, {rounds} rounds | s | times the messages alone, round by round (goal for"
                 f" ours: {GOAL_COMPILE}) |", "|---|---|---|")
-    of = result["compile_seconds"]
+    of = result["compile_seconds"]  # what failed has none
     for name in of:
         over = [own / base for own, base in zip(of[name], of[BASE])]
         yield f"| {name} | {spread(of[name], lambda x: f'{x:.2f}')} | {spread(over, lambda x: f'{x:.2f}')} |"
