@@ -4,14 +4,18 @@
 #include <coracle/server.hpp>
 #include <coracle/tls/server_options.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 
 namespace bench {
 
-// PORT [CERT KEY]: serves on 127.0.0.1, on one loop with the library's defaults, with TLS where the certificate and the
-// key of two PEM files are given. Says which port it listens on: PORT may be 0. What main() is to return.
+// PORT [CERT KEY]: serves on 127.0.0.1, on one loop, or as many as BENCH_LOOPS says, with the library's defaults, with TLS
+// where the certificate and the key of two PEM files are given. Says which port it listens on: PORT may be 0. What main()
+// is to return.
 inline int serve(const char* program, int argc, char** argv,
                  std::initializer_list<coracle::service*> services) {
   if (argc != 2 && argc != 4) {
@@ -20,7 +24,9 @@ inline int serve(const char* program, int argc, char** argv,
   }
   coracle::transport::server_credentials credentials = coracle::insecure();
   if (argc == 4) credentials = coracle::tls::server_options().certificate_files(argv[2], argv[3]);
-  coracle::server server;
+  const char* const loops = std::getenv("BENCH_LOOPS");
+  coracle::runtime runtime(static_cast<std::size_t>(loops ? std::max(std::atoi(loops), 1) : 1));
+  coracle::server server(runtime);
   for (coracle::service* one : services) server.add(*one);
   // run() says what is wrong with it.
   if (server.listen(std::string("127.0.0.1:") + argv[1], credentials).ok()) {

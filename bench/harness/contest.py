@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import contest_streams, contest_unary, contest_weight, contest_workloads, contestants, machine, peers
+from harness import contest_streams, contest_unary, contest_weight, contest_workloads, contestants, machine, peers, servers
 
 SCENARIOS = {"unary": contest_unary, "workloads": contest_workloads, "streams": contest_streams, "weight": contest_weight}
 ROUNDS, SECONDS = 3, 1.0
@@ -43,7 +43,13 @@ class Bench:
         self.build, self.folder, self.seconds, self.rounds = chosen.build, folder, chosen.seconds, chosen.rounds
         self.payloads = contestants.payloads(folder)
         self.certificate, self.key = contestants.make_certificate(folder) if chosen.tls else (None, None)
+        self.cores = chosen.cores
         self.with_perf = "perf" not in chosen.without.split(",")
+
+    def running(self, one, more=(), environment=None):
+        """A server on the cores that were chosen, one of ours with a loop on each."""
+        loops = {"BENCH_LOOPS": self.cores} if one.own else {}
+        return servers.running(one, self.build, more, {**loops, **(environment or {})}, self.cores)
 
     def security(self, name):
         """The server's arguments, the check's certificate, the URL's scheme."""

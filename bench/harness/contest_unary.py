@@ -3,7 +3,7 @@
 import math
 import statistics
 
-from harness import contestants, counts, machine, servers, unary
+from harness import contestants, counts, machine, unary
 from harness.tables import noise, ratios, row, spread, table, values
 
 PAYLOAD_COLUMN = "10x10"  # of all payloads but the smallest
@@ -15,7 +15,7 @@ ABOVE_FLOOR_US, ABOVE_FLOOR_SHARE = 0.35, 0.1
 def measure(bench, one, group, column):
     payload = bench.payloads[group["payload"]]
     more, certificate, scheme = bench.security(group["security"])
-    with servers.running(one, bench.build, more) as server:
+    with bench.running(one, more) as server:
         contestants.check(server, one, bench.build, certificate)
         before = server.cpu_seconds()
         counted = unary.load(server.address, column, bench.seconds, payload.enveloped, scheme=scheme, path=payload.path)
@@ -36,7 +36,7 @@ def count(bench, one, group, column):
     more, _, scheme = bench.security(group["security"])
     payload = bench.payloads[group["payload"]]
     return {"server": one.name, "column": column,
-            **counts.count(one, bench.build, bench.folder, more, column, payload, scheme, bench.with_perf)}
+            **counts.count(bench, one, more, column, payload, scheme)}
 
 
 def flatten(run):
@@ -81,7 +81,7 @@ def run(chosen, kinds, bench, failures):
         group["counts"] += failures.attempt(what, lambda: count(bench, one, group, column))
     for group in groups:
         group["servers"] = [one.name for one in kinds if any(r["server"] == one.name for r in group["runs"])]
-    return {"groups": groups}
+    return {"groups": groups, "cores": chosen.cores}
 
 
 FIGURES = (
@@ -172,14 +172,14 @@ def generators(group):
     yield from table(f"calls per CPU second of bench_load over h2load's (goal: {GOAL_GENERATOR})", own, group["columns"], cell)
 
 
-def report_group(group, rounds, seconds):
+def report_group(group, cores, rounds, seconds):
     names, columns = group["servers"], group["columns"]
 
     def figure(what, form):
         return lambda server, column: spread(known(group, server, column, what), form)
 
-    yield from ("", f"## Unary, {group['security']}, {group['payload']}; connections x streams; {rounds} rounds of "
-                f"{seconds:g} s, median (min to max)", "")
+    yield from ("", f"## Unary, {group['security']}, {group['payload']}; connections x streams; {cores} core"
+                f"{'s' if cores > 1 else ''} for the server; {rounds} rounds of {seconds:g} s, median (min to max)", "")
     yield from table("server CPU, us/request", names, columns, figure("us_per_request", lambda x: f"{x:.2f}"))
     yield row("noise band", (f"± {100 * noise(group, column):.1f} %" if rounds > 1 else "-" for column in columns))
     yield from ("", *against_peers(group))
@@ -194,7 +194,7 @@ def report_group(group, rounds, seconds):
     served = [name for name in names if name != contestants.FLOOR]
     cell = PAYLOAD_COLUMN if PAYLOAD_COLUMN in columns else columns[-1]
     of = {title: (what, form) for title, what, form in GRPC_BENCH}
-    yield from ("", *table(f"grpc_bench's columns, at {cell}, one core", served, list(of),
+    yield from ("", *table(f"grpc_bench's columns, at {cell}, {cores} core{'s' if cores > 1 else ''}", served, list(of),
                            lambda server, title: spread(known(group, server, cell, of[title][0]), of[title][1])))
 
 
@@ -211,7 +211,7 @@ def alone(group):
 
 def report(result, rounds, seconds):
     for group in result["groups"]:
-        yield from report_group(group, rounds, seconds)
+        yield from report_group(group, result["cores"], rounds, seconds)
 
 
 def panels(result):

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import time
 
-from harness import machine, servers, unary
+from harness import machine, unary
 
 SECONDS, SETTLE_S = 0.5, 0.3
 CALLS_AT_LEAST = 10  # on each connection, so that connecting is little even where it varies
@@ -46,14 +46,14 @@ class Counter:
         return answered, int(found[1]) if found else None, read_count(self.file) - before
 
 
-def count(one, build, folder, more, column, payload, scheme, with_perf):
+def count(bench, one, more, column, payload, scheme):
     """Per call; None where it cannot be told. What it takes to connect is taken off, by a load of one call a connection."""
     connections = int(column.split("x")[0])
-    file = folder / "mallocs"
+    file = bench.folder / "mallocs"
     file.unlink(missing_ok=True)
-    preloaded = {"LD_PRELOAD": build / "lib/libbench_malloc_counter.so", "BENCH_MALLOC_COUNT": file}
-    with servers.running(one, build, more, preloaded if "malloc" in one.can else None) as server:
-        counter = Counter(server, folder, file, with_perf)
+    preloaded = {"LD_PRELOAD": bench.build / "lib/libbench_malloc_counter.so", "BENCH_MALLOC_COUNT": file}
+    with bench.running(one, more, preloaded if "malloc" in one.can else None) as server:
+        counter = Counter(server, bench.folder, file, bench.with_perf)
 
         def load(shape, prefix=(), **how):
             time.sleep(SETTLE_S)  # so that the end of the load before is not in it
@@ -66,5 +66,5 @@ def count(one, build, folder, more, column, payload, scheme, with_perf):
         calls = whole[0] - first[0]
         if calls < CALLS_AT_LEAST * connections:
             raise machine.Failure(f"{calls} calls are too few to count by")
-        return {"syscalls_per_call": (whole[1] - first[1]) / calls if with_perf else None,
+        return {"syscalls_per_call": (whole[1] - first[1]) / calls if bench.with_perf else None,
                 "allocations_per_call": (whole[2] - first[2]) / calls if "malloc" in one.can else None}

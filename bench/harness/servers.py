@@ -43,10 +43,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(kind, build, more=(), environment=None):
-    """more: further arguments; environment: what is said beside the kind's own."""
-    core = machine.cores()[0]
-    command = ["taskset", "-c", str(core), "env", *(f"{name}={value}" for name, value in (environment or {}).items()),
+def running(kind, build, more=(), environment=None, cores=1):
+    """more: further arguments; environment: what is said beside the kind's own; cores: how many it may run on."""
+    command = ["taskset", "-c", ",".join(str(core) for core in machine.cores()[:cores]), "env", *(f"{name}={value}" for name, value in (environment or {}).items()),
                build / kind.program, "0", *kind.arguments, *more]
     process = subprocess.Popen(command, env={**os.environ, **kind.environment}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
