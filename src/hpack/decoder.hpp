@@ -88,6 +88,9 @@ class decoder {
   // The next field is in current(), or the block is at its end, or it is wrong. `error` repeats.
   step next();
 
+  // Nothing of the block has been read, and it need not begin with a size update.
+  [[nodiscard]] bool at_start() const noexcept { return !fields_begun_ && !update_due_; }
+
   // Valid until the next call of next(), start() or set_table_limit().
   [[nodiscard]] const field& current() const noexcept { return current_; }
   [[nodiscard]] decode_error error() const noexcept { return error_; }

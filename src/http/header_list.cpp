@@ -31,7 +31,9 @@ header_list& header_list::operator=(const header_list& other) {
   if (this != &other) {
     clear();
     reserve(other.size(), other.used_);
-    for (const header_view field : other) push(field.name, field.value, field.never_index);
+    if (other.used_ != 0) std::memcpy(bytes_.get(), other.bytes_.get(), other.used_);
+    used_ = other.used_;
+    fields_ = other.fields_;
   }
   return *this;
 }

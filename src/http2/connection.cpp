@@ -70,6 +70,12 @@ void connection::feed(bytes_view bytes, time_point now) {
 event connection::next() { return state_->next(); }
 bool connection::next_field(field& out) { return state_->next_field(out); }
 bool connection::headers_ok() const noexcept { return state_->block_good; }
+std::uint32_t connection::head_number() const noexcept { return state_->reader.number(); }
+bool connection::head_repeats(std::uint32_t number) {
+  if (!state_->block_open || !state_->reader.repeats(number)) return false;
+  state_->settle_block();
+  return true;
+}
 void connection::set_slot(std::uint32_t slot) noexcept {
   if (state_->block_open) state_->reader.set_slot(slot);
 }

@@ -50,6 +50,11 @@ class connection {
   // what was pulled. Fields not pulled are decoded and dropped by the next next().
   bool next_field(field& out);
   [[nodiscard]] bool headers_ok() const noexcept;
+  // For those who keep what they have read: a number for the fields that were just read to their end, if they are
+  // likely to come again, else 0; and, before any field of a later request is pulled, whether they are those that
+  // had this number. True: the block counts as read.
+  [[nodiscard]] std::uint32_t head_number() const noexcept;
+  [[nodiscard]] bool head_repeats(std::uint32_t number);
   // Leaves a number (not 0) at the current field's table entry or literal, to be found in
   // field::slot when the peer sends the same again.
   void set_slot(std::uint32_t slot) noexcept;

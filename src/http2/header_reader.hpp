@@ -5,8 +5,10 @@
 #include "hpack/decoder.hpp"
 #include "http/header_validator.hpp"
 #include "http2/event.hpp"
+#include "http2/repeated_block.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -39,12 +41,17 @@ class header_reader {
   // 0 if that field is no :status.
   [[nodiscard]] int peek_status();
 
+  // Of the request's block that was read last: see repeated_block::number().
+  [[nodiscard]] std::uint32_t number() const noexcept { return last_ ? last_->number() : 0; }
+  // Before a field is read: true when the block is the one of that number, which then counts as read.
+  [[nodiscard]] bool repeats(std::uint32_t number) noexcept;
+
   void set_slot(std::uint32_t slot) noexcept { decoder_.set_slot(slot); }
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
   // Why it is malformed or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
-    return validator_.content_length();
+    return content_length_;
   }
   // As SETTINGS_MAX_HEADER_LIST_SIZE counts, so far.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
@@ -53,17 +60,22 @@ class header_reader {
   // Our SETTINGS_HEADER_TABLE_SIZE was acknowledged.
   void set_table_limit(std::uint32_t bytes) noexcept { decoder_.set_table_limit(bytes); }
   [[nodiscard]] const hpack::decoder& decoder() const noexcept { return decoder_; }
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept {
+    return decoder_.capacity_bytes() + (last_ ? sizeof *last_ + last_->capacity_bytes() : 0);
+  }
   void release(std::size_t keep_bytes) noexcept { decoder_.release(keep_bytes); }
   // Between blocks: frees all but the table.
   void release_idle_memory() noexcept {
     decoder_.release();
     decoder_.release_literals();
+    last_.reset();
   }
 
  private:
   static constexpr std::size_t short_field_bytes = 48;  // content-type: application/grpc+proto is 34
 
   bool advance();
+  void end();
   void give_up(outcome why);
 
   hpack::decoder decoder_;
@@ -71,6 +83,10 @@ class header_reader {
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
   std::uint32_t list_bytes_max_;
+  std::optional<std::uint64_t> content_length_;
+  bytes_view block_{};
+  std::uint64_t inserted_before_ = 0;
+  std::unique_ptr<repeated_block> last_;  // of requests
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };
@@ -82,7 +98,7 @@ inline bool header_reader::advance() {
   const auto step = decoder_.next();
   if (step != hpack::decoder::step::field) [[unlikely]] {
     if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;
-    else outcome_ = validator_.finish() == http::field_error::none ? outcome::good : outcome::malformed;
+    else end();
     return false;
   }
   const hpack::field& f = decoder_.current();

@@ -13,7 +13,7 @@ void connection::state::set_kept(stream_ref ref, std::size_t bytes) noexcept {
 std::size_t connection::state::memory_bytes() const noexcept {
   return sizeof *this + output.capacity() + assembly.capacity() + block.capacity() + queued_bytes +
          kept_bytes + streams.bound() * sizeof(stream) + chunks.bound() * sizeof(send_chunk) +
-         encoder.capacity_bytes() + reader.decoder().capacity_bytes();
+         encoder.capacity_bytes() + reader.capacity_bytes();
 }
 
 // Windows, the HPACK tables and the settings stay; what is left of a frame that came in part does, too.

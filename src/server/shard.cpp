@@ -56,6 +56,24 @@ std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const r
   return call;
 }
 
+// Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
+struct read_request_head final : transport::read_head {
+  request_summary summary;
+  metadata received;
+};
+constexpr std::size_t kept_metadata_bytes = 1024;
+
+void keep(transport::exchange& x, std::uint32_t number, const request_summary& r, const metadata& received) {
+  std::size_t bytes = 0;
+  for (const auto& field : received) bytes += field.name.size() + field.value.size();
+  if (bytes > kept_metadata_bytes) return x.last_head().reset();
+  auto kept = std::make_unique<read_request_head>();
+  kept->number = number;
+  kept->summary = r;
+  kept->received = received;
+  x.last_head() = std::move(kept);
+}
+
 }  // namespace
 
 shard::shard(std::shared_ptr<server_state> server, loop& home)
@@ -110,8 +128,14 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
 }
 
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept {
-  request_summary r;
   metadata received = take_metadata();
+  const auto* const last = static_cast<const read_request_head*>(x.last_head().get());
+  if (last && fields.repeats(last->number)) {
+    if (!fields.ok()) return x.release();
+    received = last->received;
+    return begin_call(x, last->summary, nullptr, std::move(received), end_stream);
+  }
+  request_summary r;
   if (!read_request(fields, server_->routes, r, received)) return x.release();
   auto foreign = foreign_call_of(r, server_->routes);
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
@@ -120,10 +144,16 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
+  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
+  if (const std::uint32_t number = foreign ? 0 : fields.number()) keep(x, number, r, received);
+  begin_call(x, r, std::move(foreign), std::move(received), end_stream);
+}
+
+void shard::begin_call(transport::exchange x, const request_summary& r,
+                       std::unique_ptr<calls::foreign_call> foreign, metadata&& received, bool end_stream) {
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return turn_away(x, r,
                      status::resource_exhausted("too many handlers run on behind calls that have ended"));
-  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
   calls::request_head head;
   head.what = r.row->what;
   head.target = r.row->target;

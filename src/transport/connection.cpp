@@ -36,6 +36,8 @@ class connection::block_source final : public header_source {
   bool next(field& out) override { return engine_.next_field(out); }
   [[nodiscard]] bool ok() const noexcept override { return engine_.headers_ok(); }
   void set_slot(std::uint32_t slot) noexcept override { engine_.set_slot(slot); }
+  [[nodiscard]] std::uint32_t number() const noexcept override { return engine_.head_number(); }
+  [[nodiscard]] bool repeats(std::uint32_t number) override { return engine_.head_repeats(number); }
 
  private:
   http2::connection& engine_;
@@ -94,6 +96,7 @@ void connection::release_if_idle() noexcept {
   }
   release_at_ = never;
   in_flight_.release(0);
+  last_head.reset();
   engine_.release_idle_memory();
   stream_->release_idle_memory();
   if (acceptor_) mind_memory();

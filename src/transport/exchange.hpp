@@ -33,9 +33,21 @@ class header_source {
   [[nodiscard]] virtual bool ok() const noexcept = 0;
   // See http2::connection::set_slot().
   virtual void set_slot(std::uint32_t slot) noexcept = 0;
+  // See http2::connection::head_number() and head_repeats(), for heads of requests.
+  [[nodiscard]] virtual std::uint32_t number() const noexcept = 0;
+  [[nodiscard]] virtual bool repeats(std::uint32_t number) = 0;
 
  protected:
   ~header_source() = default;
+};
+
+// What the layer above has read of the head that has this number.
+struct read_head {
+  read_head() = default;
+  read_head(const read_head&) = delete;
+  read_head& operator=(const read_head&) = delete;
+  virtual ~read_head() = default;
+  std::uint32_t number = 0;
 };
 
 enum class block_kind : std::uint8_t { informational, head, trailers };
@@ -83,6 +95,8 @@ class carrier {
   // Handlers of it that run on behind calls that have ended; null while there never was one. Counted by the layer
   // above, whose calls may outlive the carrier.
   std::shared_ptr<std::size_t> abandoned;
+  // The last that is likely to come again, kept by the layer above; null while the carrier is idle.
+  std::unique_ptr<read_head> last_head;
 
   // A head (or, where no data is queued, trailers), field by field.
   virtual bool begin_headers(stream_ref s) = 0;
@@ -159,6 +173,7 @@ class exchange {
     carrier* c = std::exchange(carrier_, nullptr);
     if (c) c->release(stream_);
   }
+  [[nodiscard]] std::unique_ptr<read_head>& last_head() noexcept { return carrier_->last_head; }
   void count_sent() noexcept { ++carrier_->messages.sent; }
   void count_received() noexcept { ++carrier_->messages.received; }
   void count_call_ok() noexcept { ++carrier_->messages.calls_ok; }
