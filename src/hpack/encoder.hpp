@@ -56,6 +56,9 @@ class encoder {
     return update_pending_ ? write_updates(out) : out;
   }
 
+  // begin_block() has something to write.
+  [[nodiscard]] bool update_pending() const noexcept { return update_pending_; }
+
   // Appends one field. A field of more than half the table is not entered even if `indexing::index` asks.
   [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                      indexing policy);

@@ -134,6 +134,10 @@ std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) { return sta
 void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
   state_->commit_data(s, n, end_stream);
 }
+std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
+  return state_->reserve_reply(s, r);
+}
+void connection::commit_reply(stream_ref s, const whole_reply& r) { state_->commit_reply(s, r); }
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   return state_->queue_data(s, std::move(bytes), n, end_stream);

@@ -100,6 +100,10 @@ class connection {
   // at once. Between the two calls nothing else may be sent. Small n only: frame-size bound.
   std::uint8_t* reserve_data(stream_ref s, std::size_t n);
   void commit_data(stream_ref s, std::size_t n, bool end_stream);
+  // Likewise for a server's whole answer: room for the message, whose HEADERS are before it; commit_reply() ends the
+  // stream. Both are given the same.
+  std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r);
+  void commit_reply(stream_ref s, const whole_reply& r);
   // The general path: takes the bytes over and sends them in turn with other streams, as windows allow.
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
   // Bytes of s queued and not yet in the output.

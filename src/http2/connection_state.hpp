@@ -76,6 +76,8 @@ struct connection::state {
   bool send_block(stream_ref ref, bytes_view block, bool end_stream);
   std::uint8_t* reserve_data(stream_ref ref, std::size_t n);
   void commit_data(stream_ref ref, std::size_t n, bool end_stream);
+  std::uint8_t* reserve_reply(stream_ref ref, const whole_reply& r);
+  void commit_reply(stream_ref ref, const whole_reply& r);
   bool queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
   void want_writable(stream_ref ref, std::size_t low_bytes);
   void produce(std::size_t most_bytes);

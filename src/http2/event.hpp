@@ -66,4 +66,11 @@ struct field {
   bool never_index = false;
 };
 
+// A server's answer in one piece: two blocks of hpack's stateless functions, and a message between them.
+struct whole_reply {
+  bytes_view head;
+  std::size_t message_bytes = 0;
+  bytes_view trailers;
+};
+
 }  // namespace coracle::http2

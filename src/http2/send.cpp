@@ -141,6 +141,40 @@ void connection::state::commit_data(stream_ref ref, std::size_t n, bool end_stre
   if (end_stream) end_sent(*s, stream_input::send_data_end);
 }
 
+std::uint8_t* connection::state::reserve_reply(stream_ref ref, const whole_reply& r) {
+  stream* const s = find(ref);
+  const std::size_t n = r.message_bytes;
+  if (!s || s->head_sent || !s->can_send() || !s->queue.empty() || failed || encoder.update_pending())
+    return nullptr;
+  if (n > frame_bytes_min_max || n > s->send.available() || n > send.available()) return nullptr;
+  if (r.head.size() > frame_bytes_min_max || r.trailers.size() > frame_bytes_min_max) return nullptr;
+  reserved_bytes = n;
+  std::uint8_t* const out =
+      output.reserve(3 * frame_header_bytes + r.head.size() + n + r.trailers.size());
+  write_frame_header(out, r.head.size(), frame_type::headers, flag::end_headers, s->id);
+  std::memcpy(out + frame_header_bytes, r.head.data(), r.head.size());
+  return out + 2 * frame_header_bytes + r.head.size();
+}
+
+void connection::state::commit_reply(stream_ref ref, const whole_reply& r) {
+  stream* const s = find(ref);
+  const std::size_t n = r.message_bytes;
+  CORACLE_ASSERT(s && n == reserved_bytes, "commit_reply() without its reserve_reply()");
+  const std::size_t whole = 3 * frame_header_bytes + r.head.size() + n + r.trailers.size();
+  std::uint8_t* const data = output.reserve(whole) + frame_header_bytes + r.head.size();
+  write_frame_header(data, n, frame_type::data, flag::none, s->id);
+  std::uint8_t* const end = data + frame_header_bytes + n;
+  write_frame_header(end, r.trailers.size(), frame_type::headers, flag::end_headers | flag::end_stream, s->id);
+  std::memcpy(end + frame_header_bytes, r.trailers.data(), r.trailers.size());
+  output.commit(whole);
+  reserved_bytes = 0;
+  s->head_sent = true;
+  s->send.take(static_cast<std::uint32_t>(n));
+  send.take(static_cast<std::uint32_t>(n));
+  count_data(n);
+  end_sent(*s, stream_input::send_headers_end);
+}
+
 bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                                    bool end_stream) {
   stream* const s = find(ref);

@@ -359,9 +359,30 @@ bool server_call::prepare_write() noexcept {
 }
 
 void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
-  if (!exchange_) return;
+  if (!exchange_ || send_plain_reply(k, reply, how)) return;
   send_head();
   if (send_message(k, reply, true, false)) send_status(how);
+}
+
+// Most replies: nothing but a message, which goes out at once with what stands before and behind it.
+bool server_call::send_plain_reply(const codec& k, const void* reply, const status& how) noexcept {
+  const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
+  if (head_sent_ || watched_ || packs || !how.ok() || !initial_.empty() || !trailing_.empty()) return false;
+  if (!format_.writes_as_is(k)) return false;
+  const std::size_t size = k.size_bytes(reply);
+  if (size > format_.most_sent_bytes()) return false;
+  const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes, ok_trailers().bytes()};
+  std::uint8_t* const room = exchange_.reserve_reply(r);
+  if (!room) return false;
+  protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
+  k.write(reply, room + envelope_prefix_bytes);
+  exchange_.commit_reply(r);
+  head_sent_ = true;
+  count_sent({size, size});
+  ++set_.succeeded;
+  forget_kept();
+  exchange_.release();
+  return true;
 }
 
 bool server_call::finish_with(const codec& k, const void* reply) noexcept {

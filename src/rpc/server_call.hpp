@@ -158,6 +158,7 @@ class server_call final : public call,
   // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
+  [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how) noexcept;
   void send_status(const status& why) noexcept;
   // An interceptor said OK, and there is no reply.
   [[nodiscard]] status without_reply() noexcept;

@@ -411,6 +411,19 @@ void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
   touch();
 }
 
+std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
+  if (closing_ || engine_.output().size() > output_high_bytes) return nullptr;
+  return engine_.reserve_reply(s, r);
+}
+
+void connection::commit_reply(stream_ref s, const whole_reply& r) {
+  engine_.commit_reply(s, r);
+  ++counted_.streams_succeeded;
+  if (weigh_) [[unlikely]]
+    note_congestion();
+  touch();
+}
+
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   touch();

@@ -82,6 +82,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool send_block(stream_ref s, bytes_view stateless, bool end_stream) override;
   std::uint8_t* reserve_data(stream_ref s, std::size_t n) override;
   void commit_data(stream_ref s, std::size_t n, bool end_stream) override;
+  std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r) override;
+  void commit_reply(stream_ref s, const whole_reply& r) override;
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                   bool end_stream) override;
   [[nodiscard]] std::size_t queued(stream_ref s) const noexcept override;

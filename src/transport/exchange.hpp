@@ -21,6 +21,7 @@ namespace coracle::transport {
 using http2::error_code;
 using http2::field;
 using http2::initiator;
+using http2::whole_reply;
 using stream_ref = http2::stream_ref;
 
 // The fields of a header block that has just arrived. Valid during the callback that it is given to.
@@ -108,6 +109,9 @@ class carrier {
   // Room in the output when n bytes may leave at once, else null: then queue_data().
   virtual std::uint8_t* reserve_data(stream_ref s, std::size_t n) = 0;
   virtual void commit_data(stream_ref s, std::size_t n, bool end_stream) = 0;
+  // Likewise for a server's head, message and trailers at once.
+  virtual std::uint8_t* reserve_reply(stream_ref, const whole_reply&) { return nullptr; }
+  virtual void commit_reply(stream_ref, const whole_reply&) {}
   virtual bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                           bool end_stream) = 0;
   [[nodiscard]] virtual std::size_t queued(stream_ref s) const noexcept = 0;
@@ -153,6 +157,8 @@ class exchange {
   }
   std::uint8_t* reserve_data(std::size_t n) { return carrier_->reserve_data(stream_, n); }
   void commit_data(std::size_t n, bool end_stream) { carrier_->commit_data(stream_, n, end_stream); }
+  std::uint8_t* reserve_reply(const whole_reply& r) { return carrier_->reserve_reply(stream_, r); }
+  void commit_reply(const whole_reply& r) { carrier_->commit_reply(stream_, r); }
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
     return carrier_->queue_data(stream_, std::move(bytes), n, end_stream);
   }
