@@ -13,6 +13,7 @@ PER_BATCH = (1, 10, 100)
 STYLES = {
     "grpc": "all of it; the client indexes every field, as gRPC's own do",
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
+    "deadlines": "as the first, and each call with another grpc-timeout than the one before",
     "protobuf": "of it, parsing, copying and serializing the messages",
 }
 
@@ -30,11 +31,17 @@ def count(program, per_batch, style, out):
             "allocations_per_call": counted["allocations"] / counted["calls"]}
 
 
-def run(chosen):
+def prepare(build):
+    """Where callgrind writes to."""
     if not shutil.which("valgrind"):
         raise machine.Failure("there is no valgrind; mend: apt-get install valgrind")
-    folder = chosen.build / "callgrind"
+    folder = build / "callgrind"
     folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def run(chosen):
+    folder = prepare(chosen.build)
     return [count(chosen.build / "bin/bench_engine", per_batch, style, folder / f"{style}-{per_batch}.out")
             for style in STYLES for per_batch in PER_BATCH]
 

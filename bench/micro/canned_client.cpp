@@ -68,7 +68,7 @@ canned_client::octets canned_client::head() {
     std::string_view name, value;
     indexing policy = indexing::index;
   };
-  const bool all = style_ == client_style::grpc;
+  const bool all = style_ != client_style::nghttp2;
   const indexing rare = all ? indexing::index : indexing::no_index;
   const std::string length = std::to_string(5 + message_.size());
   std::vector<one> fields = {{":method", "POST"},
@@ -80,6 +80,8 @@ canned_client::octets canned_client::head() {
                              {"user-agent", "a-client-of-some-kind/1.2.3"}};
   if (all) fields.push_back({"grpc-accept-encoding", "identity, deflate, gzip"});
   else fields.push_back({"content-length", length, rare});
+  const std::string timeout = std::to_string(10'000'000 + heads_++) + "u";
+  if (style_ == client_style::deadlines) fields.push_back({"grpc-timeout", timeout, indexing::no_index});
   octets block(1024);
   std::uint8_t* at = encoder_.begin_block(block.data());
   for (const one& f : fields) at = encoder_.encode(at, f.name, f.value, f.policy);

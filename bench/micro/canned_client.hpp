@@ -14,8 +14,9 @@ namespace bench {
 
 // How the fields of the calls' heads are encoded in steady state. grpc: as gRPC's own clients do it,
 // every field from the dynamic table. nghttp2: as h2load and curl do it, which put neither the path
-// nor the length of the content into the table.
-enum class client_style : std::uint8_t { grpc, nghttp2 };
+// nor the length of the content into the table. deadlines: as grpc, and each call of a batch has a
+// timeout of its own, so that no head repeats the one before.
+enum class client_style : std::uint8_t { grpc, nghttp2, deadlines };
 
 // Batches of unary echo calls on one connection. Only the stream ids differ from batch to batch.
 class canned_client {
@@ -41,6 +42,7 @@ class canned_client {
   void add_call(octets& to, std::uint32_t id);
   void add_credit(octets& to, std::uint32_t bytes);
   [[nodiscard]] octets head();
+  std::size_t heads_ = 0;
 
   client_style style_;
   std::size_t calls_;

@@ -1,4 +1,4 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|protobuf: what a small unary call costs from the
+// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|protobuf: what a small unary call costs from the
 // bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
 // and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
 //
@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,12 +75,17 @@ int main(int argc, char** argv) {
   const std::size_t calls = argc == 4 ? std::strtoul(argv[1], nullptr, 10) : 0;
   const std::size_t batches = argc == 4 ? std::strtoul(argv[2], nullptr, 10) : 0;
   const std::string_view mode = argc == 4 ? argv[3] : "";
-  if (calls == 0 || batches == 0 || (mode != "grpc" && mode != "nghttp2" && mode != "protobuf")) {
-    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|protobuf\n", stderr);
+  using bench::client_style;
+  const std::map<std::string_view, client_style> styles = {{"grpc", client_style::grpc},
+                                                           {"nghttp2", client_style::nghttp2},
+                                                           {"deadlines", client_style::deadlines},
+                                                           {"protobuf", client_style::grpc}};
+  const auto style = styles.find(mode);
+  if (calls == 0 || batches == 0 || style == styles.end()) {
+    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|protobuf\n", stderr);
     return 2;
   }
-  using bench::client_style;
-  bench::canned_client client(mode == "grpc" ? client_style::grpc : client_style::nghttp2, calls, name_bytes);
+  bench::canned_client client(style->second, calls, name_bytes);
   bool right = false;
   if (mode == "protobuf") {
     right = echo_messages(client.message(), calls * batches);

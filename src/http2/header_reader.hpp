@@ -50,9 +50,7 @@ class header_reader {
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
   // Why it is malformed or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
-    return content_length_;
-  }
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept { return content_length_; }
   // As SETTINGS_MAX_HEADER_LIST_SIZE counts, so far.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }

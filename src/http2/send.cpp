@@ -149,8 +149,7 @@ std::uint8_t* connection::state::reserve_reply(stream_ref ref, const whole_reply
   if (n > frame_bytes_min_max || n > s->send.available() || n > send.available()) return nullptr;
   if (r.head.size() > frame_bytes_min_max || r.trailers.size() > frame_bytes_min_max) return nullptr;
   reserved_bytes = n;
-  std::uint8_t* const out =
-      output.reserve(3 * frame_header_bytes + r.head.size() + n + r.trailers.size());
+  std::uint8_t* const out = output.reserve(3 * frame_header_bytes + r.head.size() + n + r.trailers.size());
   write_frame_header(out, r.head.size(), frame_type::headers, flag::end_headers, s->id);
   std::memcpy(out + frame_header_bytes, r.head.data(), r.head.size());
   return out + 2 * frame_header_bytes + r.head.size();
@@ -164,7 +163,8 @@ void connection::state::commit_reply(stream_ref ref, const whole_reply& r) {
   std::uint8_t* const data = output.reserve(whole) + frame_header_bytes + r.head.size();
   write_frame_header(data, n, frame_type::data, flag::none, s->id);
   std::uint8_t* const end = data + frame_header_bytes + n;
-  write_frame_header(end, r.trailers.size(), frame_type::headers, flag::end_headers | flag::end_stream, s->id);
+  write_frame_header(end, r.trailers.size(), frame_type::headers, flag::end_headers | flag::end_stream,
+                     s->id);
   std::memcpy(end + frame_header_bytes, r.trailers.data(), r.trailers.size());
   output.commit(whole);
   reserved_bytes = 0;

@@ -371,7 +371,8 @@ bool server_call::send_plain_reply(const codec& k, const void* reply, const stat
   if (!format_.writes_as_is(k)) return false;
   const std::size_t size = k.size_bytes(reply);
   if (size > format_.most_sent_bytes()) return false;
-  const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes, ok_trailers().bytes()};
+  const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
+                                 ok_trailers().bytes()};
   std::uint8_t* const room = exchange_.reserve_reply(r);
   if (!room) return false;
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));

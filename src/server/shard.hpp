@@ -65,8 +65,8 @@ class shard final : public io::resident,
   void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept override;
 
   // Of a good request for a method.
-  void begin_call(transport::exchange x, const request_summary& request, std::unique_ptr<calls::foreign_call> foreign,
-                  metadata&& received, bool end_stream);
+  void begin_call(transport::exchange x, const request_summary& request,
+                  std::unique_ptr<calls::foreign_call> foreign, metadata&& received, bool end_stream);
 
   // memory.cpp
   [[nodiscard]] std::size_t even_share() const noexcept;

@@ -1,0 +1,49 @@
+"""The gate: what a call costs in instructions may not grow unnoticed. Judged against bench/gate.json."""
+
+import json
+import pathlib
+
+from harness import engine, machine
+
+FIGURES = pathlib.Path(__file__).resolve().parents[1] / "gate.json"
+MOST = 1.03  # times the figure that is kept
+SCENARIOS = (("grpc", 1), ("grpc", 100), ("nghttp2", 100), ("deadlines", 100))
+
+
+def made_with():
+    """What the figures depend on beside our own code."""
+    return {"compiler": machine.first_line(["g++", "-dumpfullversion"]),
+            "protobuf": machine.first_line(["pkg-config", "--modversion", "protobuf"])}
+
+
+def run(chosen):
+    folder = engine.prepare(chosen.build)
+    counted = {}
+    for style, per_batch in SCENARIOS:
+        got = engine.count(chosen.build / "bin/bench_engine", per_batch, style, folder / f"gate-{style}-{per_batch}.out")
+        counted[f"{style}, {per_batch} a turn"] = round(got["instructions_per_call"])
+    result = {"made_with": made_with(), "instructions_per_call": counted}
+    if chosen.renew:
+        before = json.loads(FIGURES.read_text())["reasons"] if FIGURES.exists() else []
+        FIGURES.write_text(json.dumps({**result, "reasons": [*before, chosen.renew]}, indent=1) + "\n")
+    kept = json.loads(FIGURES.read_text())
+    if kept["made_with"] != result["made_with"]:
+        raise machine.Failure(f"the gate's figures are of {kept['made_with']}, this is {result['made_with']}; "
+                              "mend: ./dev bench gate --renew REASON, and keep that file to yourself")
+    return {**result, "kept": kept["instructions_per_call"]}
+
+
+def report(result):
+    lines = ["", "## The gate: instructions per call", "", "| | now | kept | |", "|---|---|---|---|"]
+    for name, now in result["instructions_per_call"].items():
+        kept = result["kept"][name]
+        said = "too dear" if now > MOST * kept else "cheaper: renew, to keep it" if now < kept / MOST else "as it was"
+        lines.append(f"| {name} | {now:,} | {kept:,} | {now / kept - 1:+.1%}, {said} |")
+    return "\n".join(lines)
+
+
+def verdict(result):
+    """None, or what is wrong."""
+    dear = [name for name, now in result["instructions_per_call"].items() if now > MOST * result["kept"][name]]
+    return f"costs more than {MOST - 1:.0%} above what is kept: {'; '.join(dear)}; mend, or ./dev bench gate --renew REASON" \
+        if dear else None

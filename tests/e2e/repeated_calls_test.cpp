@@ -1,0 +1,88 @@
+// Calls of a client that differ in nothing but their messages, and calls that do differ between them: each handler
+// sees what its own call said, however little of its head was looked at.
+#include "support/echo_fixture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+
+class telling_service final : public echo_service {
+ public:
+  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    return told("Say", context, request);
+  }
+  rpc<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
+    return told("SayAtOnce", context, request);
+  }
+
+ private:
+  static echo::Text told(const char* method, server_context& context, const echo::Text& request) {
+    std::string all = method;
+    for (const auto field : context.metadata())
+      if (field.name.starts_with("x-")) all.append(" ").append(field.name).append("=").append(field.value);
+    if (context.deadline() != never) all.append(" in time");
+    echo::Text reply;
+    reply.set_text(all.append(": ").append(request.text()));
+    return reply;
+  }
+};
+
+class repeated_calls : public echo_fixture {
+ protected:
+  void SetUp() override {
+    echo_fixture::SetUp();
+    if (IsSkipped()) return;
+    channel_.reset();
+    server_.emplace(rt());
+    server_->add(telling_);
+    link();
+  }
+  void TearDown() override {
+    channel_.reset();
+    server_.reset();  // before its service
+  }
+  std::string say(const std::string& what, const call_options& options = {}) {
+    return run(ask(&echo_stub::Say, stub(), what, options));
+  }
+  std::string say_at_once(const std::string& what, const call_options& options = {}) {
+    return run(ask(&echo_stub::SayAtOnce, stub(), what, options));
+  }
+
+ private:
+  template <class Method>
+  static task<std::string> ask(Method method, echo_stub s, std::string what, call_options options) {
+    const echo::Text request = text(std::move(what));
+    const auto reply = co_await (s.*method)(request, options);
+    co_return reply ? reply->text() : std::string(reply.status().message());
+  }
+  telling_service telling_;
+};
+
+TEST_P(repeated_calls, SayWhatTheySay) {
+  const auto with = [](const char* key, const char* value) { return call_options().metadata(key, value); };
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_EQ(say(n, with("x-a", "1")), "Say x-a=1: " + n);
+  }
+  EXPECT_EQ(say_at_once("b", with("x-a", "1")), "SayAtOnce x-a=1: b");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(say("c", with("x-a", "2")), "Say x-a=2: c");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(say("d", with("x-b", "1")), "Say x-b=1: d");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(say("e"), "Say: e");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(say("f", with("x-a", "1").timeout(20s)), "Say x-a=1 in time: f");
+  EXPECT_EQ(say("g", with("x-a", "1")), "Say x-a=1: g");
+}
+
+TEST_P(repeated_calls, SayBytesToo) {
+  const std::string bytes("\0\xff", 2);
+  const call_options o = call_options().metadata("x-bytes-bin", bytes);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(say("a", o), "Say x-bytes-bin=" + bytes + ": a");
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, repeated_calls, every_world_and_link, echo_fixture::case_name);
+
+}  // namespace
+}  // namespace coracle::testing_support
