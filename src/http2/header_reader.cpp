@@ -2,40 +2,32 @@
 
 namespace coracle::http2 {
 
-void header_reader::start(bytes_view block, http::header_kind kind) noexcept {
+void header_reader::start(bytes_view block, http::header_kind kind) {
   decoder_.start(block);
   validator_.reset(kind);
   list_bytes_ = 0;
   outcome_ = outcome::reading;
   peeked_ = false;
-  content_length_.reset();
-  block_ = block;
-  inserted_before_ = decoder_.table().inserted();
+  repeated_ = false;
+  if (kind != http::header_kind::request) return;
+  if (!last_) last_ = std::make_unique<repeated_block>();
+  last_->start(block, decoder_.table());
 }
 
 bool header_reader::repeats(std::uint32_t number) noexcept {
-  if (number == 0 || number != this->number() || !decoder_.at_start() || !last_->is(block_, decoder_.table()))
+  if (number == 0 || number != this->number() || !decoder_.at_start() || !last_->repeats(decoder_.table()))
     return false;
+  repeated_ = true;
   outcome_ = outcome::good;
   list_bytes_ = last_->read().list_bytes;
-  content_length_ = last_->read().content_length;
   return true;
 }
 
 void header_reader::end() {
-  if (validator_.finish() != http::field_error::none) {
-    outcome_ = outcome::malformed;
-    return;
-  }
-  outcome_ = outcome::good;
-  content_length_ = validator_.content_length();
-  if (validator_.kind() != http::header_kind::request) return;
-  if (decoder_.table().inserted() != inserted_before_) {
-    if (last_) last_->forget();
-    return;
-  }
-  if (!last_) last_ = std::make_unique<repeated_block>();
-  last_->remember(block_, decoder_.table(), {list_bytes(), content_length_});
+  const bool good = validator_.finish() == http::field_error::none;
+  outcome_ = good ? outcome::good : outcome::malformed;
+  if (good && validator_.kind() == http::header_kind::request)
+    last_->remember(decoder_.table(), {list_bytes(), validator_.content_length()});
 }
 
 bool header_reader::skip(bytes_view block) {

@@ -29,7 +29,7 @@ class header_reader {
   explicit header_reader(std::uint32_t list_bytes_max) noexcept : list_bytes_max_(list_bytes_max) {}
 
   // The block must stay in place until the outcome is another than `reading`.
-  void start(bytes_view block, http::header_kind kind) noexcept;
+  void start(bytes_view block, http::header_kind kind);
   // Decodes a block that nobody wants. False if it is undecodable.
   [[nodiscard]] bool skip(bytes_view block);
 
@@ -50,7 +50,9 @@ class header_reader {
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
   // Why it is malformed or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept { return content_length_; }
+  [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
+    return repeated_ ? last_->read().content_length : validator_.content_length();
+  }
   // As SETTINGS_MAX_HEADER_LIST_SIZE counts, so far.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }
@@ -67,6 +69,7 @@ class header_reader {
     decoder_.release();
     decoder_.release_literals();
     last_.reset();
+    repeated_ = false;
   }
 
  private:
@@ -81,10 +84,8 @@ class header_reader {
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
   std::uint32_t list_bytes_max_;
-  std::optional<std::uint64_t> content_length_;
-  bytes_view block_{};
-  std::uint64_t inserted_before_ = 0;
-  std::unique_ptr<repeated_block> last_;  // of requests
+  bool repeated_ = false;                 // the block counts as read
+  std::unique_ptr<repeated_block> last_;  // of requests, from the first one on
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };

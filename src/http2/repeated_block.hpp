@@ -24,33 +24,38 @@ class repeated_block {
     std::optional<std::uint64_t> content_length;
   };
 
+  // A block that is about to be read; it must stay until then.
+  void start(bytes_view block, const hpack::dynamic_table& table) noexcept {
+    now_ = block;
+    inserted_before_ = table.inserted();
+  }
   // 0 until the same block has come twice in a row; the same number then for as long as it comes.
   [[nodiscard]] std::uint32_t number() const noexcept { return came_twice_ ? number_ : 0; }
-  [[nodiscard]] bool is(bytes_view block, const hpack::dynamic_table& table) const noexcept {
-    return !bytes_.empty() && block.size() == bytes_.size() && table.inserted() == inserted_ &&
-           table.count() == count_ && std::memcmp(block.data(), bytes_.data(), block.size()) == 0;
+  // Before the block is read: it is the one that was remembered.
+  [[nodiscard]] bool repeats(const hpack::dynamic_table& table) const noexcept {
+    return !bytes_.empty() && now_.size() == bytes_.size() && table.inserted() == inserted_ &&
+           table.count() == count_ && std::memcmp(now_.data(), bytes_.data(), now_.size()) == 0;
   }
   [[nodiscard]] const reading& read() const noexcept { return read_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return bytes_.capacity(); }
 
-  // A good block, read with that table and without a change to it.
-  void remember(bytes_view block, const hpack::dynamic_table& table, const reading& read) {
-    came_twice_ = is(block, table);
+  // It was read, and is a good one.
+  void remember(const hpack::dynamic_table& table, const reading& read) {
+    came_twice_ = repeats(table);
     if (came_twice_) return;
-    if (block.size() > bytes_max) return forget();
+    bytes_.clear();
+    if (now_.size() > bytes_max || table.inserted() != inserted_before_) return;
     ++number_;
-    bytes_.assign(block.begin(), block.end());
+    bytes_.assign(now_.begin(), now_.end());
     inserted_ = table.inserted();
     count_ = table.count();
     read_ = read;
   }
-  void forget() noexcept {
-    bytes_.clear();
-    came_twice_ = false;
-  }
 
  private:
-  std::vector<std::uint8_t> bytes_;  // empty: none
+  bytes_view now_{};
+  std::uint64_t inserted_before_ = 0;
+  std::vector<std::uint8_t> bytes_;  // of the one that is remembered; empty: none
   std::uint64_t inserted_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t number_ = 0;
