@@ -1,0 +1,169 @@
+// What a server's call sends: its head, replies and status.
+#include "coracle/runtime/loop.hpp"
+#include "protocol/envelope.hpp"
+#include "protocol/grpc/base64.hpp"
+#include "protocol/grpc/status_message.hpp"
+#include "rpc/message_workspace.hpp"
+#include "rpc/server_call.hpp"
+#include "rpc/wire_metadata.hpp"
+#include "transport/header_block.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace coracle::calls {
+
+namespace {
+
+using protocol::envelope_prefix_bytes;
+
+const transport::header_block& ok_trailers() {
+  static const transport::header_block block = [] {
+    transport::header_block b;
+    b.add("grpc-status", "0");
+    return b;
+  }();
+  return block;
+}
+
+void add_metadata(transport::header_block& to, const coracle::metadata& from) {
+  for_each_wire_field(from, [&](std::string_view name, std::string_view value) { to.add(name, value); });
+}
+
+void add_status(transport::header_block& to, const status& why) {
+  char digits[4];
+  const auto end = std::to_chars(digits, digits + sizeof digits, static_cast<int>(why.code())).ptr;
+  to.add("grpc-status", {digits, static_cast<std::size_t>(end - digits)});
+  std::string text;
+  if (!why.message().empty()) {
+    protocol::grpc::percent_encode(why.message(), text);
+    to.add("grpc-message", text);
+  }
+  if (!why.details().empty()) {
+    text.clear();
+    protocol::grpc::base64_encode(why.details(), text);
+    to.add("grpc-status-details-bin", text);
+  }
+}
+
+}  // namespace
+
+void server_call::send_head() noexcept {
+  if (std::exchange(head_sent_, true) || !exchange_) return;
+  if (watched_) watched_->head_sent();
+  if (compression_.what() != encoding::identity && accepted_.has(compression_.what()))
+    format_.pack_as(compression_);
+  const encoding sent = format_.packed_as();
+  const encoding received = format_.unpacked_as();
+  if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
+    exchange_.send_block(subtype_.reply_head.bytes(), false);
+    return;
+  }
+  transport::header_block& block = message_workspace::here().empty_head();
+  block.append(subtype_.reply_head.bytes());
+  if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
+  // For clients that compress: what their next calls may use.
+  if (received != encoding::identity) block.add("grpc-accept-encoding", accepted_here());
+  add_metadata(block, initial_);
+  exchange_.send_block(block.bytes(), false);
+}
+
+bool server_call::prepare_write() noexcept {
+  send_head();
+  return true;
+}
+
+void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
+  if (!exchange_ || send_plain_reply(k, reply, how)) return;
+  send_head();
+  if (send_message(k, reply, true, false)) send_status(how);
+}
+
+// Most replies: nothing but a message, which goes out at once with what stands before and behind it.
+bool server_call::send_plain_reply(const codec& k, const void* reply, const status& how) noexcept {
+  const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
+  if (head_sent_ || watched_ || packs || !how.ok() || !initial_.empty() || !trailing_.empty()) return false;
+  if (!format_.writes_as_is(k)) return false;
+  const std::size_t size = k.size_bytes(reply);
+  if (size > format_.most_sent_bytes()) return false;
+  const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
+                                 ok_trailers().bytes()};
+  std::uint8_t* const room = exchange_.reserve_reply(r);
+  if (!room) return false;
+  protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
+  k.write(reply, room + envelope_prefix_bytes);
+  exchange_.commit_reply(r);
+  head_sent_ = true;
+  count_sent({size, size});
+  ++set_.succeeded;
+  forget_kept();
+  exchange_.release();
+  return true;
+}
+
+bool server_call::finish_with(const codec& k, const void* reply) noexcept {
+  if (interception_) [[unlikely]] {
+    interception_->handler_ended(&k, reply, {});
+    return false;
+  }
+  send_reply(k, reply, {});
+  handler_done();
+  return true;
+}
+
+bool server_call::finish_with(const status& why) noexcept {
+  if (interception_) [[unlikely]] {
+    interception_->handler_ended(nullptr, nullptr, why);
+    return false;
+  }
+  send_status(why);
+  handler_done();
+  return true;
+}
+
+call_traffic server_call::exchanged() const noexcept {
+  call_traffic t = traffic_;
+  if (!interception_ || !interception_->holds_reply()) return t;
+  ++t.messages_sent;
+  t.bytes_sent += interception_->reply_bytes();
+  return t;
+}
+
+void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
+  if (how.ok() && k) send_reply(*k, reply, how);
+  else if (how.ok() && one_reply_ && exchange_) send_status(without_reply());
+  else send_status(how);
+  handler_done();
+}
+
+// A defect of the interceptor's, and nothing to end a server for: what it made OK of, a client may have brought about.
+status server_call::without_reply() noexcept {
+  const loop& here = *loop::current();
+  std::string line = "an interceptor returned OK where no handler gave a reply, for ";
+  line.append(method_).append(": return the status of next(), or one that is not OK");
+  set_.no_reply_lines.write(here.log(), log_level::error, here.now(), std::move(line));
+  return status::internal("the call has no reply");
+}
+
+void server_call::send_status(const status& why) noexcept {
+  if (!exchange_) return;
+  ++(why.ok() ? set_.succeeded : set_.failed);
+  if (why.ok() && trailing_.empty() && head_sent_) {
+    exchange_.send_block(ok_trailers().bytes(), true);
+  } else {
+    transport::header_block block;
+    if (!std::exchange(head_sent_, true)) {  // Trailers-Only: one block is head and trailers
+      block.append(subtype_.reply_head.bytes());
+      if (watched_) watched_->head_sent();
+      add_metadata(block, initial_);
+    }
+    add_status(block, why);
+    add_metadata(block, trailing_);
+    exchange_.send_block(block.bytes(), true);
+  }
+  forget_kept();
+  exchange_.release();
+  tell_end(why);
+}
+
+}  // namespace coracle::calls
