@@ -121,9 +121,13 @@ def best_peer(group, column):
     return min(rivals, key=lambda server: median(group, server, column), default=None)
 
 
+def judged(group):
+    return [server for server in group["servers"] if server.startswith("coracle") and "suspending" not in server]
+
+
 def against_peers(group):
     """Ours over the best peer of each cell; within the noise band it is a tie."""
-    own = [server for server in group["servers"] if server.startswith("coracle")]
+    own = judged(group)
 
     def cell(server, column):
         best = best_peer(group, column)
@@ -138,7 +142,7 @@ def against_peers(group):
 
 
 def above_floor(group):
-    own = [server for server in group["servers"] if server.startswith("coracle")]
+    own = judged(group)
 
     def cell(server, column):
         floor, mine = median(group, contestants.FLOOR, column), median(group, server, column)

@@ -3,7 +3,7 @@
 import html
 import math
 
-OURS = ("#b2182b", "#ef8a62", "#f4c0a4")
+OURS = ("#b2182b", "#ef8a62", "#f4c0a4", "#e8d8c8")
 THEIRS = ("#2166ac", "#67a9cf", "#1b7837", "#7fbf7b", "#762a83", "#af8dc3", "#8c6d31", "#888888")
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP = 1000, 300, 60, 50, 40, 30
 FONT = 'font-family="sans-serif" font-size="12"'
