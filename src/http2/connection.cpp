@@ -39,10 +39,10 @@ connection::state::state(role r, const limits& l, time_point at)
       encoder(limit.encoder_table_bytes),
       path(at),
       alive(limit.keepalive, at),
-      reset_tokens(limit.resets_burst, limit.resets_per_second, at),
-      early_reset_tokens(limit.early_resets_burst, limit.early_resets_per_second, at),
-      control_tokens(limit.control_frames_burst, limit.control_frames_per_second, at),
-      empty_tokens(limit.empty_frames_burst, limit.empty_frames_per_second, at) {
+      reset_tokens(at),
+      early_reset_tokens(at),
+      control_tokens(at),
+      empty_tokens(at) {
   if (side == role::client) {
     output.append(as_bytes(client_preface));
     peer.max_concurrent_streams = streams_before_settings;

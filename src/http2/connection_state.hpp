@@ -149,7 +149,7 @@ struct connection::state {
   void watch_unfinished() noexcept;
 
   // --- floods: false when the connection has failed over it
-  bool charge(token_bucket& bucket, std::string_view reason);
+  bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);
   bool charge_reset(stream_id id);
   bool charge_control();
   bool charge_empty();

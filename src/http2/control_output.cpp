@@ -49,8 +49,8 @@ bool connection::state::answered(std::size_t n) {
   return false;
 }
 
-bool connection::state::charge(token_bucket& bucket, std::string_view reason) {
-  if (bucket.take(now)) return true;
+bool connection::state::charge(token_bucket& bucket, token_rate rate, std::string_view reason) {
+  if (bucket.take(now, rate)) return true;
   fail(error_code::enhance_your_calm, reason, initiator::library);
   return false;
 }
@@ -58,12 +58,19 @@ bool connection::state::charge(token_bucket& bucket, std::string_view reason) {
 // Only a client can make work by opening streams and having them reset: a server resets what we asked for.
 bool connection::state::charge_reset(stream_id id) {
   if (side == role::client) return true;
-  if (id > fed_from && !charge(early_reset_tokens, "too many streams were reset as soon as opened"))
+  const token_rate early{limit.early_resets_burst, limit.early_resets_per_second};
+  if (id > fed_from && !charge(early_reset_tokens, early, "too many streams were reset as soon as opened"))
     return false;
-  return charge(reset_tokens, "too many streams were reset");
+  return charge(reset_tokens, {limit.resets_burst, limit.resets_per_second}, "too many streams were reset");
 }
-bool connection::state::charge_control() { return charge(control_tokens, "too many control frames"); }
-bool connection::state::charge_empty() { return charge(empty_tokens, "too many empty frames"); }
+bool connection::state::charge_control() {
+  return charge(control_tokens, {limit.control_frames_burst, limit.control_frames_per_second},
+                "too many control frames");
+}
+bool connection::state::charge_empty() {
+  return charge(empty_tokens, {limit.empty_frames_burst, limit.empty_frames_per_second},
+                "too many empty frames");
+}
 bool connection::state::charge_stray_block() {
   if (stray_allowance == 0) return charge_control();
   --stray_allowance;
