@@ -24,6 +24,7 @@ def measure(bench, one, group, column):
                   "us_per_request": cpu * 1e6 / counted["answered"],
                   "generator_calls_per_cpu_second": counted["answered"] / counted["generator_cpu_seconds"]}
         if one.name != contestants.FLOOR:  # which answers h2load alone
+            server.settle()
             try:
                 result["own_load"] = bench.own_load(server, column, bench.seconds * LATENCY_SHARE, payload.message,
                                                     payload.path, certificate=certificate)

@@ -11,6 +11,8 @@ from harness import machine
 
 CPUCLOCK_SCHED = 2  # the kernel's name for what a process has run
 
+SETTLE_LOOK_S, SETTLE_AT_MOST_S, IDLE_SHARE = 0.1, 10, 0.01
+
 
 class Kind:
     """A server to measure: a program below the build, its arguments, and what its environment says."""
@@ -31,6 +33,14 @@ class Server:
         """User and system time of all its threads so far, of those that have ended too, as a thread a connection does; to the
         nanosecond, where /proc/PID/stat counts ticks: by what clock_getcpuclockid(3) gives."""
         return time.clock_gettime(~self.process.pid << 3 | CPUCLOCK_SCHED)
+
+    def settle(self):
+        """Waits until it has done with what the load before has left: calls that were under way at its end, connections."""
+        until = time.monotonic() + SETTLE_AT_MOST_S
+        before, now = -1.0, self.cpu_seconds()
+        while now - before > IDLE_SHARE * SETTLE_LOOK_S and time.monotonic() < until:
+            time.sleep(SETTLE_LOOK_S)
+            before, now = now, self.cpu_seconds()
 
     def peak_rss_kb(self):
         return self.status_kb("VmHWM")

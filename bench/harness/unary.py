@@ -35,14 +35,13 @@ def children_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, around=(), requests=None):
+def load(address, column, seconds, body, core=None, more=(), before=(), scheme="http", path=PATH, requests=None):
     """h2load's counts, of which every request must have been answered in full, by as many bytes as its own. core: the
-    generators', unless told; before: what stands before h2load's own command; around: before all of it. requests: so many,
-    in place of a time."""
+    generators', unless told; before: what stands before h2load's own command; requests: so many, in place of a time."""
     connections, streams = (int(n) for n in column.split("x"))
     core = machine.cores()[1] if core is None else core
     length = f"-n{requests}" if requests else f"-D{round(seconds * 1000)}ms"
-    command = [*around, "taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}", length,
+    command = ["taskset", "-c", str(core), *before, "h2load", *more, f"-c{connections}", f"-m{streams}", length,
                "-d", body, "-H", "content-type: application/grpc", "-H", "te: trailers",
                f"{scheme}://{address}{path}"]
     size = pathlib.Path(body).stat().st_size
