@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,11 +91,14 @@ def scenarios(chosen):
 def run(chosen):
     settle(chosen)
     names = scenarios(chosen)
+    for program in ("h2load", "taskset"):
+        if not shutil.which(program):
+            raise machine.Failure(f"there is no {program}; mend: apt-get install nghttp2-client util-linux")
     kinds = {name: peers.chosen_among(SCENARIOS[name].servers_needed(chosen), chosen) for name in names}
     needed = [one for name in names for one in (*kinds[name], *getattr(SCENARIOS[name], "ALSO_NEEDED", ()))]
     peers.build(needed, chosen.build)
     failures = Failures()
-    results = {"rounds": chosen.rounds, "seconds": chosen.seconds}
+    results = {"rounds": chosen.rounds, "seconds": chosen.seconds, "versions": peers.versions()}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(chosen, pathlib.Path(folder))
         for name in names:
@@ -103,7 +107,7 @@ def run(chosen):
 
 
 def report(result):
-    lines = []
+    lines = ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in result["versions"].items()) + "."]
     for name in SCENARIOS:
         if name in result:
             lines += SCENARIOS[name].report(result[name], result["rounds"], result["seconds"])

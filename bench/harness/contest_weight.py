@@ -86,14 +86,19 @@ def weigh(bench, one):
                 "idle_rss_kb": server.status_kb("VmRSS"), "idle_anonymous_kb": anonymous_bytes(server.process.pid) / 1024}
 
 
+def chosen_names(names, chosen):
+    without = [word for word in chosen.without.split(",") if word]
+    return [name for name in names if not any(word in name for word in without)]
+
+
 def run(chosen, kinds, bench, failures):
     weights = [weight for one in kinds for weight in failures.attempt(f"{one.name}, weight", lambda: weigh(bench, one))]
-    compiles = {name: [] for name in COMPILES}
+    compiles = {name: [] for name in chosen_names(COMPILES, chosen)}
     for _ in range(chosen.rounds):
-        for name, end in COMPILES.items():
-            compiles[name] += failures.attempt(f"compiling {name}", lambda: compile_seconds(bench.build, end))
-    static = {name: failures.attempt(f"{name}, static", lambda: static_bytes(bench.build, program))
-              for name, program in STATIC.items()}
+        for name, of in compiles.items():
+            of += failures.attempt(f"compiling {name}", lambda: compile_seconds(bench.build, COMPILES[name]))
+    static = {name: failures.attempt(f"{name}, static", lambda: static_bytes(bench.build, STATIC[name]))
+              for name in chosen_names(STATIC, chosen)}
     return {"weights": weights, "static_bytes": static, "compile_seconds": compiles}
 
 

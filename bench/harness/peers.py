@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -84,6 +85,16 @@ def build(kinds, folder):
     if missing:
         raise machine.Failure(f"not built: {', '.join(missing)}; mend: install what CMake said is missing, or leave "
                               "peers out by --without NAME,NAME")
+
+
+def versions():
+    """Of the gRPC libraries and compilers from other registries, as they are pinned and here."""
+    pins = {"tonic": ("rust/tonic/Cargo.toml", r'^tonic = .*"=([\d.]+)"'), "pajamax": ("rust/pajamax/Cargo.toml", r'^pajamax = "=([\d.]+)"'),
+            "grpc-go": ("go/go.mod", r"google.golang.org/grpc v([\d.]+)")}
+    found = {name: re.search(pattern, (SOURCES / file).read_text(), re.MULTILINE) for name, (file, pattern) in pins.items()}
+    return {**{name: match[1] if match else "unknown" for name, match in found.items()},
+            "grpc++": machine.first_line(["pkg-config", "--modversion", "grpc++"]),
+            "rustc": machine.first_line(["rustc", "--version"]), "go": machine.first_line(["go", "version"])}
 
 
 def chosen_among(kinds, chosen):
