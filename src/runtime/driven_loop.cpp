@@ -112,7 +112,7 @@ void driven_loop::turn_once(time_point until) noexcept {
   // Whoever turns this has looked at what the nudge is about before it came, maybe: it looks again before a sleep.
   const bool nudged = nudged_.exchange(false, std::memory_order_acq_rel);
   ready_.take(later_);
-  mail_.take_all(ready_);
+  letters_ += mail_.take_all(ready_);
   heed_stop();
   run_works();
   until = idle() && later_.empty() && !nudged ? std::min(until, timers_.next_deadline()) : time_point::min();
@@ -141,6 +141,7 @@ loop_counters driven_loop::counters() const noexcept {
   loop_counters c;
   c.turns = of_backend.turns;
   c.resumes = resumes_;
+  c.letters = letters_;
   c.timers = timers_.fired();
   c.submissions = of_backend.submissions;
   c.completions = of_backend.completions;

@@ -80,6 +80,7 @@ class driven_loop final : public loop {
   std::optional<stall_detector> stalls_;
   bool roots_stopped_ = false;
   std::uint64_t resumes_ = 0;
+  std::uint64_t letters_ = 0;
   // Written by other threads, kept off the lines above.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};

@@ -39,6 +39,7 @@ loop_counters loop_counters::operator-(const loop_counters& before) const noexce
   loop_counters d;
   d.turns = turns - before.turns;
   d.resumes = resumes - before.resumes;
+  d.letters = letters - before.letters;
   d.timers = timers - before.timers;
   d.submissions = submissions - before.submissions;
   d.completions = completions - before.completions;

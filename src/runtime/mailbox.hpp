@@ -5,6 +5,7 @@
 #include "coracle/coro/executor.hpp"
 
 #include <atomic>
+#include <cstddef>
 
 namespace coracle::io {
 
@@ -20,9 +21,9 @@ class mailbox {
       w.next = top;
     } while (!top_.compare_exchange_weak(top, &w, std::memory_order_acq_rel, std::memory_order_relaxed));
   }
-  // The consumer: moves everything to the end of `to`. Since it takes all at once, ABA cannot arise.
-  void take_all(base::intrusive_queue<coro::work>& to) noexcept {
-    if (empty()) return;
+  // The consumer: moves everything to the end of `to`, and says how many. Since it takes all at once, ABA cannot arise.
+  std::size_t take_all(base::intrusive_queue<coro::work>& to) noexcept {
+    if (empty()) return 0;
     coro::work* newest = top_.exchange(nullptr, std::memory_order_acq_rel);
     coro::work* oldest = nullptr;
     while (newest) {
@@ -31,11 +32,13 @@ class mailbox {
       oldest = newest;
       newest = next;
     }
-    while (oldest) {
+    std::size_t count = 0;
+    for (; oldest; ++count) {
       coro::work* next = oldest->next;
       to.push(*oldest);
       oldest = next;
     }
+    return count;
   }
   [[nodiscard]] bool empty() const noexcept { return top_.load(std::memory_order_acquire) == nullptr; }
 

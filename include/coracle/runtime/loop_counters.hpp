@@ -13,6 +13,7 @@ struct loop_counters {
 
   std::uint64_t turns = 0;         // a loop without anything to do makes none
   std::uint64_t resumes = 0;       // works that were run: resumed coroutines, posted functions, hooks
+  std::uint64_t letters = 0;       // of these, works that other threads or loops posted
   std::uint64_t timers = 0;        // timers that fired
   std::uint64_t submissions = 0;   // operations and sources handed to the kernel, or to the simulation
   std::uint64_t completions = 0;   // results that came back, those of sources one by one

@@ -31,6 +31,13 @@ TEST_P(IdleLoop, MakesNoTurns) {
   EXPECT_LE(spent.system_calls, 8u);
 }
 
+TEST_P(LoopCounters, CountWhatComesFromOtherThreads) {
+  const loop_counters before = run(counted());
+  const loop_counters spent = run(counted()) - before;
+  EXPECT_GE(spent.letters, 1u) << "the second task";
+  EXPECT_LE(spent.letters, 2u);
+}
+
 // Not inlined, since clang would make its frame a part of its awaiter's.
 [[gnu::noinline]] task<> nap(int times) {
   for (int i = 0; i < times; ++i) co_await sleep_for(1ms);
