@@ -47,6 +47,7 @@ def flatten(run):
         for name in ("min_us", "mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "requests_per_second"):
             run[f"own_{name}"] = own[name]
         run["own_calls_per_cpu_second"] = own["requests"] / own["cpu_seconds"]
+        run["generators"] = run["own_calls_per_cpu_second"] / run["generator_calls_per_cpu_second"]
         run["own_cpu_share"] = own["server_cpu_seconds"] / own["seconds"]
         run["own_us_per_request"] = own["server_cpu_seconds"] * 1e6 / own["requests"]
     return run
@@ -135,6 +136,8 @@ def against_peers(group):
         if not best or not values(group, server, column, "us_per_request"):
             return "-"
         of = ratios(group, server, best, column)
+        if not of:
+            return "-"
         over = statistics.median(of) - 1
         verdict = "met" if over <= 0 else "tie" if over <= noise(group, column) else "not met"
         return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {verdict}"
@@ -168,10 +171,7 @@ def counted(group, what):
 def generators(group):
     """Calls per CPU second of each generator, both in the same cell."""
     def cell(server, column):
-        pairs = zip(known(group, server, column, "own_calls_per_cpu_second"),
-                    known(group, server, column, "generator_calls_per_cpu_second"))
-        of = [own / other for own, other in pairs]
-        return spread(of, lambda x: f"{x:.2f}")
+        return spread(known(group, server, column, "generators"), lambda x: f"{x:.2f}")
 
     own = [server for server in group["servers"] if server.startswith("coracle")]
     yield from table(f"calls per CPU second of bench_load over h2load's (goal: {GOAL_GENERATOR})", own, group["columns"], cell)

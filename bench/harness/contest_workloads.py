@@ -71,6 +71,8 @@ def report(result, rounds, seconds):
         if not best or not values(result, one, column, "us_per_request"):
             return "-"
         of = ratios(result, one, best, column)
+        if not of:
+            return "-"
         return f"{spread(of, lambda x: f'{x:.2f}')} of {best}: {'met' if statistics.median(of) <= GOAL else 'not met'}"
 
     yield from ("", f"## Five client workloads against one server on grpc-go; {rounds} rounds of {seconds:g} s, median"

@@ -38,5 +38,8 @@ def noise(result, column, what="us_per_request"):
 
 def ratios(result, server, peer, column, what="us_per_request"):
     """Round by round, since neighbours in time share the machine's mood."""
-    pairs = zip(values(result, server, column, what), values(result, peer, column, what))
-    return [own / other for own, other in pairs]
+    def by_round(name):
+        return {r["round"]: r[what] for r in result["runs"] if r["server"] == name and r["column"] == column}
+
+    own, other = by_round(server), by_round(peer)
+    return [own[number] / other[number] for number in own if number in other]
