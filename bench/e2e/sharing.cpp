@@ -1,5 +1,6 @@
-// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS: small calls, so many at a time, on
-// one connection, beside a stream of 64 KiB messages from the server, to it, or both. Prints a line of JSON.
+// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls, so many at a
+// time (none: 0), on one connection, beside a stream of messages of so many bytes (64 KiB) from the server, to it, or both.
+// Prints a line of JSON.
 #include "latency_histogram.hpp"
 #include "sharing.coracle.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using stub = sharing::rpc::Sharing::stub;
 
-constexpr std::size_t bulk_bytes = 64u << 10;
+std::size_t bulk_bytes = 64u << 10;
 constexpr std::size_t small_bytes = 100;
 constexpr auto warm_up = 300ms;  // for TCP and windows to find their size
 
@@ -146,7 +147,8 @@ int load(char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2) return serve(argv[1]);
-  if (argc == 5) return load(argv);
-  std::fputs("usage: bench_sharing PORT [alone|down|up|both SECONDS CALLS]\n", stderr);
+  if (argc == 6) bulk_bytes = static_cast<std::size_t>(std::atol(argv[5]));
+  if (argc == 5 || argc == 6) return load(argv);
+  std::fputs("usage: bench_sharing PORT [alone|down|up|both SECONDS CALLS [BYTES]]\n", stderr);
   return 2;
 }
