@@ -62,9 +62,9 @@ connection::~connection() = default;
 
 void connection::feed(bytes_view bytes, time_point now) {
   CORACLE_ASSERT(state_->in.empty(), "feed() again before next() has returned none");
+  if (now != state_->now) state_->fed_from = state_->highest_peer_id;
   state_->now = now;
   state_->alive.heard(now);
-  state_->fed_from = state_->highest_peer_id;
   if (!state_->failed) state_->in = bytes;
 }
 event connection::next() { return state_->next(); }

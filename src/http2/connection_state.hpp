@@ -198,7 +198,7 @@ struct connection::state {
   std::size_t open_count = 0;       // not closed, numbered or not
   std::size_t unnumbered_count = 0; // of these: open() without HEADERS so far
   stream_id highest_peer_id = 0;
-  stream_id fed_from = 0;           // what highest_peer_id was before this feed()
+  stream_id fed_from = 0;           // what highest_peer_id was before this turn, which has one time
   stream_id last_given_id = 0;      // the highest that the user has got to see
   stream_id next_own_id = 1;        // client
   stream_id kept_from = ~stream_id{0};  // client: streams from here on have not left the output
@@ -258,6 +258,7 @@ struct connection::state {
   token_bucket control_tokens;
   token_bucket empty_tokens;
   std::uint32_t update_allowance = 0;  // WINDOW_UPDATEs that our DATA may rightly call forth
+  std::uint8_t ping_allowance = 0;  // PINGs, likewise
   std::uint32_t stray_allowance = 0;  // header blocks that may be under way on streams which we have reset
   std::size_t answer_bytes = 0;
 };

@@ -47,9 +47,10 @@ class receive_window {
     return true;
   }
   void give_back(std::uint32_t n) noexcept { credit_ += n; }
-  // The increment for a WINDOW_UPDATE that is due now, or 0.
-  [[nodiscard]] std::uint32_t announce() noexcept {
+  // The increment for a WINDOW_UPDATE that is due now, or 0. With one the window is made at least so large.
+  [[nodiscard]] std::uint32_t announce(std::uint32_t wanted_bytes = 0) noexcept {
     if (credit_ < std::max(size_ / 2, 1u)) return 0;
+    widen(wanted_bytes);
     const std::uint32_t n = credit_;
     credit_ = 0;
     open_ += n;

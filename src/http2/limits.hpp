@@ -49,9 +49,10 @@ struct limits {
   // thousandth of what an attack needs.
   std::uint32_t resets_burst = 1000;
   std::uint32_t resets_per_second = 1000;
-  // Of these, on streams that were opened in the same feed(): nobody could have had an answer by then. Each connection
-  // of an attacker may cost us so much before it is closed, so it is what a stalled reader finds of an honest client.
-  std::uint32_t early_resets_burst = 100;
+  // Of these, on streams that were opened in the same turn of the loop: nobody could have had an answer by then. Each
+  // connection of an attacker may cost us so much before it is closed, so it is no more than what a loop that stood
+  // still finds of an honest client.
+  std::uint32_t early_resets_burst = 200;
   std::uint32_t early_resets_per_second = 100;
   // SETTINGS, PING, PRIORITY, GOAWAY, unknown frames; WINDOW_UPDATE beyond what our DATA calls for; frames on
   // streams that were closed long ago.

@@ -104,7 +104,8 @@ connection::state::progress connection::state::on_ping(bytes_view payload, event
   if (payload.size() != 8) return die(error_code::frame_size_error, "PING of a wrong length");
   const std::uint64_t opaque = load_u64(payload.data());
   if (!frame.has(flag::ack)) {
-    if (!charge_control()) return progress::again;
+    if (ping_allowance > 0) --ping_allowance;
+    else if (!charge_control()) return progress::again;
     // gRFC A8: the client doubles its keepalive time when it reads these words.
     if (side == role::server && !strikes.take(limit.pings, now, open_count != 0))
       return die(error_code::enhance_your_calm, "too_many_pings");

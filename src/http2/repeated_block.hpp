@@ -34,7 +34,8 @@ class repeated_block {
   // Before the block is read: it is the one that was remembered.
   [[nodiscard]] bool repeats(const hpack::dynamic_table& table) const noexcept {
     return !bytes_.empty() && now_.size() == bytes_.size() && table.inserted() == inserted_ &&
-           table.count() == count_ && std::memcmp(now_.data(), bytes_.data(), now_.size()) == 0;
+           table.count() == count_ && table.max_bytes() == max_bytes_ &&
+           std::memcmp(now_.data(), bytes_.data(), now_.size()) == 0;
   }
   [[nodiscard]] const reading& read() const noexcept { return read_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return bytes_.capacity(); }
@@ -49,6 +50,7 @@ class repeated_block {
     bytes_.assign(now_.begin(), now_.end());
     inserted_ = table.inserted();
     count_ = table.count();
+    max_bytes_ = table.max_bytes();
     read_ = read;
   }
 
@@ -58,6 +60,7 @@ class repeated_block {
   std::vector<std::uint8_t> bytes_;  // of the one that is remembered; empty: none
   std::uint64_t inserted_ = 0;
   std::uint32_t count_ = 0;
+  std::uint32_t max_bytes_ = 0;
   std::uint32_t number_ = 0;
   reading read_;
   bool came_twice_ = false;

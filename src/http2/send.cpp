@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t updates_for(std::size_t data_bytes) {
   return 2 + static_cast<std::uint32_t>(data_bytes / 1024);
 }
+// PINGs by which peers measure the delay (grpc-go sends one with each DATA, when the one before is answered).
+constexpr std::uint8_t pings_ahead = 100;
 // Asks how long a round trip takes; see bandwidth_delay.
 constexpr std::uint64_t window_ping = 0x64656c61793f2121;
 }  // namespace
@@ -190,6 +192,7 @@ bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[
 // DATA went out: the peer may well update its windows, and ask how long it took.
 void connection::state::count_data(std::size_t n) noexcept {
   allow_updates(updates_for(n));
+  if (ping_allowance < pings_ahead) ++ping_allowance;
   strikes.forgive();
   data_sent += n;
 }
@@ -287,8 +290,8 @@ void connection::state::consume(stream_ref ref, std::size_t n) {
   const auto given = static_cast<std::uint32_t>(std::min<std::size_t>(n, s->held_bytes));
   s->held_bytes -= given;
   s->receive.give_back(given);
-  if (!credit_withheld) s->receive.widen(path.wanted_bytes());
-  if (const std::uint32_t increment = s->receive.announce()) write_window_update(s->id, increment);
+  const std::uint32_t wanted = credit_withheld ? 0 : path.wanted_bytes();
+  if (const std::uint32_t increment = s->receive.announce(wanted)) write_window_update(s->id, increment);
 }
 
 void connection::state::return_connection_credit() {

@@ -237,9 +237,10 @@ void call::write_settled(const status& how, bool inside) noexcept {
   coro::this_executor().post(*op);
 }
 
-bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept {
+bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+                        std::optional<std::size_t> known_bytes) noexcept {
   if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
-  const std::size_t size = k.size_bytes(message);
+  const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
   if (size > format_.most_sent_bytes()) {
     messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
     return false;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace coracle::calls {
 
@@ -71,7 +72,9 @@ class call {
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
-  bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;
+  // known_bytes: the message's size, if somebody has asked for it before.
+  bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+                    std::optional<std::size_t> known_bytes = {}) noexcept;
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
   bool send_body(bytes_view body, bool may_pack, bool end_stream) noexcept;
   void credit(std::size_t n) noexcept;

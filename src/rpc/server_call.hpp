@@ -158,7 +158,9 @@ class server_call final : public call,
   // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
-  [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how) noexcept;
+  // `bytes` becomes its size when it was asked for.
+  [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how,
+                                      std::optional<std::size_t>& bytes) noexcept;
   void send_status(const status& why) noexcept;
   // An interceptor said OK, and there is no reply.
   [[nodiscard]] status without_reply() noexcept;

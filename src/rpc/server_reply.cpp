@@ -9,6 +9,7 @@
 #include "transport/header_block.hpp"
 
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace coracle::calls {
@@ -74,17 +75,20 @@ bool server_call::prepare_write() noexcept {
 }
 
 void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
-  if (!exchange_ || send_plain_reply(k, reply, how)) return;
+  if (!exchange_) return;
+  std::optional<std::size_t> bytes;
+  if (send_plain_reply(k, reply, how, bytes)) return;
   send_head();
-  if (send_message(k, reply, true, false)) send_status(how);
+  if (send_message(k, reply, true, false, bytes)) send_status(how);
 }
 
 // Most replies: nothing but a message, which goes out at once with what stands before and behind it.
-bool server_call::send_plain_reply(const codec& k, const void* reply, const status& how) noexcept {
+bool server_call::send_plain_reply(const codec& k, const void* reply, const status& how,
+                                   std::optional<std::size_t>& bytes) noexcept {
   const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
   if (head_sent_ || watched_ || packs || !how.ok() || !initial_.empty() || !trailing_.empty()) return false;
   if (!format_.writes_as_is(k)) return false;
-  const std::size_t size = k.size_bytes(reply);
+  const std::size_t size = bytes.emplace(k.size_bytes(reply));
   if (size > format_.most_sent_bytes()) return false;
   const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
                                  ok_trailers().bytes()};

@@ -65,7 +65,8 @@ constexpr std::size_t kept_metadata_bytes = 1024;
 
 void keep(transport::exchange& x, std::uint32_t number, const request_summary& r, const metadata& received) {
   std::size_t bytes = 0;
-  for (const auto& field : received) bytes += field.name.size() + field.value.size();
+  for (const auto& field : received)
+    bytes += field.name.size() + field.value.size() + http::header_list::field_overhead_bytes;
   if (bytes > kept_metadata_bytes) return x.last_head().reset();
   auto kept = std::make_unique<read_request_head>();
   kept->number = number;

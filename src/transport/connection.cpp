@@ -399,9 +399,12 @@ bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream)
   return true;
 }
 
+bool connection::fits_in_this_send(std::size_t message_bytes) noexcept {
+  return engine_.output().size() <= (message_bytes > bulk_piece_bytes ? bulk_high_bytes : output_high_bytes);
+}
+
 std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
-  if (closing_ || engine_.output().size() > (n > bulk_piece_bytes ? bulk_high_bytes : output_high_bytes))
-    return nullptr;
+  if (closing_ || !fits_in_this_send(n)) return nullptr;
   return engine_.reserve_data(s, n);
 }
 
@@ -412,7 +415,7 @@ void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
 }
 
 std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
-  if (closing_ || engine_.output().size() > output_high_bytes) return nullptr;
+  if (closing_ || !fits_in_this_send(r.message_bytes)) return nullptr;
   return engine_.reserve_reply(s, r);
 }
 

@@ -105,6 +105,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void sent(std::int64_t result) noexcept override;
   void closed() noexcept override;
 
+  // What is written at once may be put behind what waits for this turn's end.
+  [[nodiscard]] bool fits_in_this_send(std::size_t message_bytes) noexcept;
   void dispatch() noexcept;
   void handle(const http2::event& e) noexcept;
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end

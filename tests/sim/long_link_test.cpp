@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,13 +84,14 @@ struct program {
 };
 
 std::size_t tcp_bytes() {
+  std::optional<meter> m;  // until the world, and the sink with it, has ended
   sim::world world(1, long_link());
   runtime& server_host = world.host("server");
   runtime& client_host = world.host("client");
-  meter m(world.now());
-  server_host.spawn(program::tcp_sink(m));
-  sync_wait(client_host, program::tcp_source(world.address_of("server"), m));
-  return m.counted;
+  m.emplace(world.now());
+  server_host.spawn(program::tcp_sink(*m));
+  sync_wait(client_host, program::tcp_source(world.address_of("server"), *m));
+  return m->counted;
 }
 
 std::size_t stream_bytes(bool up) {

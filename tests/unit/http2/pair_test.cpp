@@ -68,7 +68,7 @@ class conversation {
     l.max_concurrent_streams = static_cast<std::uint32_t>(1 + dice(20));
     l.header_table_bytes = dice(2) ? 4096 : static_cast<std::uint32_t>(dice(300));
     l.encoder_table_bytes = dice(2) ? 4096 : static_cast<std::uint32_t>(dice(300));
-    l.control_frames_burst = l.resets_burst = 1u << 30;  // floods are tested elsewhere
+    l.control_frames_burst = l.resets_burst = l.early_resets_burst = 1u << 30;  // floods are tested elsewhere
     return l;
   }
 
