@@ -47,10 +47,12 @@ class receive_window {
     return true;
   }
   void give_back(std::uint32_t n) noexcept { credit_ += n; }
-  // The increment for a WINDOW_UPDATE that is due now, or 0. With one the window is made at least so large.
+  // The increment for a WINDOW_UPDATE that is due now, or 0. The window becomes at least so large as is wanted, unless
+  // little comes: an update for each small call would be for nothing.
   [[nodiscard]] std::uint32_t announce(std::uint32_t wanted_bytes = 0) noexcept {
+    constexpr std::uint32_t little_bytes = 64u << 10;
+    if (credit_ >= std::min(size_ / 2, little_bytes)) widen(wanted_bytes);
     if (credit_ < std::max(size_ / 2, 1u)) return 0;
-    widen(wanted_bytes);
     const std::uint32_t n = credit_;
     credit_ = 0;
     open_ += n;
