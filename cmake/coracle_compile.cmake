@@ -25,7 +25,7 @@ endif()
 add_library(coracle_usage INTERFACE)
 target_compile_features(coracle_usage INTERFACE cxx_std_20)
 target_include_directories(coracle_usage INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 # Without it GCC's unoptimised builds overflow the stack: each symmetric transfer between coroutines would
 # nest a call. Clang always makes it a jump.
 target_compile_options(coracle_usage INTERFACE

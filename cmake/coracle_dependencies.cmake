@@ -1,15 +1,28 @@
-# What the library stands on. The installed package file looks for the same.
+# What the library stands on. The installed package files (coracleConfig.cmake, coracle.pc) ask for the same.
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(uring REQUIRED IMPORTED_TARGET liburing>=2.3)
-pkg_check_modules(cares REQUIRED IMPORTED_TARGET libcares>=1.18)
-pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+
+# The modules of pkg-config that a library is known by, with the least version.
+set(coracle_modules_of_uring "liburing>=2.3")
+set(coracle_modules_of_cares "libcares>=1.18")
+set(coracle_modules_of_zlib zlib)
+set(coracle_modules_of_zstd libzstd)
+set(coracle_modules_of_brotli libbrotlienc libbrotlidec)
+set(coracle_modules_of_snappy snappy)
+set(coracle_modules_of_lz4 liblz4)
+
+set(coracle_linked uring cares zlib zstd)
+foreach(library IN LISTS coracle_linked)
+  pkg_check_modules(${library} REQUIRED IMPORTED_TARGET ${coracle_modules_of_${library}})
+endforeach()
 # Messages may come compressed by these, too, where they are found.
-pkg_check_modules(brotli QUIET IMPORTED_TARGET libbrotlienc libbrotlidec)
-pkg_check_modules(snappy QUIET IMPORTED_TARGET snappy)
-pkg_check_modules(lz4 QUIET IMPORTED_TARGET liblz4)
+foreach(library IN ITEMS brotli snappy lz4)
+  pkg_check_modules(${library} QUIET IMPORTED_TARGET ${coracle_modules_of_${library}})
+  if(${library}_FOUND)
+    list(APPEND coracle_linked ${library})
+  endif()
+endforeach()
 
 # Newer protobuf ships its own package file, which knows of its further dependencies.
 find_package(protobuf CONFIG QUIET)

@@ -1,14 +1,18 @@
 # coracle_generate(): at build time, from .proto files to C++ in a target.
 #
-#   coracle_generate(TARGET target PROTOS a.proto [b.proto ...]
+#   coracle_generate(PROTOS a.proto [b.proto ...]
+#     [TARGET target]            # compiles what is written, and links coracle::coracle
+#     [OUT_VAR variable]         # set to what is written; without TARGET it is all that happens
 #     [IMPORT_DIRS dir ...]      # as protoc's -I; each .proto lies below one. Default: the current source directory
-#     [OUT_DIR dir]              # default: generated/<target> in the current binary directory
+#     [OUT_DIR dir]              # default: generated/<target>, or generated, in the current binary directory
 #     [NAMESPACE name]           # inner namespace of the generated classes; the plugin's default is rpc
 #     [USAGE_REQUIREMENT PUBLIC|PRIVATE|INTERFACE]  # who sees the headers. Default: PUBLIC
 #     [GENERATE_DESCRIPTORS]     # also writes <name>.protoset, with all imports, for grpcurl and its like
 #     [FAKES]                    # also writes <name>.coracle.fake.hpp: services for tests that answer as they are told
-#     [GRPC]                     # also writes grpc_cpp_plugin's classes; needs find_package(gRPC CONFIG)
-#     [PROTOC program|target] [PLUGIN program|target] [EXTRA_ARGS argument ...])
+#     [GRPC]                     # also writes grpc_cpp_plugin's classes; TARGET needs find_package(gRPC CONFIG)
+#     [GRPC_MOCKS]               # with GRPC: also writes <name>_mock.grpc.pb.h, its stubs for GoogleMock
+#     [PROTOC program|target] [PLUGIN program|target] [GRPC_PLUGIN program|target]
+#     [EXTRA_ARGS argument ...]) # for protoc
 #
 # For dir/a.proto the target gets dir/a.pb.h, dir/a.pb.cc and dir/a.coracle.hpp, named from the import
 # directory, and it links coracle::coracle. They are written again when the .proto, anything it imports,
@@ -16,7 +20,8 @@
 #
 # An INTERFACE library has nothing to compile the messages into: it gets a static library <target>_protos.
 #
-# When cross-compiling, CORACLE_PLUGIN and CORACLE_PROTOC name programs that run on the building machine.
+# When cross-compiling, protoc and the plugin are the first that find_program() sees (PATH, CMAKE_PROGRAM_PATH and so
+# on) and that run on the building machine; CORACLE_PROTOC and CORACLE_PLUGIN name others.
 
 # This file may be read by projects that set other policies; DEPFILE below needs CMP0116.
 cmake_policy(VERSION 3.25)
@@ -26,11 +31,17 @@ set(CORACLE_PROTOC "" CACHE FILEPATH "The protoc to run; empty: the one that bel
 mark_as_advanced(CORACLE_PLUGIN CORACLE_PROTOC)
 
 function(coracle_generate)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;FAKES;GRPC"
-    "TARGET;OUT_DIR;NAMESPACE;PROTOC;PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GENERATE_DESCRIPTORS;FAKES;GRPC;GRPC_MOCKS"
+    "TARGET;OUT_VAR;OUT_DIR;NAMESPACE;PROTOC;PLUGIN;GRPC_PLUGIN;USAGE_REQUIREMENT" "PROTOS;IMPORT_DIRS;EXTRA_ARGS")
   _coracle_check_arguments()
-  _coracle_choose_receiver()
-  _coracle_choose_programs()
+  set(receiver)
+  if(arg_TARGET)
+    _coracle_check_target()
+    _coracle_choose_receiver()
+  endif()
+  _coracle_choose_protoc()
+  _coracle_choose_plugin()
+  _coracle_choose_grpc_plugin()
 
   if(NOT arg_IMPORT_DIRS)
     set(arg_IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
@@ -43,14 +54,24 @@ function(coracle_generate)
     list(APPEND import_dirs ${dir})
   endforeach()
   if(NOT arg_OUT_DIR)
-    set(arg_OUT_DIR generated/${arg_TARGET})
+    set(arg_OUT_DIR generated)
+    cmake_path(APPEND arg_OUT_DIR ${arg_TARGET})
   endif()
   cmake_path(ABSOLUTE_PATH arg_OUT_DIR BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} NORMALIZE)
 
+  set(written)
   foreach(proto IN LISTS arg_PROTOS)
     _coracle_generate_one(${proto})
+    list(APPEND written ${sources} ${headers} ${others})
   endforeach()
+  if(arg_OUT_VAR)
+    set(${arg_OUT_VAR} ${written} PARENT_SCOPE)
+  endif()
+  if(NOT arg_TARGET)
+    return()
+  endif()
 
+  target_sources(${receiver} PRIVATE ${written})
   # As SYSTEM: protoc's headers do not pass everybody's warnings, and nobody can mend them.
   target_include_directories(${receiver} SYSTEM ${scope} $<BUILD_INTERFACE:${arg_OUT_DIR}>)
   target_link_libraries(${receiver} ${scope} coracle::coracle)
@@ -70,11 +91,24 @@ macro(_coracle_check_arguments)
   if(arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "coracle_generate: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
   endif()
-  foreach(needed IN ITEMS TARGET PROTOS)
-    if(NOT arg_${needed})
-      message(FATAL_ERROR "coracle_generate: ${needed} is missing: coracle_generate(TARGET target PROTOS a.proto ...)")
-    endif()
-  endforeach()
+  if(NOT arg_PROTOS)
+    message(FATAL_ERROR "coracle_generate: PROTOS is missing: coracle_generate(TARGET target PROTOS a.proto ...)")
+  endif()
+  if(NOT arg_TARGET AND NOT arg_OUT_VAR)
+    message(FATAL_ERROR "coracle_generate: TARGET is missing: coracle_generate(TARGET target PROTOS a.proto ...); "
+      "OUT_VAR takes the names alone")
+  endif()
+  if(arg_USAGE_REQUIREMENT AND NOT arg_USAGE_REQUIREMENT MATCHES "^(PUBLIC|PRIVATE|INTERFACE)$")
+    message(FATAL_ERROR "coracle_generate: USAGE_REQUIREMENT is ${arg_USAGE_REQUIREMENT}; "
+      "it can be PUBLIC, PRIVATE or INTERFACE")
+  endif()
+  if(arg_GRPC_MOCKS AND NOT arg_GRPC)
+    message(FATAL_ERROR "coracle_generate: GRPC_MOCKS are mocks of grpc_cpp_plugin's classes; add GRPC, "
+      "or take FAKES for Coracle's")
+  endif()
+endmacro()
+
+macro(_coracle_check_target)
   if(NOT TARGET ${arg_TARGET})
     message(FATAL_ERROR "coracle_generate: there is no target ${arg_TARGET}; add it before this call")
   endif()
@@ -87,9 +121,8 @@ macro(_coracle_check_arguments)
     message(FATAL_ERROR "coracle_generate: ${arg_TARGET} is made in ${made_in}; "
       "call coracle_generate there: generated sources are known in one directory only")
   endif()
-  if(arg_USAGE_REQUIREMENT AND NOT arg_USAGE_REQUIREMENT MATCHES "^(PUBLIC|PRIVATE|INTERFACE)$")
-    message(FATAL_ERROR "coracle_generate: USAGE_REQUIREMENT is ${arg_USAGE_REQUIREMENT}; "
-      "it can be PUBLIC, PRIVATE or INTERFACE")
+  if(arg_GRPC AND NOT TARGET gRPC::grpc++)
+    message(FATAL_ERROR "coracle_generate: GRPC needs find_package(gRPC CONFIG) before it")
   endif()
 endmacro()
 
@@ -119,58 +152,68 @@ macro(_coracle_choose_receiver)
   endif()
 endmacro()
 
-# protoc, plugin, grpc_plugin: what to run. programs: what the outputs depend on.
-macro(_coracle_choose_programs)
+# These set protoc, plugin and grpc_plugin, what to run; programs gathers what the outputs depend on.
+
+macro(_coracle_choose_protoc)
   set(programs)
   if(arg_PROTOC)
     _coracle_program(protoc ${arg_PROTOC})
   elseif(CORACLE_PROTOC)
     _coracle_program(protoc ${CORACLE_PROTOC})
-  elseif(TARGET protobuf::protoc)
+  elseif(TARGET protobuf::protoc AND NOT CMAKE_CROSSCOMPILING)
     _coracle_program(protoc protobuf::protoc)
-  elseif(Protobuf_PROTOC_EXECUTABLE)
+  elseif(Protobuf_PROTOC_EXECUTABLE AND NOT CMAKE_CROSSCOMPILING)
     # FindProtobuf's target is known in one directory only, what it found everywhere.
     _coracle_program(protoc ${Protobuf_PROTOC_EXECUTABLE})
   else()
-    find_program(CORACLE_FOUND_PROTOC protoc)
+    find_program(CORACLE_FOUND_PROTOC NAMES ${Protobuf_PROTOC_EXECUTABLE} protoc VALIDATOR _coracle_runs_here)
     mark_as_advanced(CORACLE_FOUND_PROTOC)
     if(NOT CORACLE_FOUND_PROTOC)
-      message(FATAL_ERROR "coracle_generate: there is no protoc; install protobuf-compiler or set CORACLE_PROTOC")
+      message(FATAL_ERROR "coracle_generate: there is no protoc that runs on this machine; "
+        "install protobuf-compiler or set CORACLE_PROTOC")
     endif()
     _coracle_program(protoc ${CORACLE_FOUND_PROTOC})
   endif()
+endmacro()
 
+macro(_coracle_choose_plugin)
   if(arg_PLUGIN)
     _coracle_program(plugin ${arg_PLUGIN})
   elseif(CORACLE_PLUGIN)
     _coracle_program(plugin ${CORACLE_PLUGIN})
-  elseif(CMAKE_CROSSCOMPILING)
-    message(FATAL_ERROR "coracle_generate: when cross-compiling, "
-      "set CORACLE_PLUGIN to a protoc-gen-coracle that runs on this machine")
-  elseif(TARGET coracle::protoc-gen-coracle)
+  elseif(TARGET coracle::protoc-gen-coracle AND NOT CMAKE_CROSSCOMPILING)
     _coracle_program(plugin coracle::protoc-gen-coracle)
   else()
-    find_program(CORACLE_FOUND_PLUGIN protoc-gen-coracle)
+    find_program(CORACLE_FOUND_PLUGIN protoc-gen-coracle VALIDATOR _coracle_runs_here)
     mark_as_advanced(CORACLE_FOUND_PLUGIN)
     if(NOT CORACLE_FOUND_PLUGIN)
-      message(FATAL_ERROR "coracle_generate: there is no protoc-gen-coracle; set CORACLE_PLUGIN to where it is")
+      message(FATAL_ERROR "coracle_generate: there is no protoc-gen-coracle that runs on this machine; "
+        "build Coracle for it and set CORACLE_PLUGIN to its protoc-gen-coracle")
     endif()
     _coracle_program(plugin ${CORACLE_FOUND_PLUGIN})
   endif()
+endmacro()
 
-  if(arg_GRPC)
-    if(NOT TARGET gRPC::grpc++)
-      message(FATAL_ERROR "coracle_generate: GRPC needs find_package(gRPC CONFIG) before it")
-    endif()
-    if(TARGET gRPC::grpc_cpp_plugin)
-      _coracle_program(grpc_plugin gRPC::grpc_cpp_plugin)
-    else()
-      find_program(CORACLE_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
-      mark_as_advanced(CORACLE_GRPC_PLUGIN)
-      _coracle_program(grpc_plugin ${CORACLE_GRPC_PLUGIN})
-    endif()
+macro(_coracle_choose_grpc_plugin)
+  if(NOT arg_GRPC)
+  elseif(arg_GRPC_PLUGIN)
+    _coracle_program(grpc_plugin ${arg_GRPC_PLUGIN})
+  elseif(TARGET gRPC::grpc_cpp_plugin AND NOT CMAKE_CROSSCOMPILING)
+    _coracle_program(grpc_plugin gRPC::grpc_cpp_plugin)
+  else()
+    find_program(CORACLE_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+    mark_as_advanced(CORACLE_GRPC_PLUGIN)
+    _coracle_program(grpc_plugin ${CORACLE_GRPC_PLUGIN})
   endif()
 endmacro()
+
+# For find_program(): passes over what is made for another machine.
+function(_coracle_runs_here result program)
+  execute_process(COMMAND ${program} --version RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+  if(NOT code STREQUAL 0)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
 
 # Sets <result> to the path of a program that is given by path or as a target.
 macro(_coracle_program result program)
@@ -201,7 +244,7 @@ function(_coracle_find_proto result proto)
   message(FATAL_ERROR "coracle_generate: there is no ${proto} in ${CMAKE_CURRENT_SOURCE_DIR} or ${dirs}")
 endfunction()
 
-# Uses the variables of coracle_generate.
+# Uses the variables of coracle_generate, and sets sources, headers and others to what is written.
 function(_coracle_generate_one proto)
   _coracle_find_proto(proto ${proto})
   # protoc, too, names a file from the first of its import directories that holds it.
@@ -221,8 +264,8 @@ function(_coracle_generate_one proto)
 
   cmake_path(REMOVE_EXTENSION name LAST_ONLY OUTPUT_VARIABLE stem)
   set(stem ${arg_OUT_DIR}/${stem})
-  get_property(written DIRECTORY PROPERTY coracle_generated)
-  if(stem IN_LIST written)
+  get_property(taken DIRECTORY PROPERTY coracle_generated)
+  if(stem IN_LIST taken)
     message(FATAL_ERROR "coracle_generate: two calls write ${stem}.coracle.hpp; give one of them another OUT_DIR")
   endif()
   set_property(DIRECTORY APPEND PROPERTY coracle_generated ${stem})
@@ -244,6 +287,10 @@ function(_coracle_generate_one proto)
     list(APPEND sources ${stem}.grpc.pb.cc)
     list(APPEND headers ${stem}.grpc.pb.h)
   endif()
+  if(arg_GRPC_MOCKS)
+    list(APPEND arguments --grpc_opt=generate_mock_code=true)
+    list(APPEND headers ${stem}_mock.grpc.pb.h)
+  endif()
   if(arg_GENERATE_DESCRIPTORS)
     list(APPEND arguments --descriptor_set_out=${stem}.protoset --include_imports)
     list(APPEND others ${stem}.protoset)
@@ -262,5 +309,7 @@ function(_coracle_generate_one proto)
   set_source_files_properties(${sources} PROPERTIES
     COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   set_source_files_properties(${sources} ${headers} PROPERTIES SKIP_AUTOGEN ON)
-  target_sources(${receiver} PRIVATE ${sources} ${headers} ${others})
+  foreach(kind IN ITEMS sources headers others)
+    set(${kind} ${${kind}} PARENT_SCOPE)
+  endforeach()
 endfunction()

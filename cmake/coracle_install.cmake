@@ -1,34 +1,73 @@
-# Installs the library with its package file, and the plugin with the function that runs it.
+# Installs the library with its package files, and the plugin with the function that runs it.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/coracle)
-set(exported coracle coracle_usage)
-set(programs)
+set(coracle_shared ${BUILD_SHARED_LIBS})
+
+# Targets with an export of their own, so that it can be read where it is wanted.
+function(coracle_install_targets name)
+  install(TARGETS ${ARGN} EXPORT ${name} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT coracle_dev
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT coracle_dev
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT coracle_runtime NAMELINK_COMPONENT coracle_dev)
+  install(EXPORT ${name} NAMESPACE coracle:: DESTINATION ${package_dir} COMPONENT coracle_dev)
+endfunction()
+
+coracle_install_targets(coracle_targets coracle coracle_usage)
+coracle_install_targets(coracle_tls_targets coracle_secure)
 if(TARGET protoc-gen-coracle)
-  list(APPEND programs protoc-gen-coracle)
+  coracle_install_targets(coracle_plugin_targets protoc-gen-coracle)
 endif()
-
-install(TARGETS ${exported} ${programs} EXPORT coracle_targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# In a file of its own, which is read where OpenSSL is found.
-install(TARGETS coracle_secure EXPORT coracle_tls_targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT coracle_tls_targets NAMESPACE coracle:: DESTINATION ${package_dir})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/coracle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT coracle_dev
   FILES_MATCHING PATTERN "*.hpp")
-install(EXPORT coracle_targets NAMESPACE coracle:: DESTINATION ${package_dir})
 
+# What is written into coracleConfig.cmake: a line for each library that a user of the static library links.
+set(coracle_modules)
+foreach(library IN LISTS coracle_linked)
+  list(JOIN coracle_modules_of_${library} " " modules)
+  string(APPEND coracle_modules "  set(coracle_modules_of_${library} ${modules})\n")
+endforeach()
+list(JOIN coracle_linked " " linked)
+block()
+  set(coracle_linked ${linked})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake.in ${PROJECT_BINARY_DIR}/coracleConfig.cmake @ONLY)
+endblock()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
-  ${PROJECT_SOURCE_DIR}/cmake/coracleConfig.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/coracle_dependencies.cmake
+  ${PROJECT_BINARY_DIR}/coracleConfig.cmake
   ${PROJECT_BINARY_DIR}/coracleConfigVersion.cmake
-  DESTINATION ${package_dir})
-if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/coracle_generate.cmake)
-  install(FILES ${PROJECT_SOURCE_DIR}/cmake/coracle_generate.cmake DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/coracle_generate.cmake
+  DESTINATION ${package_dir} COMPONENT coracle_dev)
+
+# For pkg-config. Its files are found from where they lie, so that the tree may be moved.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${pc_dir})
+  file(RELATIVE_PATH up /${pc_dir} /)
+  string(REGEX REPLACE "/$" "" up ${up})
+  set(pc_prefix "\${pcfiledir}/${up}")
 endif()
+foreach(dir IN ITEMS LIBDIR INCLUDEDIR BINDIR)
+  string(TOLOWER pc_${dir} variable)
+  set(path \${prefix})
+  cmake_path(APPEND path ${CMAKE_INSTALL_${dir}})  # an absolute one stands alone
+  set(${variable} ${path})
+endforeach()
+# Who links the static library links what it stands on, with --static or without: there is no other.
+set(pc_requires "protobuf >= 3.21")
+set(pc_tls_requires "coracle = ${PROJECT_VERSION}")
+if(NOT BUILD_SHARED_LIBS)
+  foreach(library IN LISTS coracle_linked)
+    foreach(module IN LISTS coracle_modules_of_${library})
+      string(APPEND pc_requires ", ${module}")
+    endforeach()
+  endforeach()
+  string(REGEX REPLACE "([a-z0-9])>=" "\\1 >= " pc_requires "${pc_requires}")
+  string(APPEND pc_tls_requires ", openssl >= 3.0")
+endif()
+foreach(name IN ITEMS coracle coracle-tls)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT coracle_dev)
+endforeach()

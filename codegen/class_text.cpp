@@ -50,13 +50,25 @@ std::string call_type(const method_model& m) {
   return concat({"::coracle::", kind_of(m), "_call<", m.request, ", ", m.reply, ">"});
 }
 
+// The same method for a request that is moved in: a template, whose code is made where it is used.
+void add_owning_call(std::string& to, const method_model& m) {
+  if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
+  to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
+                "(\n", "        ::std::same_as<", m.request,
+                "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
+                "      return {*channel_, ", literal(m.path), ", ::std::move(request), options};\n",
+                "    }\n"});
+}
+
 void add_call(std::string& to, const method_model& m) {
   add_comments(to, "    ", m.comments);
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
   const std::string parameter = m.streams_requests ? "" : concat({"const ", m.request, "& request, "});
   to += concat({"    [[nodiscard]] ", call_type(m), " ", m.name, "(\n", "        ", parameter,
                 "const ::coracle::call_options& options = {}) const {\n", "      return {*channel_, ",
-                literal(m.path), m.streams_requests ? "" : ", request", ", options};\n", "    }\n\n"});
+                literal(m.path), m.streams_requests ? "" : ", request", ", options};\n", "    }\n"});
+  if (!m.streams_requests && !m.streams_replies) add_owning_call(to, m);
+  to += "\n";
 }
 
 }  // namespace

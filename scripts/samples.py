@@ -2,7 +2,8 @@
 """Keeps the code shown in documents the same as code that is compiled: samples.py [--write] [root].
 
 A document holds   <!-- sample: examples/01_greeter/server.cpp#handler -->   before a fenced block, the source holds
-`// [handler]` before and `// [/handler]` after the part that is shown. Without #name the whole file is shown.
+`// [handler]` before and `// [/handler]` after the part that is shown. Without #name the whole file is shown. Pages of docs/
+show no other C++, but for those of NOT_COMPILED.
 """
 
 import pathlib
@@ -17,6 +18,13 @@ sys.dont_write_bytecode = True
 from tree import Tree  # noqa: E402
 
 SAMPLE = re.compile(r"(<!-- sample: (\S+?)(?:#(\w+))? -->\n```\w+\n)(.*?)(^```$)", re.M | re.S)
+
+UNMARKED = re.compile(r"(?<!-->\n)^```cpp$", re.M)
+# A page, and why some of its code is not compiled.
+NOT_COMPILED = {
+    "docs/guides/hazards.md": "it shows what is not to be written",
+    "docs/guides/from_asio_grpc.md": "what people come from needs asio-grpc",
+}
 
 
 class Mismatch(Exception):
@@ -54,6 +62,9 @@ def check(root, name, write):
             yield label, None
     if text.count("<!-- sample:") != len(SAMPLE.findall(text)):
         yield name, "a sample's marker is not followed by a fenced block with a language"
+    if name.startswith("docs/") and name not in NOT_COMPILED and UNMARKED.search(text):
+        line = text[:UNMARKED.search(text).start()].count("\n") + 1
+        yield name, f"the code in line {line} is not compiled; put it into tests/docs, and a sample's marker before it"
     if write and mended != text:
         (root / name).write_text(mended)
 

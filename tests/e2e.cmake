@@ -17,6 +17,7 @@ if(sources)
     coracle::coracle coracle::tls coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
   # The .proto files that these tests speak are named beside them.
   include(${CMAKE_CURRENT_SOURCE_DIR}/e2e/protos.cmake OPTIONAL)
+  include(docs.cmake)
   # Real programs that it starts.
   add_executable(life_server e2e/life_server.cpp)
   target_include_directories(life_server PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -13,6 +13,19 @@ foreach(room IN LISTS rooms)
   list(APPEND sources ${found})
 endforeach()
 
+# What the program coracle computes: of its sources those that need no other library.
+if(NOT CORACLE_TEST_ROOMS)
+  file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
+  list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp)
+  foreach(name IN ITEMS arrivals expectation fixed_requests http_response http_url latency_histogram method_mix quantities
+      results scenario tally)
+    list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)
+  endforeach()
+  # Of these files alone, as below.
+  set_source_files_properties(${found} PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR})
+  list(APPEND sources ${found})
+endif()
+
 if(sources)
   if(http2 IN_LIST rooms)
     list(APPEND sources support/allocation_counter.cpp)

@@ -6,13 +6,12 @@
 //
 // Prints a line of JSON once all that was begun in SECONDS has been answered; cpu_seconds is its own CPU time meanwhile,
 // connecting and the first call of each connection left out. A call that fails ends it.
+#include "e2e/clocks.hpp"
 #include "e2e/latency_histogram.hpp"
 
 #include <coracle/client.hpp>
 #include <coracle/rpc/generic_stub.hpp>
 #include <coracle/tls/client_options.hpp>
-
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
@@ -101,15 +100,6 @@ coracle::task<> first_call(const coracle::generic_stub to, const plan& p) {
     const auto reply = co_await to.unary(p.path.c_str(), p.request);
     expect_same(p, reply.value());
   }
-}
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 void print(const outcome& out, double seconds, double cpu) {

@@ -1,9 +1,7 @@
 """Streams both ways: every server in turn echoes the messages of bench_load's streams."""
 
-import statistics
-
-from harness import contestants, servers
-from harness.tables import noise, row, spread, table, values
+from harness import contest_rounds, contestants, servers
+from harness.tables import table
 
 PATH = "/idle.Idle/Hold"
 CELLS = {f"{column}, {window} on the way": (column, window) for column, window in
@@ -24,16 +22,8 @@ def measure(bench, one, cell):
                 "us_per_request": load["server_cpu_seconds"] * 1e6 / load["requests"]}
 
 
-def run(chosen, kinds, bench, failures):
-    runs = []
-    for number in range(chosen.rounds):
-        for cell in CELLS:
-            for one in kinds:
-                what = f"{one.name}, streams, {cell}"
-                for measured in failures.attempt(what, lambda: measure(bench, one, cell)):
-                    runs.append({"round": number, **measured})
-                    bench.tell(number, what, f"{measured['us_per_request']:.2f} us")
-    return {"servers": [one.name for one in kinds], "columns": list(CELLS), "runs": runs}
+def run(_, kinds, bench, failures):
+    return contest_rounds.run("streams, ", CELLS, measure, kinds, bench, failures)
 
 
 FIGURES = (
@@ -44,23 +34,12 @@ FIGURES = (
 
 
 def report(result, rounds, seconds):
-    names, columns = result["servers"], result["columns"]
-
-    def figure(what, form):
-        return lambda one, column: spread(values(result, one, column, what), form)
-
     yield from ("", "## Streams both ways, 100 B, each message echoed; connections x streams, messages on the way on each; "
                 f"{rounds} rounds of {seconds:g} s, median (min to max)", "")
-    yield from table("server CPU, us/message", names, columns, figure("us_per_request", lambda x: f"{x:.2f}"))
-    yield row("noise band", (f"± {100 * noise(result, column):.1f} %" if rounds > 1 else "-" for column in columns))
+    yield from contest_rounds.cpu_table("server CPU, us/message", result)
     for title, what, form in FIGURES:
-        yield from ("", *table(title, names, columns, figure(what, form)))
+        yield from ("", *table(title, result["servers"], result["columns"], contest_rounds.figure(result, what, form)))
 
 
 def panels(result):
-    def of(one, column):
-        found = values(result, one, column, "us_per_request")
-        return statistics.median(found) if found else None
-
-    yield {"title": "streams both ways: server CPU, us/message", "labels": result["columns"],
-           "series": {one: [of(one, column) for column in result["columns"]] for one in result["servers"]}}
+    yield contest_rounds.cpu_panel("streams both ways: server CPU, us/message", result)

@@ -3,8 +3,8 @@
 import math
 import statistics
 
-from harness import contestants, counts, machine, unary
-from harness.tables import noise, ratios, row, spread, table, values
+from harness import contest_rounds, contestants, counts, machine, unary
+from harness.tables import noise, ratios, spread, table, values
 
 PAYLOAD_COLUMN = "10x10"  # of all payloads but the smallest
 LATENCY_SHARE = 0.5  # of a cell's time: the load of our own generator
@@ -186,7 +186,7 @@ def report_group(group, cores, rounds, seconds):
     yield from ("", f"## Unary, {group['security']}, {group['payload']}; connections x streams; {cores} core"
                 f"{'s' if cores > 1 else ''} for the server; {rounds} rounds of {seconds:g} s, median (min to max)", "")
     yield from table("server CPU, us/request", names, columns, figure("us_per_request", lambda x: f"{x:.2f}"))
-    yield row("noise band", (f"± {100 * noise(group, column):.1f} %" if rounds > 1 else "-" for column in columns))
+    yield contest_rounds.noise_row(group)
     yield from ("", *against_peers(group))
     if contestants.FLOOR in names:
         yield from ("", *above_floor(group))

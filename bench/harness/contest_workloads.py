@@ -4,8 +4,8 @@ import os
 import statistics
 import subprocess
 
-from harness import contestants, machine, servers
-from harness.tables import noise, ratios, row, spread, table, values
+from harness import contest_rounds, contestants, machine, servers
+from harness.tables import ratios, spread, table, values
 
 WORKLOADS = ("smol", "big", "req", "resp", "bidi")
 MESSAGES = {"smol": "1,000 unary calls in flight", "big": "100 unary calls in flight, 200,704 numbers in each request",
@@ -42,16 +42,8 @@ def measure(bench, one, workload):
                 "us_per_request": cpu * 1e6 / messages, "messages_per_second": messages / seconds}
 
 
-def run(chosen, kinds, bench, failures):
-    runs = []
-    for number in range(chosen.rounds):
-        for workload in WORKLOADS:
-            for one in kinds:
-                what = f"{one.name}, {workload}"
-                for measured in failures.attempt(what, lambda: measure(bench, one, workload)):
-                    runs.append({"round": number, **measured})
-                    bench.tell(number, what, f"{measured['us_per_request']:.2f} us")
-    return {"servers": [one.name for one in kinds], "columns": list(WORKLOADS), "runs": runs}
+def run(_, kinds, bench, failures):
+    return contest_rounds.run("", WORKLOADS, measure, kinds, bench, failures)
 
 
 def best_peer(result, workload):
@@ -61,11 +53,6 @@ def best_peer(result, workload):
 
 
 def report(result, rounds, seconds):
-    names, columns = result["servers"], result["columns"]
-
-    def figure(what, form):
-        return lambda one, column: spread(values(result, one, column, what), form)
-
     def share(one, column):
         best = best_peer(result, column)
         if not best or not values(result, one, column, "us_per_request"):
@@ -77,17 +64,12 @@ def report(result, rounds, seconds):
 
     yield from ("", f"## Five client workloads against one server on grpc-go; {rounds} rounds of {seconds:g} s, median"
                 " (min to max)", "", "; ".join(f"{name}: {text}" for name, text in MESSAGES.items()) + ".", "")
-    yield from table("client CPU, us/message", names, columns, figure("us_per_request", lambda x: f"{x:,.2f}"))
-    yield row("noise band", (f"± {100 * noise(result, column):.1f} %" if rounds > 1 else "-" for column in columns))
-    own = [one for one in names if one.startswith("coracle")]
-    yield from ("", *table(f"share of the best peer's CPU, round by round (goal: at most {GOAL})", own, columns, share))
-    yield from ("", *table("messages/s", names, columns, figure("messages_per_second", lambda x: f"{x:,.0f}")))
+    yield from contest_rounds.cpu_table("client CPU, us/message", result)
+    own = [one for one in result["servers"] if one.startswith("coracle")]
+    yield from ("", *table(f"share of the best peer's CPU, round by round (goal: at most {GOAL})", own, result["columns"], share))
+    yield from ("", *table("messages/s", result["servers"], result["columns"],
+                           contest_rounds.figure(result, "messages_per_second", lambda x: f"{x:,.0f}")))
 
 
 def panels(result):
-    def of(one, column):
-        found = values(result, one, column, "us_per_request")
-        return statistics.median(found) if found else None
-
-    yield {"title": "five client workloads: client CPU, us/message", "labels": result["columns"],
-           "series": {one: [of(one, column) for column in result["columns"]] for one in result["servers"]}}
+    yield contest_rounds.cpu_panel("five client workloads: client CPU, us/message", result)

@@ -1,12 +1,10 @@
 // bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS: what bench_workload does, on grpc++: unary calls through one
 // completion queue, streams by the blocking API.
+#include "e2e/clocks.hpp"
 #include "testsvc.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
-#include <sys/resource.h>
-
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -130,19 +128,6 @@ int bidi(stub& to) {
 
 const std::map<std::string, int (*)(stub&)> workloads{
     {"smol", smol}, {"big", big}, {"req", req}, {"resp", resp}, {"bidi", bidi}};
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
     quick   g++ release: unit and end to end once, structure, compile-fail, golden
     whole   that on both backends, then the sanitizers of both compilers, fuzzers, format, and other people's programs
     conformance   g++ release: other people's conformance suites alone
+    consumers     g++ release: other projects use the library, by way of Conan and vcpkg, too
 """
 
 import concurrent.futures
@@ -23,7 +24,7 @@ CI = bool(os.environ.get("CI"))
 TESTS_TIMEOUT_S = 300
 SHARDS = 2 * (os.cpu_count() or 1)
 SCRIPT_TIMEOUT_S = 300
-CONSUME_TIMEOUT_S = 600  # builds the library anew: installed, and as a shared subproject
+CONSUME_TIMEOUT_S = 600  # builds the library anew, each in its way
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute.
 SIM_SEEDS = {"release": 1000, "asan": 150}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
@@ -144,7 +145,7 @@ def first_build():
 def structure():
     outcome = Outcome("structure")
     for script in ("tests/structure/check.py", "tests/structure/self_test.py", "scripts/samples.py",
-                   "scripts/testing/self_test.py"):
+                   "scripts/options_reference.py", "scripts/figures.py", "scripts/testing/self_test.py"):
         run_cases("structure", python(script), SCRIPT_TIMEOUT_S, {}, outcome=outcome)
     return outcome
 
@@ -156,9 +157,23 @@ def interop():
     return outcome
 
 
+def tools():
+    if CI:
+        peers_on_their_way().result()  # what is missing is a case's reason
+    return scripts_in("tools", skips_fail=CI, at_once=2)
+
+
 def conformance():
     peers_on_their_way().result()  # what is missing is a case's reason
     return scripts_in("conformance", skips_fail=CI)
+
+
+def docs():
+    """The site, and what the guides show beside code."""
+    outcome = Outcome("docs")
+    for script in ("scripts/site.py", "tests/docs/deployment.py"):
+        run_cases("docs", python(script), SCRIPT_TIMEOUT_S, script_env(), skips_fail=CI, outcome=outcome)
+    return outcome
 
 
 def cases(suite, script, *arguments):
@@ -174,11 +189,13 @@ def quick():
     yield "sim (release)", lambda: sim("release")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
+    yield "tools", tools
 
 
 def whole():
     yield "structure", structure
     yield "format", cases("format", "scripts/format.py", "--check")
+    yield "docs", docs
     yield "build (release)", first_build
     yield "runner", lambda: scripts_in("runner")
     yield "unit (release)", lambda: unit("release")
@@ -190,6 +207,8 @@ def whole():
     yield "headers", cases("headers", "scripts/headers.py")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
+    yield "tools", tools
+    yield "tutorial", lambda: scripts_in("tutorial", timeout_s=CONSUME_TIMEOUT_S)
     yield "consume", lambda: scripts_in("consume", timeout_s=CONSUME_TIMEOUT_S)
     yield "interop", interop
     yield "conformance", conformance
@@ -211,4 +230,10 @@ def judged():
     yield "conformance", conformance
 
 
-TIERS = {"quick": quick, "whole": whole, "conformance": judged}
+def consumers():
+    yield "build (release)", lambda: build("release")
+    for folder in ("consume", "consume/slow"):
+        yield folder, lambda folder=folder: scripts_in(folder, timeout_s=CONSUME_TIMEOUT_S)
+
+
+TIERS = {"quick": quick, "whole": whole, "conformance": judged, "consumers": consumers}

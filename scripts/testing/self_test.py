@@ -46,6 +46,8 @@ REPORT = """echo '{"testsuites": [{"name": "Frame", "testsuite": [
   {"name": "Bad", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "frame_test.cpp:7"}]},
   {"name": "Off", "status": "RUN", "result": "SKIPPED"}]}]}' > "$REPORT"
 """
+LISTED = """echo '[ RUN      ] Frame.Off'; echo 'frame_test.cpp:9: Skipped'; echo 'this build takes frames from the heap'; echo '[  SKIPPED ] Frame.Off'
+"""
 ALL_GOOD = """echo '{"testsuites": [{"name": "Frame", "testsuite": [
   {"name": "Good", "status": "RUN", "result": "COMPLETED"}]}]}' > "$REPORT"
 """
@@ -96,7 +98,9 @@ def planted(folder):
     yield "ASilentScriptIsAFailure", cases_of(folder, "exit 0"), (0, 1, 0)
     yield "AHangingScriptIsAFailure", cases_of(folder, "echo PASS a; sleep 60", timeout_s=0.3), (1, 1, 0)
     yield "AMissingPeerFailsWhereItMust", cases_of(folder, "echo SKIP c: no Go", skips_fail=True), (0, 1, 0)
-    yield "TestsAreCounted", gtest_of(folder, REPORT + "exit 1"), (1, 1, 1)
+    yield "TestsAreCounted", gtest_of(folder, LISTED + REPORT + "exit 1"), (1, 1, 1)
+    yield "AReasonThatIsNotListedLeavesNoTestOut", gtest_of(
+        folder, REPORT.replace("COMPLETED", "SKIPPED") + "exit 0"), (0, 3, 0)
     yield "ABadExitOfGoodTestsIsAFailure", gtest_of(folder, ALL_GOOD + "exit 1"), (1, 1, 0)
     yield "ACrashNamesTheTestThatItWasIn", gtest_of(
         folder, "echo '[ RUN      ] A.Good'; echo '[       OK ] A.Good (0 ms)'; echo '[ RUN      ] A.Bad'; kill -SEGV $$"), (1, 1, 0)

@@ -63,9 +63,9 @@ server_context::~server_context() = default;
 
 std::optional<trace_context> server_context::trace() const {
   if (carried_ && carried_->trace) return carried_->trace;
-  if (const auto parent = received_.find("traceparent"))
-    if (auto parsed = trace_context::parse(*parent, calls::joined(received_, "tracestate"))) return parsed;
-  if (const auto binary = received_.find("grpc-trace-bin")) return trace_context::parse_binary(*binary);
+  if (const auto parent = received_->find("traceparent"))
+    if (auto parsed = trace_context::parse(*parent, calls::joined(*received_, "tracestate"))) return parsed;
+  if (const auto binary = received_->find("grpc-trace-bin")) return trace_context::parse_binary(*binary);
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ void server_context::set_trace(const trace_context& t) {
 
 baggage& server_context::baggage() {
   if (!carried_) carried_ = std::make_unique<calls::carried>();
-  if (!carried_->baggage) carried_->baggage = coracle::baggage::parse(calls::joined(received_, "baggage"));
+  if (!carried_->baggage) carried_->baggage = coracle::baggage::parse(calls::joined(*received_, "baggage"));
   return *carried_->baggage;
 }
 

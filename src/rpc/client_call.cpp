@@ -4,7 +4,6 @@
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
 #include "rpc/carried.hpp"
-#include "rpc/client_head.hpp"
 #include "rpc/stream_chain.hpp"
 #include "rpc/unary_chain.hpp"
 
@@ -247,72 +246,6 @@ void client_call::dispose() noexcept {
   if (begun_) cancel();
   if (chain_) chain_.release()->abandon();
   delete this;
-}
-
-// --- sending
-
-void client_call::attach(transport::exchange x, const call_target& target) noexcept {
-  list_hook::unlink();
-  exchange_ = x;
-  target_ = &target;
-  send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
-  if (watched_attempt_) watched_attempt_->attached(exchange_);
-  send_request();
-}
-
-void client_call::attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept {
-  exchange_ = x;
-  target_ = &target;
-  watch_ = sizes;
-  send_request();
-}
-
-void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
-  exchange_ = x;
-  exchange_.set_handler(this);
-  watched_attempt_ = std::move(watch);
-  watch_ = watched_attempt_.get();
-  tried_again_ = true;  // other attempts are the set's to make
-}
-
-void client_call::attempts_failed(attempt_end& last) noexcept {
-  trailing_ = std::move(last.trailing);
-  end(last.how, false);
-}
-
-void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
-
-void client_call::send_request() noexcept {
-  if (request_) {
-    half_closed_ = half_close_sent_ = true;
-    send_message(*request_codec_, request_, true, true);
-  } else if (request_body_) {
-    half_close_sent_ = true;
-    send_request_body();
-  } else {
-    retry_writer();
-    if (half_closed_) half_close();
-  }
-}
-
-// Kept until the server says something, for a second attempt, unless that costs too much memory.
-void client_call::send_request_body() noexcept {
-  constexpr std::size_t kept_bytes_max = 256u << 10;
-  send_body(as_bytes(*request_body_), true, true);
-  if (request_body_->size() <= kept_bytes_max) return;
-  request_body_.reset();
-  wrote_ = true;
-}
-
-// Once, while nothing is lost: one request is still at hand, of a stream nothing was written yet.
-bool client_call::try_again(const transport::abnormal_end& e) noexcept {
-  if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
-  half_close_sent_ = false;
-  end_watch(watched_attempt_, end_by_reset(e));
-  watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
-  watch_ = watched_attempt_.get();
-  target_->source->begin(*this);
-  return true;
 }
 
 // --- receiving

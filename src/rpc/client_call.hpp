@@ -108,6 +108,7 @@ class client_call final : public call,
   // source: null for the channel itself.
   void make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept;
   void send_request() noexcept;
+  void send_single_request() noexcept;
   void send_request_body() noexcept;
   // gRFC A6, transparent retries. True when another attempt has begun.
   [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;

@@ -38,9 +38,10 @@ status too_large_to_receive(std::uint32_t limit) {
                                     " bytes");
 }
 
-status message_format::write(const codec& k, const void* message, std::string& body) const {
+status message_format::write(const codec& k, const void* message, std::string& body,
+                             std::optional<std::size_t> known_bytes) const {
   if (reads_as_is(k)) {  // and so written
-    const std::size_t size = k.size_bytes(message);
+    const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
     if (size > most_sent_bytes_) return too_large_to_send(size, most_sent_bytes_);
     body.resize(size);
     k.write(message, reinterpret_cast<std::uint8_t*>(body.data()));

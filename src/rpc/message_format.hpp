@@ -49,7 +49,8 @@ class message_format {
     return !form_ || k.kind == message_kind::own;
   }
   // Not ok: the call cannot go on.
-  status write(const codec& k, const void* message, std::string& body) const;
+  status write(const codec& k, const void* message, std::string& body,
+               std::optional<std::size_t> known_bytes = {}) const;
   status read(const codec& k, void* into, bytes_view message) const;
 
   // A body as it goes into an envelope: compressed if that was asked for and helps. Borrowed from the argument or

@@ -24,21 +24,20 @@ call_traffic server_context::traffic() const noexcept {
 
 namespace calls {
 
-metadata call_set::take_metadata() noexcept {
-  if (spare_.empty()) return {};
-  metadata m = std::move(spare_.back());
+received_metadata call_set::take_metadata() {
+  if (spare_.empty()) return received_metadata::make();
+  received_metadata m = std::move(spare_.back());
   spare_.pop_back();
   return m;
 }
 
-void call_set::give_back(metadata m) noexcept {
+void call_set::give_back(received_metadata m) noexcept {
+  if (m.is_shared()) return;
   constexpr std::size_t kept = 1024;  // as many calls as are likely to run at once
   if (spare_.size() >= kept) return;
-  constexpr std::size_t kept_bytes = 2048;  // of each: unusual ones give their memory back
-  std::size_t bytes = 0;
-  for (const auto& field : m) bytes += field.name.size() + field.value.size();
-  if (bytes > kept_bytes) return;
-  m.clear();
+  constexpr std::size_t kept_bytes = 4096;  // of each: unusual ones give their memory back
+  if (m.get().capacity_bytes() > kept_bytes) return;
+  m.own().clear();
   spare_.push_back(std::move(m));
 }
 
@@ -64,12 +63,13 @@ bool finish(server_call& c, const status& why) noexcept { return c.finish_with(w
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
-server_call::server_call(transport::exchange x, request_head&& head, coracle::metadata received,
+server_call::server_call(transport::exchange x, request_head&& head, received_metadata received,
                          call_set& set)
     : service_(*head.target),
       subtype_(*head.subtype),
       accepted_(head.accepted),
       set_(set),
+      shared_(std::move(received)),
       foreign_(std::move(head.foreign)),
       body_(head.what->make()) {
   exchange_ = x;
@@ -83,7 +83,7 @@ server_call::server_call(transport::exchange x, request_head&& head, coracle::me
   method_ = foreign_ ? std::string_view(foreign_->path) : head.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
-  received_ = std::move(received);
+  received_ = &shared_.get();
   own_environment_.stop = stop_.token();
   own_environment_.deadline = head.deadline;
   own_environment_.call = static_cast<const server_context*>(this);
@@ -337,7 +337,7 @@ void server_call::leave() noexcept {
   const std::unique_ptr<remnant> was = std::move(remnant_);
   if (was) --set.abandoned;
   if (was && was->of_connection) --*was->of_connection;
-  set.give_back(std::move(received_));
+  set.give_back(std::move(shared_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;
   if (was) set.set_abandoned_bytes(set.abandoned_bytes - was->bytes);

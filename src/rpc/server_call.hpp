@@ -12,6 +12,7 @@
 #include "rpc/call.hpp"
 #include "rpc/interception.hpp"
 #include "rpc/message_arena.hpp"
+#include "rpc/received_metadata.hpp"
 #include "rpc/server_watch.hpp"
 #include "rpc/subtype.hpp"
 
@@ -57,15 +58,15 @@ class call_set {
     const std::size_t before = std::exchange(abandoned_bytes, now);
     if (abandoned_changed && now != before) abandoned_changed(*this, before);
   }
-  // Metadata objects whose memory the next calls use.
-  coracle::metadata take_metadata() noexcept;
-  void give_back(coracle::metadata m) noexcept;
+  // Metadata, to be filled, whose memory the next calls use.
+  received_metadata take_metadata();
+  void give_back(received_metadata m) noexcept;
   // Likewise arenas.
   std::unique_ptr<message_arena> take_arena();
   void give_back(std::unique_ptr<message_arena> a);
 
  private:
-  std::vector<coracle::metadata> spare_;
+  std::vector<received_metadata> spare_;
   std::vector<std::unique_ptr<message_arena>> spare_arenas_;
 };
 
@@ -100,7 +101,7 @@ class server_call final : public call,
                           public coro::pooled,
                           private coro::timer {
  public:
-  server_call(transport::exchange x, request_head&& head, coracle::metadata received, call_set& set);
+  server_call(transport::exchange x, request_head&& head, received_metadata received, call_set& set);
 
   // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
   void begin(bool end_stream) noexcept;
@@ -181,6 +182,7 @@ class server_call final : public call,
   const subtype& subtype_;
   accepted_encodings accepted_;
   call_set& set_;
+  received_metadata shared_;  // what the context's metadata() lies in
   std::unique_ptr<foreign_call> foreign_;
   std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;

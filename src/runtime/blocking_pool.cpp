@@ -33,15 +33,19 @@ bool blocking_pool::take_back(coro::blocking_job& j) noexcept {
 
 void blocking_pool::serve() noexcept {
   std::unique_lock lock(mutex_);
+  ++idle_;
   for (;;) {
-    ++idle_;
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
-    --idle_;
     if (queue_.empty()) return;
     coro::blocking_job& j = queue_.pop_front()->job;
     --queued_;
+    --idle_;
     lock.unlock();
     j.call_(j);
+    lock.lock();
+    // Before its task can go on: a task that offloads one function after the other needs one thread.
+    ++idle_;
+    lock.unlock();
     j.home_->post(j);
     lock.lock();
   }

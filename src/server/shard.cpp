@@ -59,15 +59,13 @@ std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const r
 // Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
 struct read_request_head final : transport::read_head {
   request_summary summary;
-  metadata received;
+  calls::received_metadata received;
 };
-constexpr std::size_t kept_metadata_bytes = 1024;
+constexpr std::size_t kept_metadata_bytes = 2048;
 
-void keep(transport::exchange& x, std::uint32_t number, const request_summary& r, const metadata& received) {
-  std::size_t bytes = 0;
-  for (const auto& field : received)
-    bytes += field.name.size() + field.value.size() + http::header_list::field_overhead_bytes;
-  if (bytes > kept_metadata_bytes) return x.last_head().reset();
+void keep(transport::exchange& x, std::uint32_t number, const request_summary& r,
+          const calls::received_metadata& received) {
+  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.last_head().reset();
   auto kept = std::make_unique<read_request_head>();
   kept->number = number;
   kept->summary = r;
@@ -129,15 +127,14 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
 }
 
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept {
-  metadata received = take_metadata();
   const auto* const last = static_cast<const read_request_head*>(x.last_head().get());
   if (last && fields.repeats(last->number)) {
     if (!fields.ok()) return x.release();
-    received = last->received;
-    return begin_call(x, last->summary, nullptr, std::move(received), end_stream);
+    return begin_call(x, last->summary, nullptr, last->received, end_stream);
   }
   request_summary r;
-  if (!read_request(fields, server_->routes, r, received)) return x.release();
+  calls::received_metadata received = take_metadata();
+  if (!read_request(fields, server_->routes, r, received.own())) return x.release();
   auto foreign = foreign_call_of(r, server_->routes);
   if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
     return answer_plain(x, r, end_stream);
@@ -151,7 +148,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
 }
 
 void shard::begin_call(transport::exchange x, const request_summary& r,
-                       std::unique_ptr<calls::foreign_call> foreign, metadata&& received, bool end_stream) {
+                       std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
+                       bool end_stream) {
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return turn_away(x, r,
                      status::resource_exhausted("too many handlers run on behind calls that have ended"));

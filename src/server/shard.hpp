@@ -66,7 +66,8 @@ class shard final : public io::resident,
 
   // Of a good request for a method.
   void begin_call(transport::exchange x, const request_summary& request,
-                  std::unique_ptr<calls::foreign_call> foreign, metadata&& received, bool end_stream);
+                  std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
+                  bool end_stream);
 
   // memory.cpp
   [[nodiscard]] std::size_t even_share() const noexcept;

@@ -2,8 +2,8 @@
 
 #include "coracle/server/server.hpp"
 #include "rpc/channel_registry.hpp"
+#include "services/channelz.coracle.hpp"
 #include "services/channelz_messages.hpp"
-#include "wellknown/channelz.coracle.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "coracle/services/health_service.hpp"
 
+#include "services/health.coracle.hpp"
 #include "services/health_book.hpp"
-#include "wellknown/health.coracle.hpp"
 
 #include <string>
 

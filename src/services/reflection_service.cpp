@@ -1,8 +1,8 @@
 #include "coracle/services/reflection_service.hpp"
 
 #include "services/descriptor_lookup.hpp"
+#include "services/reflection.coracle.hpp"
 #include "services/served_names.hpp"
-#include "wellknown/reflection.coracle.hpp"
 
 #include <google/protobuf/descriptor.pb.h>
 

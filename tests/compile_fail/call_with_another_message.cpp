@@ -1,4 +1,4 @@
-// expect: cannot convert 'misuse::Answer' to 'const misuse::Ask&'
+// expect: no known conversion for argument 1 from 'misuse::Answer' to 'const misuse::Ask&'
 #include "kinds.coracle.hpp"
 
 void use(misuse::rpc::Kinds::stub& stub) {

@@ -19,7 +19,7 @@ SCRATCH = BUILD / "consume-generate"
 # Makefiles have to show their dependencies; what a kind of target needs, Ninja has shown.
 PROGRAMS = {
     "Ninja": ("executable", "uses_static", "uses_object", "uses_interface", "uses_shared", "uses_private",
-              "uses_late"),
+              "uses_late", "uses_names"),
     "Unix Makefiles": ("executable", "uses_interface"),
 }
 
@@ -102,6 +102,7 @@ def a_broken_proto():
 # The call's arguments, and what CMake must say.
 MISTAKES = {
     "AMissingTargetIsNamed": ("PROTOS x.proto", "TARGET is missing"),
+    "MocksNeedTheClassesThatTheyMock": ("TARGET t PROTOS x.proto GRPC_MOCKS", "add GRPC, or take FAKES for Coracle's"),
     "MissingProtosAreNamed": ("TARGET t", "PROTOS is missing"),
     "AKeywordWithoutAValueIsNamed": ("TARGET t PROTOS", "nothing follows PROTOS"),
     "AnUnknownArgumentIsNamed": ("BLUE TARGET t PROTOS x.proto", "it does not know: BLUE"),

@@ -24,18 +24,7 @@ class early_service final : public echo_service {
 
 class initial_metadata : public echo_fixture {
  protected:
-  void SetUp() override {
-    echo_fixture::SetUp();
-    if (IsSkipped()) return;
-    channel_.reset();
-    server_.emplace(rt());
-    server_->add(early_);
-    link();
-  }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();  // before its service
-  }
+  [[nodiscard]] service& served() noexcept override { return early_; }
   static call_options asking() { return call_options().metadata("x-early", "1").timeout(20s); }
 
   static task<> before_the_first_reply(call_channel& by) {

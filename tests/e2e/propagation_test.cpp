@@ -53,16 +53,9 @@ class propagation : public echo_fixture {
  protected:
   void SetUp() override {
     echo_fixture::SetUp();
-    if (IsSkipped()) return;
-    server_.emplace(rt());
-    server_->add(handler_);
-    link();
-    handler_.next = &*channel_;
+    if (!IsSkipped()) handler_.next = &*channel_;
   }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();
-  }
+  [[nodiscard]] service& served() noexcept override { return handler_; }
   void call(const call_options& options) {
     const auto reply = sync_wait(stub().Say(text("x", 2), options));
     ASSERT_EQ(reply.status(), status());

@@ -33,30 +33,21 @@ class telling_service final : public echo_service {
 
 class repeated_calls : public echo_fixture {
  protected:
-  void SetUp() override {
-    echo_fixture::SetUp();
-    if (IsSkipped()) return;
-    channel_.reset();
-    server_.emplace(rt());
-    server_->add(telling_);
-    link();
-  }
-  void TearDown() override {
-    channel_.reset();
-    server_.reset();  // before its service
-  }
+  [[nodiscard]] service& served() noexcept override { return telling_; }
   std::string say(const std::string& what, const call_options& options = {}) {
-    return run(ask(&echo_stub::Say, stub(), what, options));
+    return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.Say(t, o); }, what,
+                   options));
   }
   std::string say_at_once(const std::string& what, const call_options& options = {}) {
-    return run(ask(&echo_stub::SayAtOnce, stub(), what, options));
+    return run(ask([](echo_stub s, const echo::Text& t, const call_options& o) { return s.SayAtOnce(t, o); },
+                   what, options));
   }
 
  private:
   template <class Method>
-  static task<std::string> ask(Method method, echo_stub s, std::string what, call_options options) {
+  task<std::string> ask(Method method, std::string what, call_options options) {
     const echo::Text request = text(std::move(what));
-    const auto reply = co_await (s.*method)(request, options);
+    const auto reply = co_await method(stub(), request, options);
     co_return reply ? reply->text() : std::string(reply.status().message());
   }
   telling_service telling_;

@@ -52,12 +52,21 @@ class Partly final {
         const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.deprecated.Partly/Current", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
+        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.deprecated.Partly/Current", ::std::move(request), options};
+    }
 
     // Use Current.
     [[deprecated("its .proto says that it is deprecated")]]
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Former(
         const ::golden::deprecated::Once& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.deprecated.Partly/Former", request, options};
+    }
+    [[deprecated("its .proto says that it is deprecated")]]
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Once, ::golden::deprecated::Now> Former(
+        ::std::same_as<::golden::deprecated::Once> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.deprecated.Partly/Former", ::std::move(request), options};
     }
 
    private:
@@ -96,6 +105,10 @@ class Wholly final {
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Current(
         const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.deprecated.Wholly/Current", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
+        ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.deprecated.Wholly/Current", ::std::move(request), options};
     }
 
    private:

@@ -72,6 +72,10 @@ class Oracle final {
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.fakes.Oracle/Ask", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.fakes.Oracle/Ask", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::fakes::Question, ::golden::fakes::Answer> Tell(
         const ::coracle::call_options& options = {}) const {
@@ -92,10 +96,18 @@ class Oracle final {
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.fakes.Oracle/on", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> on(
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.fakes.Oracle/on", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> delete_(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.fakes.Oracle/delete", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> delete_(
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.fakes.Oracle/delete", ::std::move(request), options};
     }
 
    private:
@@ -133,6 +145,10 @@ class OracleFake final {
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> Ask(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.fakes.OracleFake/Ask", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
+        ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.fakes.OracleFake/Ask", ::std::move(request), options};
     }
 
    private:

@@ -42,6 +42,10 @@ class Generic final {
         const ::golden::generic::Thing& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.generic.Generic/Handle", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::generic::Thing, ::golden::generic::Thing> Handle(
+        ::std::same_as<::golden::generic::Thing> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.generic.Generic/Handle", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

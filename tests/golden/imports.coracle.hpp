@@ -54,6 +54,10 @@ class Imports final {
         const ::google::protobuf::Empty& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.imports.Imports/Nothing", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::google::protobuf::Empty, ::google::protobuf::Empty> Nothing(
+        ::std::same_as<::google::protobuf::Empty> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.imports.Imports/Nothing", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::server_streaming_call<::google::protobuf::Timestamp> When(
         const ::google::protobuf::Any& request, const ::coracle::call_options& options = {}) const {

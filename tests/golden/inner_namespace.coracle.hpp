@@ -42,6 +42,10 @@ class Elsewhere final {
         const ::golden::inner::rpc& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.inner.Elsewhere/Call", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::inner::rpc, ::golden::inner::rpc> Call(
+        ::std::same_as<::golden::inner::rpc> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.inner.Elsewhere/Call", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

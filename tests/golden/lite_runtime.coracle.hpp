@@ -42,6 +42,10 @@ class Lite final {
         const ::golden::lite::Small& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.lite.Lite/Pass", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::lite::Small, ::golden::lite::Small> Pass(
+        ::std::same_as<::golden::lite::Small> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.lite.Lite/Pass", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

@@ -42,6 +42,10 @@ class Nested final {
         const ::golden::nested::deep::v1::Outer_Inner& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.nested.deep.v1.Nested/Go", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::nested::deep::v1::Outer_Inner, ::golden::nested::deep::v1::Outer_Inner_Innermost> Go(
+        ::std::same_as<::golden::nested::deep::v1::Outer_Inner> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.nested.deep.v1.Nested/Go", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

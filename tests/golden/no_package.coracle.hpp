@@ -42,6 +42,10 @@ class Loose final {
         const ::Unpackaged& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/Loose/Send", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::Unpackaged, ::Unpackaged> Send(
+        ::std::same_as<::Unpackaged> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/Loose/Send", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

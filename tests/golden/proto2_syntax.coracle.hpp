@@ -42,6 +42,10 @@ class Elder final {
         const ::golden::second::Old& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.second.Elder/Ask", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::second::Old, ::golden::second::Old_Part> Ask(
+        ::std::same_as<::golden::second::Old> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.second.Elder/Ask", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

@@ -42,6 +42,10 @@ class Presence final {
         const ::golden::optional::Maybe& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.optional.Presence/Check", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::optional::Maybe, ::golden::optional::Maybe> Check(
+        ::std::same_as<::golden::optional::Maybe> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.optional.Presence/Check", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

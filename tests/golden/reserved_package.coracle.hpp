@@ -42,6 +42,10 @@ class Lamp final {
         const ::golden::switch::default::Position& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.switch.default.Lamp/Toggle", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::switch::default::Position, ::golden::switch::default::Position> Toggle(
+        ::std::same_as<::golden::switch::default::Position> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.switch.default.Lamp/Toggle", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

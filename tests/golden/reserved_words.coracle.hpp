@@ -182,15 +182,27 @@ class namespace_ final {
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/class", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> class_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/class", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int__(
         const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/int", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class__delete, ::golden::reserved::NULL_> int__(
+        ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/int", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/int_", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> int_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/int_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::reserved::class_, ::golden::reserved::class__delete> co_await_(
@@ -201,6 +213,10 @@ class namespace_ final {
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> errno_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/errno", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> errno_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/errno", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::reserved::NULL_> NULL_(
@@ -213,40 +229,72 @@ class namespace_ final {
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/channel_", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel__(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/channel_", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> added_to_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/added_to", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> added_to_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/added_to", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> draining_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/draining", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> draining_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/draining", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> full_name_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/full_name", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> full_name_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/full_name", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods__(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/methods", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods__(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/methods_", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/methods_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> service_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/service", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> service_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/service", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/stub", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/stub", ::std::move(request), options};
     }
 
     // In use there, but free.
@@ -254,35 +302,63 @@ class namespace_ final {
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/channel", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/channel", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> context(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/context", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> context(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/context", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::service> coracle(
         const ::golden::reserved::coracle& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/coracle", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::coracle, ::golden::reserved::service> coracle(
+        ::std::same_as<::golden::reserved::coracle> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/coracle", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> golden(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/golden", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> golden(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/golden", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> namespace_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/namespace", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> namespace_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/namespace", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> options(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/options", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> options(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/options", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> request(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/request", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> request(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/request", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::reserved::class_, ::golden::reserved::NULL_> requests(
@@ -294,10 +370,18 @@ class namespace_ final {
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/table", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> table(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/table", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> unary_method(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.namespace/unary_method", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> unary_method(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.namespace/unary_method", ::std::move(request), options};
     }
 
    private:
@@ -335,6 +419,10 @@ class stub__ final {
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.reserved.stub/stub_", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
+        ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.reserved.stub/stub_", ::std::move(request), options};
     }
 
    private:

@@ -54,15 +54,27 @@ class Echo final {
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.same.Echo/Echo", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Echo(
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.same.Echo/Echo", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> Same(
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.same.Echo/Same", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Same(
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.same.Echo/Same", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> rpc(
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.same.Echo/rpc", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> rpc(
+        ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.same.Echo/rpc", ::std::move(request), options};
     }
 
    private:

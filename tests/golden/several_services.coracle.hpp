@@ -42,6 +42,10 @@ class Second final {
         const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.several.Second/Take", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
+        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.several.Second/Take", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;
@@ -78,6 +82,10 @@ class First final {
     [[nodiscard]] ::coracle::unary_call<::golden::several::Item> Take(
         const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.several.First/Take", request, options};
+    }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
+        ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.several.First/Take", ::std::move(request), options};
     }
 
    private:

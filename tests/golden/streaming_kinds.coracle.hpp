@@ -60,6 +60,10 @@ class Kinds final {
         const ::golden::kinds::Ask& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.kinds.Kinds/One", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::kinds::Ask, ::golden::kinds::Answer> One(
+        ::std::same_as<::golden::kinds::Ask> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.kinds.Kinds/One", ::std::move(request), options};
+    }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::kinds::Ask, ::golden::kinds::Answer> Gather(
         const ::coracle::call_options& options = {}) const {

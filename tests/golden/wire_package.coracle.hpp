@@ -42,6 +42,10 @@ class Shelf final {
         const ::golden::copied::Item& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.original.v1.Shelf/Take", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::copied::Item, ::golden::copied::Item> Take(
+        ::std::same_as<::golden::copied::Item> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.original.v1.Shelf/Take", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

@@ -116,6 +116,12 @@ def a_header_list_over_the_limit_fails_the_call_only(server):
     serves(connection)
 
 
+def a_binary_field_that_is_no_base64_fails_the_call_only(server):
+    connection = Connection(server)
+    status_is(connection.call(ADD, message(movie("text")), ("x-blob-bin", "no base64!")), INTERNAL)
+    serves(connection)
+
+
 def another_content_type_is_415(server):
     connection = Connection(server)
     for content_type in ("application/json", "application/grpcx", None):
@@ -233,6 +239,7 @@ CASES = [
     noise_ends_the_connection_only,
     a_field_name_in_capitals_resets_the_stream_only,
     a_header_list_over_the_limit_fails_the_call_only,
+    a_binary_field_that_is_no_base64_fails_the_call_only,
     another_content_type_is_415,
     get_on_a_method_is_405,
     an_unknown_service_or_method_is_unimplemented,

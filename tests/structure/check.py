@@ -6,12 +6,15 @@ import sys
 
 import contents
 import includes
+import named_tests
+import seeds
 import sizes
 from tree import Tree
 
 RULES = {
     "RoomsAreNamedInRoomsTxt": includes.rooms_exist,
     "IncludesFollowTheDirectionsOfTheRooms": includes.directions,
+    "ProgramsUsePublicHeaders": includes.programs,
     "TheWorldIsIncludedOnlyWhereItBelongs": includes.world,
     "FilesStayWithinTheHardLimits": sizes.hard_limits,
     "EachRoomHasAShortReadme": sizes.room_readmes,
@@ -21,6 +24,9 @@ RULES = {
     "TimeAndChanceComeFromTheLoop": contents.time_and_chance_come_from_the_loop,
     "TestsNeitherSleepNorAreSwitchedOff": contents.honest_tests,
     "LinksLeadSomewhere": contents.links,
+    "PagesAreInTheNav": contents.pages_in_the_nav,
+    "NamedTestsExist": named_tests.named_tests_exist,
+    "EverySeedIsAnswered": seeds.seeds_are_answered,
 }
 
 

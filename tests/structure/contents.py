@@ -79,3 +79,20 @@ def links(tree):
             path = target.split("#")[0]
             if path and "://" not in path and not path.startswith("mailto:") and not (folder / path).exists():
                 yield f"{name}: the link to {target} leads nowhere"
+
+
+NAV = "mkdocs.yml"
+DECISIONS = "docs/decisions/"  # which have a list of their own
+
+
+def pages_in_the_nav(tree):
+    """Each page of docs/ can be found in the site."""
+    named = set(re.findall(r"[\w./-]+\.md\b", tree.text(NAV))) if NAV in tree.files else set()
+    listed = tree.text(f"{DECISIONS}README.md") if f"{DECISIONS}README.md" in tree.files else ""
+    for name in tree.under("docs/", ends=(".md",)):
+        if name.removeprefix("docs/") in named:
+            continue
+        if not name.startswith(DECISIONS):
+            yield f"{name}: {NAV} does not name it; give it a line in the nav"
+        elif f"({name.removeprefix(DECISIONS)})" not in listed:
+            yield f"{name}: {DECISIONS}README.md does not list it"

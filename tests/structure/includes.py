@@ -80,6 +80,15 @@ def directions(tree):
                        f"cmake/rooms.txt lets it include {' '.join(sorted(allowed))}")
 
 
+def programs(tree):
+    """Our programs are made as a user's: of public headers."""
+    rooms = Rooms(tree)
+    for name in tree.under("tools/", "examples/", ends=SOURCES):
+        for number, angled, path in includes_of(tree, name):
+            if not angled and path.split("/")[0] in rooms:
+                yield f"{name}:{number}: {path} is inside of the library; use what include/coracle offers, or let it offer more"
+
+
 def world(tree):
     """Third-party and operating system headers stay where they belong."""
     rooms = Rooms(tree)

@@ -5,10 +5,22 @@ import pathlib
 import sys
 import tempfile
 
+import seeds
 from check import RULES, check
 from tree import Tree
 
+
+def page_of_seeds(cells, without=None):
+    """The page with these cells in every row, but for one."""
+    names = [f"{group}-{i:02}" for group, count in seeds.GROUPS.items() for i in range(1, count + 1)]
+    return "".join(f"| {name} | {cells} |\n" for name in names if name != without)
+
+
+SHOWN = "a thing | `here` | [status_test.cpp](../../tests/unit/base/status_test.cpp)"
+
 GOOD = {
+    seeds.PAGE: page_of_seeds(SHOWN),
+    "mkdocs.yml": "nav:\n  - Seeds: internals/seeds.md\n",
     "cmake/rooms.txt": "base:\ncoro: base\nhpack*: base\nruntime: base coro\nnet: base coro runtime\nrpc: base net\nclient: base rpc\nserver: base rpc\n",
     "include/coracle/base/status.hpp": "#pragma once\n#include <string>\n",
     "include/coracle/client/channel.hpp": '#pragma once\n#include "coracle/base/status.hpp"\n',
@@ -42,6 +54,7 @@ FAULTS = (
     ("IncludesFollowTheDirectionsOfTheRooms", "src/runtime/accept.cpp", '#include "coracle/net/listener.hpp"\n'),
     ("IncludesFollowTheDirectionsOfTheRooms", "src/rpc/call.cpp", '#include "call.hpp"\n'),
     ("IncludesFollowTheDirectionsOfTheRooms", "include/coracle/rpc/call.hpp", '#pragma once\n#include "rpc/frame.hpp"\n'),
+    ("ProgramsUsePublicHeaders", "tools/call/call.cpp", '#include "hpack/decoder.hpp"\n'),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/base/read.cpp", "#include <unistd.h>\n"),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/rpc/peer.cpp", "#include <net/if.h>\n"),
     ("TheWorldIsIncludedOnlyWhereItBelongs", "src/runtime/epoll.cpp", "#include <liburing.h>\n"),
@@ -63,6 +76,17 @@ FAULTS = (
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "std::this_thread::sleep_for(1s);\n"),
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "TEST(Drain, DISABLED_Ends) {}\n"),
     ("LinksLeadSomewhere", "docs/start.md", "[the guide](guides/none.md)\n"),
+    ("PagesAreInTheNav", "docs/guides/lost.md", "# Lost\n"),
+    ("PagesAreInTheNav", "docs/decisions/0099-lost.md", "# 0099: Lost\n"),
+    ("NamedTestsExist", "docs/reference/cves.md", "| CVE-1 | flood | bucket | `StopsTheFlood` in a file |\n"),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds(SHOWN, without="A1-07")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds(SHOWN, without="A6-47")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds("a thing | `here` | ")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds("a thing | `here` | *planned:* ")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds("a thing | `here` | [x](../decisions/0001.md)")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds("a thing | `here` | [x](../../tests/none_test.cpp); *planned:* it")),
+    ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds(" | `here` | *refused:* why")),
+    ("EverySeedIsAnswered", seeds.PAGE, "no table\n"),
 )
 
 

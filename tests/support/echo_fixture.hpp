@@ -39,9 +39,11 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
   void make_server(const server_options& options) {
     channel_.reset();
     server_.emplace(rt(), options);
-    server_->add(service_);
+    server_->add(served());
     link();
   }
+  // What the server serves: a fixture may have another echo service.
+  [[nodiscard]] virtual service& served() noexcept { return service_; }
   // A channel to the server, as the parameter says.
   void link() {
     switch (std::get<1>(GetParam())) {

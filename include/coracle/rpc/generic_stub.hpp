@@ -4,6 +4,10 @@
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/rpc/stub.hpp"
 
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
 namespace coracle {
 
 // Like a generated stub: the channel must stay while the stub and its calls are in use. A path is
@@ -18,6 +22,12 @@ class generic_stub {
   [[nodiscard]] unary_call<Reply> unary(const char* path, const Request& request,
                                         const call_options& options = {}) const {
     return {*channel_, path, request, options};
+  }
+  template <class Reply = bytes_message, class Request>
+    requires std::move_constructible<Request> && (!std::is_reference_v<Request> && !std::is_const_v<Request>)
+  [[nodiscard]] owning_unary_call<Request, Reply> unary(const char* path, Request&& request,
+                                                        const call_options& options = {}) const {
+    return {*channel_, path, std::move(request), options};
   }
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] client_streaming_call<Request, Reply> client_streaming(

@@ -34,6 +34,8 @@ class metadata {
   [[nodiscard]] auto begin() const noexcept { return fields_.begin(); }  // of http::header_view
   [[nodiscard]] auto end() const noexcept { return fields_.end(); }
   void clear() noexcept { fields_.clear(); }
+  // Memory held on the heap.
+  [[nodiscard]] std::size_t capacity_bytes() const noexcept { return fields_.capacity_bytes(); }
 
   // What arrived, unchecked: for the library.
   void add_received(std::string_view key, std::string_view value) { fields_.add(key, value); }

@@ -46,7 +46,7 @@ class server_context {
   // the context.
   [[nodiscard]] const net::auth_context* auth() const noexcept { return auth_; }
   // What the client sent.
-  [[nodiscard]] const coracle::metadata& metadata() const noexcept { return received_; }
+  [[nodiscard]] const coracle::metadata& metadata() const noexcept { return *received_; }
 
   // By when the call ends: what the client wants, or server_limits::call_time() if that is sooner; `never` if
   // neither is said. Calls that the handler makes inherit it, as they do the stop token.
@@ -101,7 +101,7 @@ class server_context {
   coro::environment own_environment_;
   const coro::environment* environment_ = &own_environment_;  // or that of an interceptor's next()
   coracle::compression compression_;
-  coracle::metadata received_;
+  const coracle::metadata* received_ = nullptr;
   coracle::metadata initial_;
   coracle::metadata trailing_;
   std::unique_ptr<calls::carried> carried_;  // null: the handler changed nothing of it

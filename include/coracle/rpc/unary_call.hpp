@@ -1,4 +1,4 @@
-// unary_call<Reply>: one request and one reply, awaited.
+// unary_call<Reply>: one request and one reply, awaited. owning_unary_call: it keeps its request, too.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -7,7 +7,9 @@
 #include "coracle/rpc/call_options.hpp"
 #include "coracle/rpc/codec.hpp"
 
+#include <concepts>  // for generated stubs
 #include <coroutine>
+#include <optional>
 #include <utility>
 
 namespace coracle {
@@ -43,6 +45,8 @@ class unary_operation {
   bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
 
   status status_;
+  // Ends the life of a request that the operation owns; null where it does not.
+  void (*let_go_)(unary_operation&) noexcept = nullptr;
 
  private:
   friend class client_call;
@@ -50,6 +54,8 @@ class unary_operation {
   // With interceptors: as start(); and one try of theirs, in place of the one before.
   bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
   void try_once(const coro::environment& inherited, const call_options& options) noexcept;
+  // Interceptors may make the call again.
+  [[nodiscard]] bool may_let_go() const noexcept { return let_go_ && !chain_; }
   call_channel& channel_;
   const char* path_;
   const codec& request_codec_;
@@ -68,7 +74,7 @@ class unary_operation {
 }  // namespace calls
 
 // Await it once: `auto reply = co_await stub.Method(request, options);` gives result<Reply>. The
-// request must stay until the await ends; the options are copied. Resumes on the loop it was awaited
+// request must stay until the await ends, or be moved in; the options are copied. Resumes on the loop it was awaited
 // on. Inherits deadline and stop token of the awaiting task: the first to come ends the call, with
 // DEADLINE_EXCEEDED or CANCELLED, and tells the server.
 template <class Reply>
@@ -93,6 +99,30 @@ class [[nodiscard]] unary_call : public calls::unary_operation {
 
  private:
   Reply message_;
+};
+
+namespace calls {
+
+template <class Request>
+struct owned_request {
+  std::optional<Request> own_;
+};
+
+}  // namespace calls
+
+// What a method gives for a request that is moved into it: `stub.Method(std::move(request))`. The request may be gone
+// before the await begins. One whose bytes are more than 64 KiB lives until it has been serialized and no longer, where no
+// interceptor may want it again; above 256 KiB such a call is not made again transparently (gRFC A6), by a policy it is.
+template <class Request, class Reply>
+class [[nodiscard]] owning_unary_call : private calls::owned_request<Request>, public unary_call<Reply> {
+ public:
+  owning_unary_call(call_channel& channel, const char* path, Request&& request, const call_options& options)
+      : calls::owned_request<Request>{std::move(request)},
+        unary_call<Reply>(channel, path, *this->own_, options) {
+    this->let_go_ = [](calls::unary_operation& self) noexcept {
+      static_cast<owning_unary_call&>(self).own_.reset();
+    };
+  }
 };
 
 }  // namespace coracle

@@ -42,6 +42,10 @@ class Storage final {
         const ::golden::imported::Crate& request, const ::coracle::call_options& options = {}) const {
       return {*channel_, "/golden.imported.Storage/Store", request, options};
     }
+    [[nodiscard]] ::coracle::owning_unary_call<::golden::imported::Crate, ::golden::imported::Crate_Label> Store(
+        ::std::same_as<::golden::imported::Crate> auto&& request, const ::coracle::call_options& options = {}) const {
+      return {*channel_, "/golden.imported.Storage/Store", ::std::move(request), options};
+    }
 
    private:
     ::coracle::call_channel* channel_;

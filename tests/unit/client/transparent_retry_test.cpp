@@ -190,6 +190,31 @@ TEST_F(transparently, ASecondRefusalIsThePolicysToJudge) {
   EXPECT_EQ(server_.requests[2]->field("grpc-previous-rpc-attempts"), "1");
 }
 
+static task<status> call_with_moved(call_channel& by, std::size_t bytes) {
+  owning_unary_call<text, text> call(by, "/s/m", text_of(std::string(bytes, 'x')), within(60s));
+  const auto reply = co_await call;
+  co_return reply.status();
+}
+
+TEST_F(transparently, ARequestThatWasMovedInIsSentAgain) {
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{100} << 10, std::size_t{200} << 10}) {
+    server_.script = [bytes](scripted_request& r) {
+      if (std::stoi(r.field("x-number")) % 2 == 1) return r.refuse();
+      r.when_complete = [bytes](scripted_request& c) {
+        if (c.body.size() > bytes) c.reply("well");
+        else c.fail(status_code::data_loss);
+      };
+    };
+    EXPECT_EQ(run(call_with_moved(calls_, bytes)), status()) << bytes;
+  }
+}
+
+TEST_F(transparently, AVeryLargeRequestThatWasMovedInIsNotSentAgain) {
+  server_.script = [](scripted_request& r) { r.refuse(); };
+  EXPECT_EQ(run(call_with_moved(calls_, std::size_t{300} << 10)).code(), status_code::unavailable);
+  EXPECT_EQ(server_.requests.size(), 1u);
+}
+
 // after: how long the call's head has had to leave.
 static task<status> lose_the_connection(channel& by, breakable_way& way, duration after) {
   const text request = text_of("x");

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,10 +22,7 @@ namespace coracle::net {
 // The zone is complete before the server starts; the destructor joins the thread.
 class name_server {
  public:
-  // `on_datagram` is called on the server's thread with the number of those that have come so far.
-  explicit name_server(
-      name_zone::entries names, std::function<void(int)> on_datagram = [](int) {})
-      : zone_(std::move(names)), on_datagram_(std::move(on_datagram)) {
+  explicit name_server(name_zone::entries names) : zone_(std::move(names)) {
     // TCP first: it finds a port that is free for both more often than not.
     do {
       close_sockets();
@@ -112,10 +108,9 @@ class name_server {
         ::recvfrom(udp_, q.text.data(), q.text.size(), 0, reinterpret_cast<sockaddr*>(&q.from), &size);
     if (n <= 0) return;
     q.text.resize(static_cast<std::size_t>(n));
-    const int so_far = ++datagrams_;  // before the reply, since whoever has it may look
+    ++datagrams_;  // before the reply, since whoever has it may look
     if (zone_.holds_back(q.text) && !released_.load()) held_.push_back(q);
     else reply(q);
-    on_datagram_(so_far);
   }
   void reply(const held_question& q) const {
     const std::string answer = zone_.answer(q.text, false);
@@ -148,7 +143,6 @@ class name_server {
   }
 
   const name_zone zone_;
-  const std::function<void(int)> on_datagram_;
   int udp_ = -1;
   int tcp_ = -1;
   int wake_ = -1;

@@ -57,7 +57,7 @@ TEST_P(Stream, EchoesOverIpv4) { run(echo_over(address::loopback_v4(0))); }
 
 TEST_P(Stream, EchoesOverIpv6) {
   const std::string why_not = run(missing(address::loopback_v6(0)));
-  if (!why_not.empty()) GTEST_SKIP() << why_not;
+  if (!why_not.empty()) GTEST_SKIP() << "no IPv6 here: " << why_not;
   run(echo_over(address::loopback_v6(0)));
 }
 

@@ -63,7 +63,7 @@ TEST_P(Udp, GoesThereAndBackOverIpv4) { run(there_and_back(address::loopback_v4(
 task<status> bind_to(address at) { co_return udp_socket::bind(at).status(); }
 TEST_P(Udp, GoesThereAndBackOverIpv6) {
   const status why_not = run(bind_to(address::loopback_v6(0)));
-  if (!why_not.ok()) GTEST_SKIP() << why_not;
+  if (!why_not.ok()) GTEST_SKIP() << "no IPv6 here: " << why_not;
   run(there_and_back(address::loopback_v6(0)));
 }
 

@@ -1,0 +1,88 @@
+"""A hook of mkdocs. The pages link to files outside of docs/ as a code host shows them; in the site these files lie below
+source/: pages as pages, folders as their README or a list of what they hold, everything else as text.
+
+README.md is the site's first page.
+"""
+
+import pathlib
+import posixpath
+import re
+
+from mkdocs.structure.files import File
+
+LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
+# Pages that the nav names, whether or not something links to them.
+ALWAYS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+
+
+class Places:
+    """Where each file of the project is in the site."""
+
+    def __init__(self, root):
+        self.root = root
+        self.of = {"README.md": "index.md"}  # by its path in the project
+
+    def path_of(self, page, target):
+        """The path in the project of what a page links to; None for what is no file of it."""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+        if "://" in target or path.startswith("..") or not (self.root / path).exists():
+            return None
+        return posixpath.join(path, "README.md") if (self.root / path / "README.md").is_file() else path
+
+    def add(self, path):
+        """Gives what has to be generated: its place and content. None: it is there already."""
+        if path in self.of:
+            return None
+        if path.startswith("docs/"):
+            self.of[path] = path.removeprefix("docs/")
+            return None
+        file = self.root / path
+        if file.is_dir():
+            self.of[path] = f"source/{path}/contents.md"
+            held = "".join(f"- `{child.name}`\n" for child in sorted(file.iterdir()))
+            return self.of[path], f"# {path}\n\n{held}"
+        self.of[path] = f"source/{path}" if path.endswith(".md") else f"source/{path}.txt"
+        return self.of[path], file.read_bytes()
+
+
+places = None
+
+
+def targets(page):
+    for target, _ in LINK.findall((places.root / page).read_text()):
+        path = places.path_of(page, target)
+        if path:
+            yield path
+
+
+def on_files(files, config):
+    global places
+    places = Places(pathlib.Path(config.config_file_path).parent)
+    files.append(File.generated(config, "index.md", content=(places.root / "README.md").read_text()))
+    pages = ["README.md", *ALWAYS, *(f"docs/{file.src_uri}" for file in files.documentation_pages()
+                                     if file.src_uri != "index.md")]
+    wanted = [*pages]
+    while pages:
+        wanted += targets(pages.pop())
+        while wanted:
+            path = wanted.pop()
+            made = places.add(path)
+            if made:
+                files.append(File.generated(config, made[0], content=made[1]))
+                if path.endswith(".md"):
+                    pages.append(path)
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    origin = next((path for path, place in places.of.items() if place == page.file.src_uri), None)
+    if origin is None:
+        return markdown
+
+    def placed(link):
+        path = places.path_of(origin, link[1])
+        if not path or path not in places.of:
+            return link[0]
+        return posixpath.relpath(places.of[path], posixpath.dirname(page.file.src_uri)) + (link[2] or "")
+
+    return LINK.sub(placed, markdown)

@@ -1,0 +1,127 @@
+// The code of docs/guides/channels.md, operations.md and security.md.
+#include "movie.coracle.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/server.hpp"
+#include "coracle/tls/client_options.hpp"
+#include "coracle/tls/server_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+using movies_stub = movie::rpc::MovieService::stub;
+
+// Nothing listens, and no file is there: options are looked at, not what they lead to.
+
+// [tls_server]
+coracle::status listen_securely(coracle::server& server) {
+  return server.listen("127.0.0.1:0", coracle::tls::server_options()
+                                          .certificate_files("server.pem", "server.key")
+                                          .certificate_files("other.pem", "other.key")  // chosen by SNI
+                                          .client_ca_file("clients.pem"));  // mTLS: clients must have one
+}
+// [/tls_server]
+
+// [tls_reload]
+coracle::status listen_and_reload(coracle::server& server) {
+  const auto security = coracle::tls::server_options().certificate_files("server.pem", "server.key").build();
+  if (!security) return security.status();
+  const auto bound = server.listen("127.0.0.1:0", *security);
+  return bound.ok() ? (*security)->reload() : bound;  // reload() from any thread
+}
+// [/tls_reload]
+
+class guarded final : public movie::rpc::MovieService::service {
+  // [peer]
+  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                 const movie::Movie&) override {
+    const coracle::net::auth_context* const client = context.auth();  // null in plaintext
+    if (!client || !client->has_identity(coracle::net::peer_identity::kind::uri, "spiffe://example/ada"))
+      co_return coracle::status::permission_denied("not for you");
+    co_return movie::AddMovieResponse();
+  }
+  // [/peer]
+};
+
+// [token_of_a_call]
+coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
+  const auto reply = co_await movies.AddMovie(movie, coracle::within(1s).token("of this call"));
+  co_return reply.status();
+}
+// [/token_of_a_call]
+
+TEST(GuideToChannels, OptionsAreSaidInARow) {
+  coracle::runtime runtime;
+  // [channel]
+  coracle::channel movies(runtime, "dns:///movies.example:50051", coracle::insecure(),
+                          coracle::channel_options()
+                              .balance(coracle::balancing::round_robin())
+                              .calls(coracle::within(2s).metadata("x-team", "ada"))
+                              .keepalive(30s));
+  // [/channel]
+  EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // nobody is asked before the first call
+}
+
+TEST(GuideToOperations, LimitsAreSaidInARow) {
+  // [limits]
+  coracle::server_limits limits;
+  limits
+      .memory(coracle::memory_quota(
+          256u << 20))  // below the container's limit, with room for what handlers allocate
+      .calls(2'000)  // what the service behind it can bear
+      .call_time(30s);
+  coracle::server server(coracle::server_options().limits(limits).max_connection_age(30min, 1min));
+  // [/limits]
+  guarded service;
+  server.add(service);
+  EXPECT_EQ(server.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
+}
+
+TEST(GuideToSecurity, NothingSecretTravelsInPlaintext) {
+  guarded service;
+  coracle::runtime runtime;
+  coracle::server server(runtime);
+  server.add(service);
+  ASSERT_EQ(server.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
+  coracle::channel channel(runtime, "127.0.0.1:" + std::to_string(server.port()), coracle::insecure());
+  const movie::Movie movie;
+  EXPECT_EQ(coracle::sync_wait(runtime, add(movies_stub(channel), movie)).code(),
+            coracle::status_code::unauthenticated);
+  EXPECT_EQ(coracle::sync_wait(movies_stub(channel).AddMovie(movie)).status(),
+            coracle::status::permission_denied("not for you"));
+}
+
+TEST(GuideToSecurity, FilesThatAreNotThereAreTheStatusOfListen) {
+  guarded service;
+  coracle::server server;
+  server.add(service);
+  EXPECT_EQ(listen_securely(server).code(), coracle::status_code::failed_precondition);
+  EXPECT_EQ(listen_and_reload(server).code(), coracle::status_code::failed_precondition);
+}
+
+TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
+  coracle::runtime runtime;
+  // [tls_client]
+  coracle::channel system_cas(runtime, "movies.example:443", coracle::tls::client_options());
+  coracle::channel own_ca(runtime, "localhost:50051",
+                          coracle::tls::client_options()
+                              .ca_file("ca.pem")  // in place of the system's
+                              .certificate_files("client.pem", "client.key"));  // mTLS
+  // [/tls_client]
+  // [token_of_a_channel]
+  coracle::channel bearing(runtime, "movies.example:443", coracle::tls::client_options(),
+                           coracle::channel_options().calls(coracle::call_options().token("of every call")));
+  // [/token_of_a_channel]
+  EXPECT_EQ(system_cas.state(), coracle::connectivity::idle);
+  EXPECT_EQ(bearing.state(), coracle::connectivity::idle);
+  const movie::Movie movie;
+  EXPECT_EQ(coracle::sync_wait(movies_stub(own_ca).AddMovie(movie)).status().code(),
+            coracle::status_code::unavailable);  // there is no ca.pem
+}
+
+}  // namespace

@@ -1,0 +1,76 @@
+// What docs/guides/from_grpcpp.md starts from: the synchronous API. Compiled, and not run.
+#include "greeter.grpc.pb.h"
+#include "movie.grpc.pb.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace sync_api {
+
+// [service]
+class greeter final : public helloworld::Greeter::Service {
+  grpc::Status SayHello(grpc::ServerContext* context, const helloworld::HelloRequest* request,
+                        helloworld::HelloReply* reply) override {
+    if (request->name().empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "say whom to greet"};
+    context->AddTrailingMetadata("x-served-by", "grpc++");
+    reply->set_message("Hello, " + request->name());
+    return grpc::Status::OK;
+  }
+};
+// [/service]
+
+// [server]
+void serve(const std::string& address) {
+  greeter service;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.RegisterService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  server->Wait();  // for a Shutdown() on another thread, which a signal has to cause somehow
+}
+// [/server]
+
+// [client]
+std::string greet(const std::shared_ptr<grpc::Channel>& channel, const std::string& name) {
+  const auto stub = helloworld::Greeter::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  context.AddMetadata("x-who", "ada");
+  helloworld::HelloRequest request;
+  request.set_name(name);
+  helloworld::HelloReply reply;
+  const grpc::Status status = stub->SayHello(&context, request, &reply);
+  return status.ok() ? reply.message() : status.error_message();
+}
+// [/client]
+
+// [streams]
+class movies final : public movie::MovieService::Service {
+  grpc::Status ListMovies(grpc::ServerContext*, const movie::ListMoviesRequest*,
+                          grpc::ServerWriter<movie::Movie>* writer) override {
+    movie::Movie movie;
+    for (int year = 1993; year <= 1994; ++year) {
+      movie.set_year(year);
+      if (!writer->Write(movie))
+        return grpc::Status::CANCELLED;  // blocks a thread while the client does not read
+    }
+    return grpc::Status::OK;
+  }
+};
+
+int list(movie::MovieService::Stub& stub) {
+  grpc::ClientContext context;
+  const auto reader = stub.ListMovies(&context, movie::ListMoviesRequest());
+  movie::Movie movie;
+  int count = 0;
+  while (reader->Read(&movie)) ++count;
+  return reader->Finish().ok() ? count : -1;
+}
+// [/streams]
+
+std::unique_ptr<grpc::Service> make_movies() { return std::make_unique<movies>(); }
+
+}  // namespace sync_api

@@ -1,0 +1,167 @@
+// The code of docs/guides/streaming.md.
+#include "movie.coracle.fake.hpp"
+
+#include "coracle/client.hpp"
+#include "coracle/coro/mutex.hpp"
+#include "coracle/server.hpp"
+#include "coracle/testing/service_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using movies_stub = movie::rpc::MovieService::stub;
+using faked = coracle::testing::service_fixture<movie::rpc::MovieServiceFake>;
+
+// [upload]
+coracle::task<coracle::result<movie::AddMultipleMoviesResponse>> upload(movies_stub movies,
+                                                                        std::vector<movie::Movie> shelf) {
+  auto call = movies.AddMultipleMovies(coracle::within(10s));
+  for (const auto& movie : shelf) {
+    const auto sent = co_await call.write_result(movie);  // waits while there is no room
+    if (!sent.ok()) break;  // the server has ended the call: finish() says how
+  }
+  co_return co_await call.finish();
+}
+// [/upload]
+
+// [download]
+coracle::task<int> count(movies_stub movies) {
+  auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
+  int found = 0;
+  while (const auto movie = co_await call.next()) found += movie->title().empty() ? 0 : 1;
+  co_return found;  // after OK alone: any other end has thrown call_ended
+}
+// [/download]
+
+// [reuse]
+coracle::task<std::size_t> weigh(movies_stub movies) {
+  auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
+  std::size_t bytes = 0;
+  movie::Movie movie;  // its memory is used again for each
+  for (;;) {
+    const bool more = co_await call.read(movie);
+    if (!more) co_return bytes;
+    bytes += movie.poster().size();
+  }
+}
+// [/reuse]
+
+// [talk]
+using talk = coracle::bidi_call<movie::Movie, movie::Movie>;
+
+coracle::task<> ask_for(talk& call, std::vector<std::int64_t> ids) {
+  for (const auto id : ids) {
+    movie::Movie wish;
+    wish.set_id(id);
+    const auto sent = co_await call.write_result(wish);
+    if (!sent.ok()) co_return;  // the reader hears why
+  }
+  co_await call.writes_done();
+}
+
+coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_t> ids,
+                                     std::vector<std::string>& titles) {
+  auto call = movies.WatchTogether(coracle::within(10s));
+  coracle::scope writing{co_await coracle::coro::this_environment()};
+  writing.spawn(ask_for(call, std::move(ids)));  // one task writes ...
+  for (;;) {
+    const auto next = co_await call.next_result();  // ... while another reads
+    if (!next || !*next) break;
+    titles.push_back((*next)->title());
+  }
+  co_await writing.join();  // on every path: the task refers to `call`
+  co_return co_await call.finish();
+}
+// [/talk]
+
+// [handler]
+class library final : public movie::rpc::MovieService::service {
+  // Each wish is looked up on a thread that may block, and answered when it is found; the next is read meanwhile.
+  coracle::stream<movie::Movie> WatchTogether(coracle::server_context& context,
+                                              coracle::reader<movie::Movie> wishes) override {
+    const auto answers = co_await coracle::stream<movie::Movie>::writer();
+    coracle::mutex turn;  // one write at a time
+    coracle::scope lookups{context.environment()};
+    for (;;) {
+      const auto wish = co_await wishes.next_result();  // next() would throw past the join
+      if (!wish || !*wish) break;
+      lookups.spawn(answer((*wish)->id(), answers, turn));
+    }
+    co_await lookups.join();
+    co_return coracle::status();
+  }
+
+  static coracle::task<> answer(std::int64_t id, coracle::writer<movie::Movie> answers,
+                                coracle::mutex& turn) {
+    const auto found = co_await coracle::offload(&library::look_up, id);
+    const auto mine = co_await turn.lock();
+    co_await answers.write(found);
+  }
+
+  static movie::Movie look_up(std::int64_t id) {
+    movie::Movie found;
+    found.set_title("Number " + std::to_string(id));
+    return found;
+  }
+};
+// [/handler]
+
+movie::Movie with_poster(std::string title, std::size_t bytes) {
+  movie::Movie m;
+  m.set_title(std::move(title));
+  m.set_poster(std::string(bytes, 'x'));
+  return m;
+}
+
+TEST(GuideToStreaming, AnUploadEndsWithAReplyOrTheReason) {
+  faked fixture;
+  movie::AddMultipleMoviesResponse two;
+  two.add_movie_ids(1);
+  two.add_movie_ids(2);
+  const std::vector<movie::Movie> shelf = {with_poster("White", 10), with_poster("Red", 20)};
+  fixture.service().on.AddMultipleMovies.returns(two);
+  const movies_stub movies(fixture.channel());
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), upload(movies, shelf))->movie_ids_size(), 2);
+  EXPECT_EQ(fixture.service().on.AddMultipleMovies.calls().front().requests.size(), 2u);
+
+  fixture.service().on.AddMultipleMovies.fails(coracle::status::resource_exhausted("the shelf is full"));
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), upload(movies, shelf)).status(),
+            coracle::status::resource_exhausted("the shelf is full"));
+}
+
+TEST(GuideToStreaming, ADownloadIsALoop) {
+  faked fixture;
+  fixture.service().on.ListMovies.returns({with_poster("White", 10), with_poster("Red", 20)});
+  const movies_stub movies(fixture.channel());
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), count(movies)), 2);
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), weigh(movies)), 30u);
+
+  fixture.service().on.ListMovies.fails(coracle::status::unavailable("closed"));
+  try {
+    coracle::sync_wait(fixture.runtime(), count(movies));
+    ADD_FAILURE() << "an end that is not OK went unnoticed";
+  } catch (const coracle::call_ended& end) {
+    EXPECT_EQ(end.why(), coracle::status::unavailable("closed"));
+  }
+}
+
+TEST(GuideToStreaming, BothSidesMaySpeakAtOnce) {
+  coracle::testing::service_fixture<library> fixture;
+  std::vector<std::string> titles;
+  const std::vector<std::int64_t> ids = {3, 1, 2};
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), watch(movies_stub(fixture.channel()), ids, titles)),
+            coracle::status());
+  std::sort(titles.begin(), titles.end());
+  EXPECT_EQ(titles, (std::vector<std::string>{"Number 1", "Number 2", "Number 3"}));
+}
+
+}  // namespace

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""What the library derives from gRPC's own definitions (proto/grpc): wellknown.py [--update].
+
+    src/wellknown/NAME.proto             a copy in a package of ours, for the lite runtime (docs/decisions/0005)
+    src/services/NAME.coracle.hpp        what protoc-gen-coracle makes of the copy
+    src/wellknown/descriptors_table.cpp  the definitions as they are on the wire, serialized
+
+They lie with the sources, so that the library can be built without the plugin, and from include/ and src/ alone. Here
+they must be, to the letter, what is derived now; --update writes them.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLUGIN = pathlib.Path(os.environ.get("CORACLE_BIN") or ROOT / "build/release/bin") / "protoc-gen-coracle"
+HEAD = "// Written by tests/golden/wellknown.py from {}. Do not edit.\n"
+SERVICES = {"health": "health.v1", "reflection": "reflection.v1", "channelz": "channelz.v1"}
+# Their definitions are served as they are on the wire; of reflection, the older package, too.
+DESCRIBED = ["grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
+             "grpc/reflection/v1alpha/reflection.proto", "grpc/channelz/v1/channelz.proto"]
+BYTES_A_LINE = 20
+
+TABLE = """#include "wellknown/descriptors.hpp"
+
+namespace coracle::wellknown {{
+
+namespace {{
+
+constexpr unsigned char bytes[] = {{
+{}
+}};
+
+}}  // namespace
+
+std::string_view descriptors() noexcept {{ return {{reinterpret_cast<const char*>(bytes), sizeof bytes}}; }}
+
+}}  // namespace coracle::wellknown
+"""
+
+
+class Wrong(Exception):
+    """What a program said."""
+
+
+def protoc(*arguments):
+    done = subprocess.run(["protoc", *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise Wrong((done.stderr.strip().splitlines() or ["protoc failed"])[0])
+
+
+def copy_of(name, package):
+    path = f"proto/grpc/{package.replace('.', '/')}/{name}.proto"
+    line = f"package grpc.{package};\n"
+    text = (ROOT / path).read_text()
+    if text.count(line) != 1:
+        raise Wrong(f"{path} does not say {line.strip()}")
+    return HEAD.format(path) + text.replace(
+        line, f"package coracle.wellknown.{package};\noption optimize_for = LITE_RUNTIME;\n")
+
+
+def derived(scratch):
+    """Yields (path, text) of each file."""
+    (scratch / "wellknown").mkdir()
+    for name, package in SERVICES.items():
+        text = copy_of(name, package)
+        yield f"src/wellknown/{name}.proto", text
+        (scratch / f"wellknown/{name}.proto").write_text(text)
+        protoc(f"-I{scratch}", f"--coracle_out={scratch}", f"--plugin=protoc-gen-coracle={PLUGIN}",
+               f"--coracle_opt=wire_package=grpc.{package}", scratch / f"wellknown/{name}.proto")
+        yield f"src/services/{name}.coracle.hpp", (scratch / f"wellknown/{name}.coracle.hpp").read_text()
+    protoc(f"-I{ROOT}/proto", "--include_imports", f"--descriptor_set_out={scratch}/set", *DESCRIBED)
+    numbers = [str(byte) for byte in (scratch / "set").read_bytes()]
+    lines = [",".join(numbers[at:at + BYTES_A_LINE]) + "," for at in range(0, len(numbers), BYTES_A_LINE)]
+    yield "src/wellknown/descriptors_table.cpp", HEAD.format("proto/grpc") + TABLE.format("\n".join(lines))
+
+
+def main(arguments):
+    failed = False
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            for path, text in derived(pathlib.Path(scratch)):
+                if "--update" in arguments:
+                    (ROOT / path).write_text(text)
+                elif not (ROOT / path).exists() or (ROOT / path).read_text() != text:
+                    print(f"FAIL {path}: it is not what is derived now; if that is meant: tests/golden/wellknown.py --update")
+                    failed = True
+                else:
+                    print(f"PASS {path}")
+        except (OSError, Wrong) as wrong:
+            print(f"FAIL wellknown: {wrong}")
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""coracle ls, describe, call and health against our movie and greeter servers: what comes out, and the exit codes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import stage
+from certificates import Certificates
+from stage import ROOT, Cases, Server, equal, expect, own, run
+
+SERVICE = "movie.MovieService"
+GREETER_PROTO = ROOT / "examples/01_greeter/greeter.proto"
+USAGE, FAILURE = 64, 65
+
+
+def coracle(*words, data=None, code=0):
+    done = run(own("coracle"), *words, data=data)
+    equal(done.returncode, code, f"the exit code of {words[0]} ({done.stderr.strip()[-300:]})")
+    return done
+
+
+def call(server, method, *words, data=None, code=0):
+    return coracle("call", server.address, "-p", method, *words, data=data, code=code)
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def ls_lists_services_and_methods(server):
+    services = coracle("ls", server.address, "-p").stdout.split()
+    for name in (SERVICE, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"):
+        expect(name in services, f"{name} is not among {services}")
+    equal(services, sorted(services), "the order")
+    methods = [f"{SERVICE}/{name}" for name in ("AddMovie", "AddMultipleMovies", "ListMovies", "WatchTogether")]
+    equal(coracle("ls", server.address, "-p", SERVICE).stdout.split(), methods, "what the service has")
+    expect(set(methods) < set(coracle("ls", server.address, "-p", "-m").stdout.split()), "-m leaves methods out")
+
+
+def describe_prints_definitions(server):
+    method = coracle("describe", server.address, "-p", f"{SERVICE}/AddMovie").stdout
+    for text in ("rpc AddMovie(.movie.Movie) returns (.movie.AddMovieResponse);", "string title = 2;", "int64 movie_id = 1;"):
+        expect(text in method, f"{text!r} is not in {method!r}")
+    expect("message Movie {" in coracle("describe", server.address, "-p", "movie.Movie").stdout, "it is no message")
+    done = coracle("describe", server.address, "-p", "movie.Nothing", code=FAILURE)
+    expect("no service, method, message or enum movie.Nothing" in done.stderr, f"it says {done.stderr!r}")
+
+
+def a_unary_call_prints_its_reply(server):
+    reply = json.loads(call(server, f"{SERVICE}/AddMovie", "-d", '{"title": "Alien", "year": 1979}').stdout)
+    expect(int(reply["movieId"]) > 0, f"it is {reply}")
+
+
+def the_end_of_a_name_is_enough(server):
+    for name in ("AddMovie", "MovieService/AddMovie", "movie.MovieService.AddMovie", "/movie.MovieService/AddMovie"):
+        call(server, name, "-d", '{"title": "Heat"}')
+
+
+def the_exit_code_is_the_status(server):
+    done = call(server, "AddMovie", code=3)
+    equal(done.stdout, "", "what is printed")
+    expect(done.stderr.startswith("coracle: INVALID_ARGUMENT: "), f"it says {done.stderr!r}")
+
+
+def requests_stream_from_the_input(server):
+    texts = "".join(json.dumps({"title": f"Part {n}"}, indent=n % 3 or None) for n in range(40))
+    reply = json.loads(call(server, "AddMultipleMovies", data=texts).stdout)
+    equal(len(reply["movieIds"]), 40, "the movies that were added")
+
+
+def requests_come_from_files_and_words(server):
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write('{"title": "A"}\n{"title": "B"}')
+        file.flush()
+        reply = json.loads(call(server, "AddMultipleMovies", "-d", f"@{file.name}", "-d", '{"title": "C"}').stdout)
+    equal(len(reply["movieIds"]), 3, "the movies that were added")
+
+
+def replies_stream_as_lines(server):
+    titles = [one["title"] for one in objects(call(server, "ListMovies").stdout)]
+    expect("Alien" in titles and len(titles) > 40, f"the shelf has {titles}")
+
+
+def both_directions_are_live(server):
+    reply = json.loads(call(server, "AddMovie", "-d", '{"title": "Ran"}').stdout)
+    with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as chat:
+        for views in (1, 2, 3):
+            chat.stdin.write(json.dumps({"id": reply["movieId"]}) + "\n")
+            chat.stdin.flush()
+            came = json.loads(chat.stdout.readline())  # before the next request is written
+            equal((came["title"], came["views"]), ("Ran", views), "the reply")
+        chat.stdin.close()
+        equal(chat.stdout.read(), "", "what comes after the last request")
+        equal(chat.wait(stage.STOP_LIMIT_S), 0, "the exit code")
+
+
+def a_call_that_ends_early_does_not_wait_for_input(server):
+    with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as chat:
+        chat.stdin.write('{"id": 999999}\n')
+        chat.stdin.flush()
+        equal(chat.wait(stage.STOP_LIMIT_S), 5, "the exit code")
+        expect("NOT_FOUND" in chat.stderr.read(), "the status is not said")
+
+
+def a_deadline_expires(server):
+    done = call(server, "ListMovies", "-d", '{"pauseMs": 60000}', "--timeout", "200ms", code=4)
+    expect("DEADLINE_EXCEEDED" in done.stderr, f"it says {done.stderr!r}")
+
+
+def verbose_tells_the_course_on_stderr(server):
+    done = call(server, "AddMovie", "-d", '{"title": "M"}', "-v", "-H", "X-Who: ada", "-H", "x-raw-bin: AAE=")
+    for text in (f"> /{SERVICE}/AddMovie on {server.address}, plaintext", "> x-who: ada", "> x-raw-bin: 00 01", "< the head", "< OK"):
+        expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+    json.loads(done.stdout)
+
+
+def requests_are_compressed(server):
+    for encoding in ("gzip", "deflate", "zstd"):
+        call(server, "AddMovie", "-d", '{"title": "C"}', "--compress", encoding)
+
+
+def mistakes_are_told(server):
+    for words, code, text in (
+            (("AddMovie", "-d", '{"titel": "x"}'), FAILURE, "titel"),
+            (("AddMovie", "-d", "{"), FAILURE, "is no movie.Movie"),
+            (("AddMovie", "-d", '{"title": "a"}{"title": "b"}'), USAGE, "takes one request"),
+            (("NoSuch",), FAILURE, f"{SERVICE}/AddMovie"),
+            (("AddMovie", "-d", "@/no/such/file"), FAILURE, "cannot be read"),
+            (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "breaks gRPC's rules"),
+            (("AddMovie", "--timeout", "5"), USAGE, "such as 5s"),
+            (("AddMovie", "--ca", "x.pem"), USAGE, "contradict")):
+        done = call(server, *words, code=code)
+        equal(done.stdout, "", f"what {words} prints")
+        expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+    coracle("call", code=USAGE)
+    coracle("cull", code=USAGE)
+
+
+def health_tells_by_its_exit_code(server):
+    equal(coracle("health", server.address, "-p").stdout, "SERVING\n", "the state")
+    equal(coracle("health", server.address, "-p", "no.Such", code=1).stdout, "SERVICE_UNKNOWN\n", "the state")
+    expect("is there a server" in coracle("health", "127.0.0.1:1", "-p", code=2).stderr, "there is no hint")
+
+
+def definitions_come_from_files():
+    with Server(own("greeter_server"), "--port=0") as server, tempfile.TemporaryDirectory() as folder:
+        bare = call(server, "SayHello", "-d", '{"name": "Ada"}', code=FAILURE)
+        expect("--proto" in bare.stderr, f"it says {bare.stderr!r}")
+        protoset = pathlib.Path(folder, "greeter.protoset")
+        made = run("protoc", "-I", GREETER_PROTO.parent, "--include_imports", f"--descriptor_set_out={protoset}", GREETER_PROTO)
+        equal(made.returncode, 0, "protoc's exit code")
+        for words in (("--proto", GREETER_PROTO), ("-I", GREETER_PROTO.parent, "--proto", GREETER_PROTO.name), ("--protoset", protoset)):
+            reply = json.loads(call(server, "SayHello", "-d", '{"name": "Ada"}', *words).stdout)
+            equal(reply, {"message": "Hello, Ada"}, f"the reply with {words[0]}")
+        broken = pathlib.Path(folder, "broken.proto")
+        broken.write_text('syntax = "proto3";\nmessage A { strin b = 1; }\n')
+        done = call(server, "SayHello", "--proto", broken, code=FAILURE)
+        expect("broken.proto:2:" in done.stderr or "strin" in done.stderr, f"it says {done.stderr!r}")
+
+
+def nobody_there():
+    done = coracle("call", "127.0.0.1:1", "-p", "a.B/C", code=FAILURE)
+    expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+    done = coracle("call", "127.0.0.1:1", "-p", "SayHello", "--proto", GREETER_PROTO, code=14)
+    expect("UNAVAILABLE" in done.stderr and "is there a server" in done.stderr, f"it says {done.stderr!r}")
+
+
+def tls_and_certificates_of_clients():
+    with tempfile.TemporaryDirectory() as folder:
+        made = Certificates(folder)
+        flags = ("--cert", made.server, "--key", made.server_key, "--client-ca", made.ca)
+        with Server(own("movie_server"), "--port=0", *flags) as server:
+            proof = ("--ca", made.ca, "--cert", made.client, "--key", made.client_key)
+            expect(SERVICE in coracle("ls", server.address, *proof).stdout, "the service is not listed")
+            expect(SERVICE in coracle("ls", server.address, "--no-verify", *proof[2:]).stdout, "the service is not listed")
+            coracle("ls", server.address, "--ca", made.ca, code=FAILURE)
+            expect("--plaintext" in coracle("ls", server.address, "-p", code=FAILURE).stderr, "there is no hint")
+
+
+def main():
+    cases = Cases()
+    with Server(own("movie_server"), "--port=0") as server:
+        cases.each("Coracle", (
+            ls_lists_services_and_methods, describe_prints_definitions, a_unary_call_prints_its_reply,
+            the_end_of_a_name_is_enough, the_exit_code_is_the_status, requests_stream_from_the_input,
+            requests_come_from_files_and_words, replies_stream_as_lines, both_directions_are_live,
+            a_call_that_ends_early_does_not_wait_for_input, a_deadline_expires, verbose_tells_the_course_on_stderr,
+            requests_are_compressed, mistakes_are_told, health_tells_by_its_exit_code), server)
+    cases.each("Coracle", (definitions_come_from_files, nobody_there, tls_and_certificates_of_clients))
+    cases.end()
+
+
+if __name__ == "__main__":
+    os.environ.pop("CORACLE_LOG", None)
+    main()

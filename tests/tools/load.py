@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""coracle load against our greeter and movie servers: counts that add up, plans that are kept, results in every form."""
+
+import contextlib
+import csv
+import http.server
+import io
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from stage import ROOT, STOP_LIMIT_S, Cases, Server, equal, expect, own, run
+
+GREET_NOBODY = ("SayHello", "--proto", ROOT / "examples/01_greeter/greeter.proto")
+GREET = (*GREET_NOBODY, "-d", '{"name": "Ada"}')
+USAGE, FAILURE, NOT_MET = 64, 65, 66
+STALL_S = 0.6
+
+
+def load(server, *words, code=0):
+    done = run(own("coracle"), "load", server.address, "-p", *words, limit_s=60)
+    equal(done.returncode, code, f"the exit code of {words} ({done.stderr.strip()[-300:]})")
+    return done
+
+
+def measured(server, *words, code=0):
+    """The one run of the JSON results."""
+    runs = json.loads(load(server, *words, "--json", "-", code=code).stdout)["runs"]
+    equal(len(runs), 1, "the number of runs")
+    return runs[0]
+
+
+def adds_up(found, calls):
+    equal(found["calls"], calls, "the number of calls")
+    equal(found["ok"] + found["failed"], calls, "well and failed")
+    for what, want in (("per_second", calls), ("statuses", calls), ("methods", calls), ("bands", found["ok"]),
+                       ("histogram", found["ok"])):
+        equal(sum(one["calls"] for one in found[what]), want, f"the sum of {what}")
+    curve = [one["latency_ms"] for one in found["percentiles"]]
+    equal(curve, sorted(curve), "the percentiles")
+
+
+def a_count_is_exact(server):
+    for words in (("-c", "1"), ("-c", "7", "--connections", "3"), ("-c", "9", "--connections", "4", "--loops", "2")):
+        found = measured(server, *GREET, "--count", "501", *words)
+        adds_up(found, 501)
+        equal(found["failed"], 0, "the failed calls")
+        equal(found["connects"]["made"], int(words[3]) if len(words) > 2 else 1, "the connections")
+
+
+def a_time_ends_and_the_warm_up_does_not_count(server):
+    found = measured(server, *GREET, "-c", "2", "--duration", "300ms", "--warm-up", "200ms")
+    expect(found["ok"] > 0, "no call was made")
+    adds_up(found, found["calls"])
+    found = measured(server, *GREET, "-c", "2", "--count", "50", "--warm-up", "100ms")
+    adds_up(found, 50)
+
+
+def an_open_loop_keeps_its_plan(server):
+    for words, calls in ((("--rate", "500", "--duration", "400ms"), 200), (("--rate", "250", "--count", "100"), 100),
+                         (("--ramp", "0:200:500ms", "--stage", "200:500ms", "--loops", "2"), 150)):
+        found = measured(server, *GREET, *words)
+        equal(found["planned"], calls, f"what {words} plans")
+        adds_up(found, calls)
+
+
+def users_bring_their_own_connections(server):
+    found = measured(server, *GREET, "--users", "30", "--calls-per-user", "4", "--ramp-up", "200ms", "--loops", "2")
+    adds_up(found, 120)
+    equal(found["connects"]["made"], 30, "the connections")
+    active = [one["active"] for one in found["per_second"]]
+    expect(all(0 <= one <= 30 for one in active) and max(active) > 0, f"there were {active} active users")
+
+
+def stalled(server, stopped, words):
+    """A run during which the process that `stopped` picks stands still for a while: how many calls it showed up in."""
+    command = [own("coracle"), "load", server.address, "-p", *GREET, *words, "--bands", "200ms", "--json", "-", "--progress"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as going:
+        going.stderr.readline()  # its first second is over
+        who = stopped(server, going).pid
+        os.kill(who, signal.SIGSTOP)
+        time.sleep(STALL_S)  # the stall itself
+        os.kill(who, signal.SIGCONT)
+        text, _ = going.communicate(timeout=60)
+    found = json.loads(text)["runs"][0]
+    return found, found["bands"][1]["calls"]
+
+
+def a_stall_counts_against_every_call_that_was_planned(server):
+    """100 calls a second: those of the first 0.4 s of the stall are late by 0.2 s and more, whoever has stalled."""
+    for stopped in (lambda ours, _: ours.process, lambda _, going: going):
+        found, late = stalled(server, stopped, ("--rate", "100", "--duration", "3s"))
+        adds_up(found, 300)
+        expect(late >= 100 * (STALL_S - 0.2) - 5, f"{late} calls were late")
+        expect(found["latency_ms"]["max"] >= 1000 * (STALL_S - 0.05), f"the latest was so by {found['latency_ms']['max']} ms")
+
+
+def failures_are_counted_by_status(server):
+    found = measured(server, *GREET_NOBODY, "-n", "40", code=FAILURE)
+    adds_up(found, 40)
+    equal(found["statuses"], [{"status": "INVALID_ARGUMENT", "calls": 40, "first": "say whom to greet"}], "the statuses")
+    equal(found["latency_ms"], None, "the latency of no call")
+
+
+def expectations_set_the_exit_code(server):
+    many = (*GREET, "-n", "50")
+    load(server, *many, "--expect", "p99<1h", "--expect", "errors<=0%", "--expect", "rate > 0", "--expect", "p99.9<1m")
+    done = load(server, *many, "--expect", "max<0.001us", "--expect", "errors<1", code=NOT_MET)
+    expect("expected max<0.001us: it is" in done.stderr, f"it says {done.stderr!r}")
+    expect("errors<1" not in done.stderr, "a met expectation is told as missed")
+    load(server, *GREET_NOBODY, "-n", "5", "--expect", "errors<100%", code=NOT_MET)
+    load(server, *GREET_NOBODY, "-n", "5", "--expect", "p50<1h", code=NOT_MET)
+
+
+def requests_of_bytes_need_no_definitions(server):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "request")
+        file.write_bytes(b"\n\x03Ada")
+        found = measured(server, "helloworld.Greeter/SayHello", "--raw", file, "-n", "20")
+    adds_up(found, 20)
+    equal((found["bytes_sent"], found["bytes_received"]), (20 * 5, 20 * len("\n\x0aHello, Ada")), "the bytes")
+
+
+def the_rows_of_seconds_add_up(server):
+    rows = list(csv.DictReader(io.StringIO(load(server, *GREET, "-n", "300", "--csv", "-").stdout)))
+    equal(sum(int(row["calls"]) for row in rows), 300, "the calls of all rows")
+    equal([int(row["second"]) for row in rows], list(range(len(rows))), "the seconds")
+    expect(all(float(row["p50_ms"]) <= float(row["max_ms"]) for row in rows), "a median is above its maximum")
+
+
+def the_report_is_one_page_with_data_for_each_chart(server):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "report.html")
+        load(server, *GREET, "-n", "200", "--report", file, "--expect", "p50<1h")
+        page = file.read_text()
+    expect(not re.search(r"<(?:link|img|iframe)\b|<script[^>]+src=|@import|url\(", page.split("<script>")[0]), "the page needs other files")
+    equal(re.findall(r"<canvas id=\"([a-z-]+)\"", page),
+          [f"{name}-chart" for name in ("rate", "latency", "bands", "histogram", "percentiles", "status")], "the charts")
+    data = json.loads(re.search(r"<script>window\.report = (.*?);</script>", page, re.S)[1])
+    adds_up(data["runs"][0], 200)
+    expect("Chart.js v" in page, "Chart.js is not in it")
+    equal(page.count("</script>"), 3, "the number of scripts")
+
+
+def an_interrupted_run_tells_what_it_has(server):
+    command = [own("coracle"), "load", server.address, "-p", *GREET, "--rate", "50", "--duration", "1h", "--json", "-", "--progress"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as going:
+        line = going.stderr.readline()
+        expect(re.fullmatch(r"second=0 calls=\d+ mean_us=\d+ max_us=\d+ min_us=\d+ errors=0 active=\d+ p50_us=\d+ p99_us=\d+\n", line),
+               f"its line is {line!r}")
+        going.send_signal(signal.SIGINT)
+        text, _ = going.communicate(timeout=STOP_LIMIT_S)
+        equal(going.returncode, 0, "the exit code")
+    found = json.loads(text)["runs"][0]
+    expect(found["interrupted"] and found["ok"] > 0, "it has no calls")
+    adds_up(found, found["calls"])
+
+
+def the_summary_is_for_people(server):
+    done = load(server, *GREET, "-n", "100", "--expect", "errors<1")
+    for text in ("50 workers on 1 connection, 100 calls", "p99.9", "below 800 ms: 100 (100 %)", "met"):
+        expect(text in done.stdout, f"{text!r} is not in {done.stdout!r}")
+    equal(done.stderr, "", "what it says where stderr is no terminal")
+
+
+def mistakes_are_told(server):
+    for words, code, text in (
+            (("--users", "3", "--rate", "5"), USAGE, "--users"), (("--rate", "5", "-c", "3"), USAGE, "--concurrency"),
+            (("--loops", "3", "--connections", "2"), USAGE, "--connections at least as many"),
+            (("-c", "1", "--connections", "2"), USAGE, "stays idle"), (("--stage", "fast"), USAGE, "RATE:TIME"),
+            (("--stage", "0:1s"), USAGE, "no call in it"), (("--expect", "p99"), USAGE, "p99<20ms"),
+            (("--expect", "p101<1s"), USAGE, "p100"), (("--expect", "speed>1"), USAGE, "not measured"),
+            (("--bands", "5ms,1ms"), USAGE, "go up"), (("--report", "/no/such/folder/x.html"), FAILURE, "cannot be written"),
+            (("--duration", "5"), USAGE, "such as 5s"), (("-d", "{}", "SayHello=0"), USAGE, "from 1 to 1000")):
+        done = load(server, *GREET, *words, code=code)
+        equal(done.stdout, "", f"what {words} prints")
+        expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+    done = run(own("coracle"), "load", "127.0.0.1:1", "-p", "a.B/C", "--raw", "/dev/null", "-n", "1")
+    equal(done.returncode, FAILURE, "the exit code")
+    expect("cannot be reached: UNAVAILABLE" in done.stderr and "is there a server" in done.stderr, f"it says {done.stderr!r}")
+
+
+def methods_share_the_calls_by_weight(movies):
+    found = measured(movies, "AddMovie=3", "WatchTogether=1", "-d", '{"title": "Heat"}', "-d", '{"id": 1}', "-n", "400", "--messages",
+                     "5", "-c", "10")
+    adds_up(found, 400)
+    equal([(m["method"], m["calls"]) for m in found["methods"]],
+          [("/movie.MovieService/AddMovie", 300), ("/movie.MovieService/WatchTogether", 100)], "the shares")
+    equal((found["messages_sent"], found["messages_received"]), (800, 800), "the messages")
+
+
+def streams_of_both_sides_are_driven(movies):
+    found = measured(movies, "AddMultipleMovies", "-d", '{"title": "a"} {"title": "b"}', "--messages", "7", "-n", "10")
+    adds_up(found, 10)
+    equal((found["messages_sent"], found["messages_received"]), (70, 10), "the messages")
+    found = measured(movies, "ListMovies", "-n", "3", "-c", "1")
+    adds_up(found, 3)
+    expect(found["messages_received"] >= 3 * 70, f"{found['messages_received']} came")
+
+
+def templates_number_the_requests(_):
+    with Server(own("movie_server"), "--port=0") as movies:
+        measured(movies, "AddMovie", "-d", '{"title": "Part {{call}}", "year": {{random}}}', "-n", "25", "-c", "4")
+        shelf = run(own("coracle"), "call", movies.address, "-p", "ListMovies").stdout.splitlines()
+    movies_there = [json.loads(line) for line in shelf]
+    expect({f"Part {n}" for n in range(25)} <= {one["title"] for one in movies_there}, f"the shelf has {movies_there}")
+    expect(len({one["year"] for one in movies_there if one["title"].startswith("Part")}) > 20, "the years are no random numbers")
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    """Greets as JSON over HTTP/1.1; keeps its connections, or closes them after each response."""
+
+    protocol_version = "HTTP/1.1"
+    asked = 0
+
+    def do_POST(self):
+        Endpoint.asked += 1
+        name = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("name")
+        body = json.dumps({"message": f"Hello, {name}"}).encode()
+        self.send_response(200 if name else 400)
+        self.send_header("Content-Length", str(len(body)))
+        if self.path == "/closing":
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Endpoints(http.server.ThreadingHTTPServer):
+    request_queue_size = 256  # else the kernel has those wait who come together
+    daemon_threads = True
+
+
+@contextlib.contextmanager
+def endpoint():
+    """The URL of an endpoint, without its path."""
+    with Endpoints(("127.0.0.1", 0), Endpoint) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+
+
+def both_protocols_stand_in_one_report(server):
+    with endpoint() as origin:
+        for path in ("/keeping", "/closing"):
+            url = origin + path
+            for words, calls in ((("-n", "60", "-c", "4"), 60), (("--users", "12", "--calls-per-user", "2"), 24)):
+                Endpoint.asked = 0
+                grpc, rest = json.loads(load(server, *GREET, *words, "--rest", url, "--json", "-").stdout)["runs"]
+                equal((grpc["name"], rest["name"], rest["target"]), ("gRPC", "REST", url), "the names of the runs")
+                adds_up(grpc, calls)
+                adds_up(rest, calls)
+                equal((rest["failed"], Endpoint.asked), (0, calls), "failed and asked")
+        rest = json.loads(load(server, *GREET_NOBODY, "-n", "5", "--rest", url, "--json", "-", code=FAILURE).stdout)["runs"][1]
+        equal(rest["statuses"], [{"status": "HTTP 400", "calls": 5, "first": "Bad Request"}], "the statuses")
+    done = load(server, *GREET, "-n", "5", "--rest", "http://127.0.0.1:1/", code=FAILURE)
+    expect("http://127.0.0.1:1/ cannot be reached" in done.stderr, f"it says {done.stderr!r}")
+    load(server, *GREET, "-n", "5", "--rest", "https://127.0.0.1/", code=USAGE)
+
+
+def main():
+    cases = Cases()
+    with Server(own("greeter_server"), "--port=0") as server:
+        cases.each("Load", [
+            a_count_is_exact, a_time_ends_and_the_warm_up_does_not_count, an_open_loop_keeps_its_plan,
+            users_bring_their_own_connections, a_stall_counts_against_every_call_that_was_planned, failures_are_counted_by_status,
+            expectations_set_the_exit_code, requests_of_bytes_need_no_definitions, the_rows_of_seconds_add_up,
+            the_report_is_one_page_with_data_for_each_chart, an_interrupted_run_tells_what_it_has, the_summary_is_for_people,
+            mistakes_are_told, both_protocols_stand_in_one_report], server)
+    with Server(own("movie_server"), "--port=0") as movies:
+        run(own("coracle"), "call", movies.address, "-p", "AddMovie", "-d", '{"title": "Alien"}')
+        cases.each("Load", [methods_share_the_calls_by_weight, streams_of_both_sides_are_driven, templates_number_the_requests], movies)
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()

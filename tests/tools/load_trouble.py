@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""coracle load where the server is slow, silent, gone, or goes away meanwhile."""
+
+import json
+import socket
+import subprocess
+
+from load import GREET, adds_up, load, measured
+from stage import Cases, Server, equal, expect, own, run
+
+FAILURE, NOT_MET = 65, 66
+
+
+def a_call_ends_by_its_timeout():
+    with Server(own("movie_server"), "--port=0") as movies:
+        run(own("coracle"), "call", movies.address, "-p", "AddMovie", "-d", '{"title": "Alien"}')
+        words = ("ListMovies", "-d", '{"pauseMs": 60000}', "-n", "6", "-c", "3", "--timeout", "200ms")
+        found = measured(movies, *words, code=FAILURE)
+        adds_up(found, 6)
+        equal([(one["status"], one["calls"]) for one in found["statuses"]], [("DEADLINE_EXCEEDED", 6)], "the statuses")
+        load(movies, *words, "--expect", "errors<1", code=NOT_MET)
+
+
+def a_silent_server_is_given_up_after_the_connect_timeout():
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel takes the connection, and nobody speaks
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        for words in (("-n", "1"), ("--users", "2")):
+            done = run(own("coracle"), "load", address, "-p", "a.B/C", "--raw", "/dev/null", *words, "--connect-timeout", "300ms")
+            equal(done.returncode, FAILURE, "the exit code")
+            expect("cannot be reached: DEADLINE_EXCEEDED: connecting took longer than --connect-timeout" in done.stderr, f"it says {done.stderr!r}")
+
+
+def going_until_its_first_line(server, *words):
+    command = [own("coracle"), "load", server.address, "-p", *GREET, *words, "--json", "-", "--progress"]
+    going = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    going.stderr.readline()
+    return going
+
+
+def users_who_come_too_late_are_failures():
+    with Server(own("greeter_server"), "--port=0") as server:
+        with going_until_its_first_line(server, "--users", "90", "--ramp-up", "3s") as going:
+            equal(server.stop(), 0, "the server's exit code")
+            text, _ = going.communicate(timeout=60)
+    found = json.loads(text)["runs"][0]
+    adds_up(found, 90)
+    connects = found["connects"]
+    equal(connects["made"] + connects["failed"], 90, "the users who tried")
+    expect(found["ok"] > 0 and connects["failed"] > 0, f"it found {connects}")
+    expect(found["failed"] >= connects["failed"], "a user without a connection is no failure")
+
+
+def a_server_that_goes_and_comes_back_is_called_again():
+    with Server(own("greeter_server"), "--port=0") as server:
+        port = server.port
+        going = going_until_its_first_line(server, "--rate", "50", "--duration", "6s")
+        equal(server.stop(), 0, "the server's exit code")
+    with Server(own("greeter_server"), f"--port={port}"), going:
+        text, _ = going.communicate(timeout=60)
+    found = json.loads(text)["runs"][0]
+    adds_up(found, 300)
+    expect(found["per_second"][-1]["ok"] + found["per_second"][-2]["ok"] > 0, "nobody is called after the restart")
+
+
+def main():
+    cases = Cases()
+    cases.each("LoadTrouble", [a_call_ends_by_its_timeout, a_silent_server_is_given_up_after_the_connect_timeout,
+                               users_who_come_too_late_are_failures, a_server_that_goes_and_comes_back_is_called_again])
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()

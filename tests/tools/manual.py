@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""coracle completion and man: bash completes by it, the manual has every command and option."""
+
+import re
+import subprocess
+
+from stage import Cases, equal, expect, own, run
+
+
+def coracle(*words):
+    done = run(own("coracle"), *words)
+    equal(done.returncode, 0, f"the exit code of {words} ({done.stderr.strip()[-300:]})")
+    return done.stdout
+
+
+def commands():
+    listed = coracle("--help").split("Subcommands:")[1]
+    return re.findall(r"^  ([a-z]+) ", listed, re.M)
+
+
+def bash_completes(*words):
+    script = coracle("completion", "bash")
+    quoted = " ".join(f"'{word}'" for word in ("coracle", *words))
+    ask = f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _coracle; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=20)
+    equal(done.stderr, "", "what bash complains of")
+    return done.stdout.split()
+
+
+def bash_completes_commands_and_options():
+    equal(sorted(bash_completes("")), sorted(commands()), "the commands")
+    equal(bash_completes("des"), ["describe"], "what des becomes")
+    expect({"--plaintext", "--proto", "--data"} <= set(bash_completes("call", "--")), "options of call are missing")
+    equal(bash_completes("call", "--prot"), ["--proto", "--protoset"], "what --prot becomes")
+    equal(bash_completes("call", "some"), [], "what a word becomes, which may be a file")
+
+
+def other_shells_get_theirs():
+    expect("bashcompinit" in coracle("completion", "zsh"), "it is not for zsh")
+    expect("__fish_use_subcommand" in coracle("completion", "fish"), "it is not for fish")
+
+
+def the_manual_has_all_commands_and_options():
+    manual = coracle("man").replace("\\-", "-")
+    for command in commands():
+        expect(f".SS coracle {command}\n" in manual, f"{command} is missing")
+        for option in re.findall(r"--[a-z][a-z-]+", coracle(command, "--help")):
+            expect(option in manual or option == "--help", f"{command} {option} is missing")
+    expect(manual.startswith(".TH CORACLE 1"), "it does not begin as a manual page")
+
+
+def main():
+    cases = Cases()
+    cases.each("Manual", (bash_completes_commands_and_options, other_shells_get_theirs, the_manual_has_all_commands_and_options))
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()

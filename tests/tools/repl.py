@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""coracle repl against our movie server: as a script through a pipe, and typed on a terminal with completion."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import tempfile
+import time
+
+import stage
+from stage import Cases, Server, Wrong, equal, expect, own, run
+
+SERVICE = "movie.MovieService"
+
+
+def script(server, text, *words, code=0):
+    done = run(own("coracle"), "repl", server.address, "-p", *words, data=text)
+    equal(done.returncode, code, f"the exit code ({done.stderr.strip()[-300:]})")
+    return done
+
+
+def a_pipe_is_a_script(server):
+    done = script(server, f'ls\n# a comment\n\nls {SERVICE}\nservice MovieService\ncall AddMovie {{"title": "Stalker"}}\n')
+    lines = done.stdout.splitlines()
+    expect(SERVICE in lines and f"{SERVICE}/WatchTogether" in lines, f"it prints {lines}")
+    expect(re.search(r'"movieId": ?"\d+"', done.stdout), f"there is no reply in {done.stdout!r}")
+    equal(done.stderr, "", "what it says beside")
+
+
+def fields_are_asked_for(server):
+    answers = "\nSolaris\n1972\nTarkowski\n\n\n"  # id, title, year, director, poster, views
+    done = script(server, f"call {SERVICE}/AddMovie\n{answers}call ListMovies {{}}\n")
+    shelf = [json.loads(line) for line in done.stdout.splitlines() if '"title"' in line]
+    expect({"Solaris", 1972, "Tarkowski"} <= {value for one in shelf for value in one.values() if not isinstance(value, dict)},
+           f"the shelf has {shelf}")
+
+
+def requests_stream_until_the_input_ends(server):
+    one = "\nA film\n2001\n\n\n\n"
+    done = script(server, "call AddMultipleMovies\n" + 3 * one)
+    equal(len(json.loads(done.stdout)["movieIds"]), 3, "the movies that were added")
+    done = script(server, 'call AddMultipleMovies {"title": "a"} {"title": "b"}\nls\n')
+    equal(len(json.loads(done.stdout[:done.stdout.index("}") + 1])["movieIds"]), 2, "the movies that were added")
+
+
+def headers_go_with_calls(server):
+    done = script(server, 'header x-who: ada\nheader\ncall AddMovie {"title": "x"}\nheader x-who\nheader\n', "-v")
+    equal(done.stdout.count("x-who: ada"), 1, "how often the header is listed")
+    expect("> x-who: ada" in done.stderr, f"it says {done.stderr!r}")
+
+
+def mistakes_do_not_end_it(server):
+    done = script(server, 'nonsense\ncall AddMovie {"titel": 1}\ncall AddMovie {}\ncall AddMovie {"title": "fine"}\n', code=3)
+    for text in ("no command nonsense", "titel", "INVALID_ARGUMENT"):
+        expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+    expect("movieId" in done.stdout, "the last call was not made")
+    equal(script(server, "call AddMovie\n\nx\nnineteen\n", code=65).stdout, "", "what is printed")
+
+
+def nobody_there(_):
+    done = run(own("coracle"), "repl", "127.0.0.1:1", "-p", data="")
+    equal(done.returncode, 65, "the exit code")
+    expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+
+
+class Terminal:
+    """Types, and reads what comes onto the screen."""
+
+    def __init__(self, *command, env):
+        self.main, other = pty.openpty()
+        self.process = subprocess.Popen([str(word) for word in command], stdin=other, stdout=other, stderr=other, close_fds=True,
+                                        start_new_session=True, env={**os.environ, "TERM": "xterm", **env})
+        os.close(other)
+        self.screen = ""
+
+    def type(self, text):
+        os.write(self.main, text.encode())
+
+    def wait_for(self, text):
+        end = time.monotonic() + stage.START_LIMIT_S
+        while text not in self.screen:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.main], [], [], left)[0]:
+                raise Wrong(f"{text!r} does not appear; there is {self.screen[-400:]!r}")
+            try:
+                self.screen += os.read(self.main, 4096).decode(errors="replace")
+            except OSError:
+                raise Wrong(f"it ended before {text!r} appeared: {self.screen[-400:]!r}") from None
+        self.screen = self.screen[self.screen.index(text) + len(text):]
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.main)
+
+
+def a_terminal_completes_and_remembers(server):
+    with tempfile.TemporaryDirectory() as folder:
+        def opened():
+            return Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": folder})
+        first = opened()
+        try:
+            prompt = f"@{server.address}> "
+            first.wait_for(prompt)
+            first.type("serv\tmovie.\t\n")
+            first.wait_for(f"{SERVICE}{prompt}")
+            first.type("call AddMu\t")
+            first.wait_for("ltipleMovies")
+            first.type('{"tit\t')
+            first.wait_for('le":')
+            first.type('"Typed"}\n')
+            first.wait_for("movieIds")
+            first.wait_for(prompt)
+            first.type("call AddMovie\n")
+            for name in ("id (int64) = ", "title (string) = "):
+                first.wait_for(name)
+                first.type("\n" if name.startswith("id") else "Asked\n")
+            first.wait_for("year (int32) = ")
+            first.type("late\n")  # is asked for again
+            first.wait_for("of the type int32")
+            first.wait_for("year (int32) = ")
+            first.type("1999\n\n\n\n")
+            first.wait_for("movieId")
+            first.wait_for(prompt)
+            first.type("exit\n")
+            equal(first.process.wait(stage.STOP_LIMIT_S), 0, "the exit code")
+        finally:
+            first.close()
+        expect("AddMultipleMovies" in pathlib.Path(folder, "coracle/repl_history").read_text(), "the history was not kept")
+
+
+def main():
+    cases = Cases()
+    with Server(own("movie_server"), "--port=0") as server:
+        cases.each("Repl", (a_pipe_is_a_script, fields_are_asked_for, requests_stream_until_the_input_ends, headers_go_with_calls,
+                            mistakes_do_not_end_it, nobody_there, a_terminal_completes_and_remembers), server)
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()

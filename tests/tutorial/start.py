@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""docs/start.md, gone through as a reader would: every file written, every command run, every output compared.
+
+A comment before a block of code says what it is: `<!-- file: NAME -->` is written, `<!-- run -->` goes to the shell that all blocks share,
+`<!-- prints -->` is what the last one printed, `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
+"""
+
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("CORACLE_BIN") or ROOT / "build/release/bin").parent
+BLOCK = re.compile(r"^<!-- (run|prints|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+LIMIT_S, START_S = 240, 15
+
+
+class Wrong(Exception):
+    pass
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Reader:
+    def __init__(self, folder):
+        prefix = folder / "prefix"
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Wrong(f"cmake --install ended with {done.returncode}: {done.stderr[-300:]}")
+        self.env = {**os.environ, "PATH": f"{prefix}/bin:{os.environ['PATH']}", "CMAKE_PREFIX_PATH": str(prefix),
+                    "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count()), "CMAKE_GENERATOR": "Ninja"}
+        self.folder = folder / "home"
+        self.folder.mkdir()
+        self.ports, self.servers, self.printed = {}, [], ""
+
+    def with_ports(self, text):
+        for said, other in self.ports.items():
+            text = text.replace(said, other)
+        return text
+
+    def run(self, text):
+        where = self.folder / ".where"
+        script = f"set -e\n{self.with_ports(text)}pwd > {where}\n"
+        done = subprocess.run(["bash", "-c", script], cwd=self.here(), env=self.env, capture_output=True, text=True, timeout=LIMIT_S)
+        if done.returncode != 0:
+            raise Wrong(f"it ended with {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
+        self.printed = done.stdout
+
+    def here(self):
+        where = self.folder / ".where"
+        return where.read_text().strip() if where.exists() else self.folder
+
+    def write(self, name, text):
+        pathlib.Path(self.here(), name).write_text(text)
+
+    def prints(self, text):
+        if self.printed != text:
+            raise Wrong(f"it prints {self.printed!r}, not {text!r}")
+
+    def serve(self, port, text):
+        self.ports[port] = str(free_port())
+        server = subprocess.Popen(["bash", "-c", f"exec {self.with_ports(text)}"], cwd=self.here(), env=self.env,
+                                  stdout=subprocess.PIPE, text=True)
+        self.servers.append(server)
+        if "listening" not in server.stdout.readline():
+            raise Wrong(f"{text.strip()} does not serve")
+
+    def close(self):
+        for server in self.servers:
+            server.terminate()
+        for server in self.servers:
+            server.wait(START_S)
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+def main():
+    page = (ROOT / "docs/start.md").read_text()
+    blocks = list(BLOCK.finditer(page))
+    if len(blocks) != page.count("\n```") / 2:
+        print("FAIL Tutorial.EachBlockSaysWhatItIs: a block of code has no comment before it")
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        reader = Reader(pathlib.Path(folder))
+        try:
+            for block in blocks:
+                name = f"Tutorial.Line{line_of(page, block.start())}"
+                try:
+                    if block["file"]:
+                        reader.write(block["file"], block["text"])
+                    elif block["port"]:
+                        reader.serve(block["port"], block["text"])
+                    elif block[1] == "prints":
+                        reader.prints(block["text"])
+                    else:
+                        reader.run(block["text"])
+                except (Wrong, subprocess.TimeoutExpired) as why:
+                    print(f"FAIL {name}: {' / '.join(str(why).splitlines())[:900]}")
+                    return 1  # the rest stands on it
+                if not block["file"]:
+                    print(f"PASS {name}", flush=True)
+        finally:
+            reader.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+#include "tools/call/narrator.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/json/message_json.hpp"
+#include "tools/terminal_text.hpp"
+
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+#include <cstdio>
+#include <memory>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+std::string printable(const metadata& of, const char* before) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const auto field : of) {
+    text.append(before).append(field.name).append(": ");
+    if (field.name.ends_with("-bin")) {
+      for (const char c : field.value)
+        text.append(
+            {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
+    } else {
+      text.append(terminal_text(field.value));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string told(const pb::Any& detail, schema& types) {
+  const std::string& url = detail.type_url();
+  const std::string name = url.substr(url.find_last_of('/') + 1);
+  const pb::Descriptor* type = types.find_message(name);
+  std::unique_ptr<pb::Message> message;
+  if (type) message = types.make(*type);
+  else if ((type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name)))
+    message.reset(pb::MessageFactory::generated_factory()->GetPrototype(type)->New());
+  if (!message || !message->ParseFromString(detail.value()))
+    return name + ", " + std::to_string(detail.value().size()) + " bytes";
+  return name + " " + to_json(*message, false);
+}
+
+std::string details_of(const status& how, schema& types) {
+  static_cast<void>(google::rpc::ErrorInfo::descriptor());  // a static program links what is named
+  google::rpc::Status all;
+  if (how.details().empty() || !all.ParseFromString(std::string(how.details()))) return {};
+  std::string text;
+  for (const pb::Any& one : all.details()) text += "\n  " + told(one, types);
+  return text;
+}
+
+}  // namespace
+
+double narrator::ms() const {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+}
+
+void narrator::begins(const endpoint& where, const pb::MethodDescriptor& method, const metadata& sent) {
+  began_ = std::chrono::steady_clock::now();
+  if (!verbose_) return;
+  std::fprintf(stderr, "> %s on %s%s\n%s", path_of(method).c_str(), where.address().c_str(),
+               where.plaintext() ? ", plaintext" : ", TLS", printable(sent, "> ").c_str());
+}
+
+void narrator::sent(std::size_t bytes) {
+  if (verbose_) std::fprintf(stderr, "> a message of %zu bytes, at %.1f ms\n", bytes, ms());
+}
+
+void narrator::head(const metadata& came) {
+  if (verbose_) std::fprintf(stderr, "< the head, at %.1f ms\n%s", ms(), printable(came, "< ").c_str());
+}
+
+void narrator::received(std::size_t bytes) {
+  if (verbose_) std::fprintf(stderr, "< a message of %zu bytes, at %.1f ms\n", bytes, ms());
+}
+
+void narrator::ends(const status& how, const metadata& trailers, schema& types, const endpoint& where) {
+  if (verbose_)
+    std::fprintf(stderr, "%s< %s, at %.1f ms\n", printable(trailers, "< ").c_str(),
+                 std::string(name_of(how.code())).c_str(), ms());
+  if (how.ok()) return;
+  const std::string hint = where.hint(how);
+  std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(how.to_string()).c_str(),
+               details_of(how, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
+}
+
+}  // namespace coracle::tools

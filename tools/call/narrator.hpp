@@ -1,0 +1,33 @@
+// narrator: what `call -v` says on stderr beside the replies, and how a call's end is told.
+#pragma once
+
+#include "tools/endpoint.hpp"
+#include "tools/schema/schema.hpp"
+
+#include <coracle/base/status.hpp>
+#include <coracle/rpc/metadata.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace coracle::tools {
+
+class narrator {
+ public:
+  explicit narrator(bool verbose) noexcept : verbose_(verbose) {}
+
+  void begins(const endpoint& where, const google::protobuf::MethodDescriptor& method, const metadata& sent);
+  void sent(std::size_t bytes);
+  void head(const metadata& came);
+  void received(std::size_t bytes);
+  // Always told when it is not OK; with its details, as far as their types are known.
+  void ends(const status& how, const metadata& trailers, schema& types, const endpoint& where);
+
+ private:
+  [[nodiscard]] double ms() const;
+  bool verbose_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace coracle::tools

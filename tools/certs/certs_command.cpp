@@ -1,0 +1,208 @@
+// coracle certs: a CA, a server's certificate and a client's, in one line.
+#include "tools/certs/certificate.hpp"
+#include "tools/certs/host_names.hpp"
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/files/new_files.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct wishes {
+  std::vector<std::string> hosts;
+  std::string folder = "certs";
+  std::string server = "server";
+  std::string client = "client";
+  bool client_was_named = false;
+  int days = 825;  // what Apple's platforms accept at most from a private CA
+};
+
+// name.pem and name.key in a folder.
+struct file_pair {
+  file_pair(const fs::path& folder, const std::string& name)
+      : certificate(folder / (name + ".pem")), key(folder / (name + ".key")) {}
+  [[nodiscard]] std::vector<fs::path> taken() const {
+    std::vector<fs::path> found;
+    for (const auto& path : {certificate, key})
+      if (is_taken(path)) found.push_back(path);
+    return found;
+  }
+  fs::path certificate;
+  fs::path key;
+};
+
+// Which of the three pairs a run makes.
+struct plan {
+  explicit plan(const wishes& w)
+      : authority(w.folder, "ca"), server(w.folder, w.server), client(w.folder, "client") {}
+  file_pair authority;
+  file_pair server;
+  file_pair client;
+  bool makes_authority = true;
+  bool makes_client = true;
+};
+
+// "a", "a and b", "a, b and c"
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == words.size() ? " and " : ", ").append(words[i]);
+  return text;
+}
+
+void check(const wishes& w) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (w.server.empty() || w.server.front() == '.' || !std::all_of(w.server.begin(), w.server.end(), fits))
+    throw usage_failure(
+        "--name is the name of files without .pem and .key, made of letters, digits, '-', '_' and '.': not "
+        "'" +
+        w.server + "'");
+  if (w.server == "ca" || w.server == "client")
+    throw usage_failure("--name " + w.server + " is taken by the " + (w.server == "ca" ? "CA" : "client") +
+                        "; choose another name for the server's files");
+  // RFC 5280 A.1: ub-common-name. OpenSSL counts characters and these are bytes, which errs on the safe side.
+  const bool control = std::any_of(w.client.begin(), w.client.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (w.client.empty() || w.client.size() > 64 || control)
+    throw usage_failure("--client is the client's common name: 1 to 64 bytes without control characters");
+}
+
+// Finds out what is there before anything is made, so that all of it can be named at once.
+plan planned(const wishes& w) {
+  plan p(w);
+  const auto authority = p.authority.taken();
+  if (authority.size() == 1) {
+    const bool has_key = authority.front() == p.authority.key;
+    throw failure(authority.front().string() + " is there without " +
+                  (has_key ? p.authority.certificate : p.authority.key).string() +
+                  ": put that back beside it, or name another folder with --out");
+  }
+  p.makes_authority = authority.empty();
+  auto taken = p.server.taken();
+  const auto client = p.client.taken();
+  // A CA signs for many servers; the client that it has vouched for needs no second certificate.
+  p.makes_client = p.makes_authority || client.size() < 2 || w.client_was_named;
+  if (p.makes_client) taken.insert(taken.end(), client.begin(), client.end());
+  if (taken.empty()) return p;
+
+  std::vector<std::string> names;
+  for (const auto& path : taken) names.push_back(path.string());
+  std::string mend = ": move what you no longer need away";
+  if (!p.server.taken().empty() && !p.makes_authority)
+    mend += ", give this server's files another name with --name";
+  if (!client.empty() && p.makes_client && w.client_was_named)
+    mend += ", copy ca.pem and ca.key to a folder of the new client's own";
+  throw failure(listed(names) + (names.size() == 1 ? " exists" : " exist") + ", and nothing is overwritten" +
+                mend + ", or name another folder with --out");
+}
+
+// The files of a run, and what each is for.
+class output {
+ public:
+  void add(const file_pair& files, const credential& c, std::string what, const char* what_key) {
+    entries_.push_back(
+        {files.certificate, c.certificate_pem(), new_files::readable::by_all, std::move(what)});
+    entries_.push_back({files.key, c.key_pem(), new_files::readable::by_owner, what_key});
+  }
+  void write(const fs::path& folder) const {
+    new_files files;
+    files.folder(folder);
+    for (const auto& e : entries_) files.write(e.path, e.content, e.who);
+    files.keep();
+  }
+  void tell() const {
+    std::size_t width = 0;
+    for (const auto& e : entries_) width = std::max(width, e.path.string().size());
+    for (const auto& e : entries_)
+      std::fprintf(stderr, "%-*s  %s\n", static_cast<int>(width), e.path.c_str(), e.what.c_str());
+  }
+
+ private:
+  struct entry {
+    fs::path path;
+    std::string content;
+    new_files::readable who;
+    std::string what;
+  };
+  std::vector<entry> entries_;
+};
+
+int make(const wishes& w) {
+  check(w);
+  const std::string alternative_names = subject_alternative_names(w.hosts);
+  const plan p = planned(w);
+  const credential authority =
+      p.makes_authority ? new_authority() : read_authority(p.authority.certificate, p.authority.key);
+
+  output made;
+  if (p.makes_authority)
+    made.add(p.authority, authority,
+             "the CA: clients trust it, and servers that ask clients for certificates; until " +
+                 authority.last_day(),
+             "the CA's private key: signs more certificates, keep it to yourself");
+  // A name that is too long for a subject is still one of the alternative names, which are what clients look at.
+  const std::string common_name = w.hosts.front().size() <= 64 ? w.hosts.front() : "server";
+  const auto server = issue(authority, purpose::server, common_name, alternative_names, w.days);
+  made.add(p.server, server,
+           "the server's certificate, for " + listed(w.hosts) + ", until " + server.last_day(),
+           "the server's private key");
+  if (p.makes_client) {
+    const auto client = issue(authority, purpose::client, w.client, "", w.days);
+    made.add(p.client, client, "a client's certificate, for " + w.client + ", until " + client.last_day(),
+             "the client's private key");
+  }
+  made.write(w.folder);
+  made.tell();
+  if (!p.makes_authority)
+    std::fprintf(stderr, "%s was there and has signed %s\n", p.authority.certificate.c_str(),
+                 p.makes_client ? "both" : "it");
+  return 0;
+}
+
+}  // namespace
+
+void add_certs(CLI::App& app, action& chosen) {
+  const auto w = std::make_shared<wishes>();
+  CLI::App* command = app.add_subcommand("certs", "makes a CA, and certificates for a server and a client");
+  command->add_option("HOST", w->hosts, "DNS names and IP addresses of the server: localhost 127.0.0.1 ::1")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--out", w->folder,
+                   "the folder to write to; a ca.pem and ca.key in it sign again (default: certs)")
+      ->type_name("DIR");
+  command->add_option("--name", w->server, "the server's files are NAME.pem and NAME.key (default: server)")
+      ->type_name("NAME");
+  const CLI::Option* client =
+      command->add_option("--client", w->client, "the client's common name (default: client)")
+          ->type_name("NAME");
+  command->add_option("--days", w->days, "how long both are valid (default: 825; the CA: ten years)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 3650));
+  command->footer(
+      "Writes ca, server and client, each as .pem and .key (PEM, PKCS#8, P-256). Nothing is overwritten.\n"
+      "  coracle certs localhost 127.0.0.1\n"
+      "  coracle certs api.example.org --name api       another server of the same CA");
+  command->callback([w, client, &chosen] {
+    w->client_was_named = client->count() > 0;
+    chosen = [w] { return make(*w); };
+  });
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,75 @@
+#include "tools/certs/host_names.hpp"
+
+#include "tools/failure.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace coracle::tools {
+
+namespace {
+
+bool is_address(const std::string& text) {
+  in6_addr room;  // for either
+  return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool is_label(std::string_view label) {
+  return !label.empty() && label.size() <= 63 && label.front() != '-' && label.back() != '-' &&
+         std::all_of(label.begin(), label.end(),
+                     [](char c) { return is_digit(c) || is_letter(c) || c == '-' || c == '_'; });
+}
+
+bool is_dns_name(std::string_view name) {
+  if (name.size() > 253) return false;
+  if (name.starts_with("*.")) name.remove_prefix(2);
+  for (;;) {
+    const auto length = std::min(name.find('.'), name.size());
+    const auto label = name.substr(0, length);
+    if (!is_label(label)) return false;
+    // What ends with a number is an address, and a wrong one: 127.0.0.256.
+    if (length == name.size()) return !std::all_of(label.begin(), label.end(), is_digit);
+    name.remove_prefix(length + 1);
+  }
+}
+
+// What was probably meant.
+std::string_view mend_of(const std::string& text) {
+  if (text.find("://") != text.npos) return "give the host of the URL alone";
+  if (text.find('/') != text.npos) return "give single hosts, no networks";
+  if (text.starts_with('[')) return "write an IPv6 address without brackets and port, as ::1";
+  if (text.find('%') != text.npos) return "leave the zone out: certificates know none";
+  if (std::count(text.begin(), text.end(), ':') == 1)
+    return "leave the port out: a certificate is for all of a host's ports";
+  if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    return "write an international name in its ASCII form, which begins with xn--";
+  if (text.ends_with('.')) return "leave the dot at the end out";
+  return "names look like localhost, api.example.org or *.example.org, addresses like 127.0.0.1 or ::1";
+}
+
+}  // namespace
+
+std::string subject_alternative_names(const std::vector<std::string>& names) {
+  std::vector<std::string> entries;
+  for (const auto& name : names) {
+    const bool address = is_address(name);
+    if (!address && !is_dns_name(name))
+      throw usage_failure(std::string("'")
+                              .append(name)
+                              .append("' is neither a DNS name nor an IP address: ")
+                              .append(mend_of(name)));
+    auto entry = std::string(address ? "IP:" : "DNS:").append(name);
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end())
+      entries.push_back(std::move(entry));
+  }
+  std::string all;
+  for (const auto& entry : entries) all.append(all.empty() ? "" : ",").append(entry);
+  return all;
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,33 @@
+#include "tools/certs/openssl.hpp"
+
+#include "tools/failure.hpp"
+
+#include <openssl/err.h>
+
+#include <cstring>
+
+namespace coracle::tools {
+
+namespace {
+
+// The first error in this thread's queue is the one that the others followed from.
+std::string take_reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  if (code == 0) return "OpenSSL does not say why";
+  if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
+  if (const char* reason = ERR_reason_error_string(code)) return std::string("OpenSSL says ").append(reason);
+  char text[256];
+  ERR_error_string_n(code, text, sizeof text);
+  return std::string("OpenSSL says ").append(text);
+}
+
+}  // namespace
+
+void fail_as_openssl_says(std::string_view to_do, std::string_view mend) {
+  auto text = std::string("cannot ").append(to_do).append(": ").append(take_reason());
+  if (!mend.empty()) text.append("; ").append(mend);
+  throw failure(text);
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,41 @@
+// OpenSSL's objects with an owner, and its failures with their reasons.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace coracle::tools {
+
+struct freed_by_openssl {
+  void operator()(BIO* b) const noexcept { BIO_free(b); }
+  void operator()(BIGNUM* n) const noexcept { BN_free(n); }
+  void operator()(EVP_PKEY* k) const noexcept { EVP_PKEY_free(k); }
+  void operator()(X509* x) const noexcept { X509_free(x); }
+  void operator()(X509_EXTENSION* e) const noexcept { X509_EXTENSION_free(e); }
+};
+
+template <class T>
+using owned = std::unique_ptr<T, freed_by_openssl>;
+
+// Throws failure: "cannot <to_do>: " and what OpenSSL says is the reason. `mend` follows, if there is one.
+[[noreturn]] void fail_as_openssl_says(std::string_view to_do, std::string_view mend = {});
+
+// For functions that give 1 (or a length) when they have done it.
+inline void require(int done, std::string_view to_do) {
+  if (done <= 0) fail_as_openssl_says(to_do);
+}
+// For those that make an object.
+template <class T>
+owned<T> own(T* made, std::string_view to_do) {
+  if (!made) fail_as_openssl_says(to_do);
+  return owned<T>(made);
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,29 @@
+// The subcommands of coracle: each function adds one to the command line.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace coracle::tools {
+
+// Gives the program's exit code. Set by the subcommand that the command line names.
+using action = std::function<int()>;
+
+void add_ls(CLI::App& app, action& chosen);
+void add_describe(CLI::App& app, action& chosen);
+void add_call(CLI::App& app, action& chosen);
+void add_repl(CLI::App& app, action& chosen);
+void add_proxy(CLI::App& app, action& chosen);
+void add_replay(CLI::App& app, action& chosen);
+void add_load(CLI::App& app, action& chosen);
+void add_health(CLI::App& app, action& chosen);
+void add_bench(CLI::App& app, action& chosen);
+void add_certs(CLI::App& app, action& chosen);
+void add_new(CLI::App& app, action& chosen);
+void add_completion(CLI::App& app, action& chosen);
+void add_man(CLI::App& app, action& chosen);
+
+}  // namespace coracle::tools

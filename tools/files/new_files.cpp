@@ -1,0 +1,79 @@
+#include "tools/files/new_files.hpp"
+
+#include "tools/failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace coracle::tools {
+
+namespace {
+
+[[noreturn]] void fail(const char* to_do, const std::filesystem::path& path, int error) {
+  throw failure(std::string("cannot ")
+                    .append(to_do)
+                    .append(" ")
+                    .append(path.string())
+                    .append(": ")
+                    .append(std::strerror(error)));
+}
+
+// 0, or the error.
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const auto count = ::write(descriptor, content.data(), content.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+}  // namespace
+
+new_files::~new_files() {
+  std::error_code nobody_asks;
+  while (!made_.empty()) {
+    std::filesystem::remove(made_.back(),
+                            nobody_asks);  // a folder only when nobody else has put something into it
+    made_.pop_back();
+  }
+}
+
+void new_files::folder(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (path.empty() || std::filesystem::is_directory(path, unknown)) return;
+  folder(path.parent_path());
+  if (::mkdir(path.c_str(), 0777) == 0) {
+    made_.push_back(path);
+    return;
+  }
+  const int error = errno;
+  // "out/" is there as soon as "out" is.
+  if (error == EEXIST && std::filesystem::is_directory(path, unknown)) return;
+  fail("make the folder", path, error == EEXIST ? ENOTDIR : error);
+}
+
+void new_files::write(const std::filesystem::path& path, std::string_view content, readable who) {
+  const mode_t mode = who == readable::by_owner ? 0600 : 0666;
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0) fail("create", path, errno);
+  made_.push_back(path);
+  int error = write_all(descriptor, content);
+  // A full disk may show itself only now.
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error != 0) fail("write", path, error);
+}
+
+bool is_taken(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto found = std::filesystem::symlink_status(path, error);
+  if (found.type() == std::filesystem::file_type::none) fail("look for", path, error.value());
+  return std::filesystem::exists(found);
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,88 @@
+// coracle health: a probe for scripts, containers and Kubernetes.
+#include "tools/commands.hpp"
+#include "tools/endpoint.hpp"
+#include "tools/failure.hpp"
+#include "tools/terminal_text.hpp"
+
+#include "grpc/health/v1/health.coracle.hpp"
+
+#include <coracle/client.hpp>
+#include <coracle/rpc/sync_wait.hpp>
+#include <coracle/runtime.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace wire = grpc::health::v1;
+
+struct health {
+  static constexpr int serving = 0;
+  static constexpr int not_serving = 1;
+  static constexpr int no_answer = 2;
+
+  endpoint where;
+  std::string service;
+  bool watch = false;
+
+  int run() {
+    runtime on(1);
+    channel server(on, where.address(), where.credentials(), where.options());
+    const wire::rpc::Health::stub stub(server);
+    wire::HealthCheckRequest request;
+    request.set_service(service);
+    if (watch) return follow(stub, request);
+    const auto reply = sync_wait(stub.Check(request));
+    if (reply) return say(reply->status());
+    if (reply.status().code() == status_code::not_found) {
+      std::printf("SERVICE_UNKNOWN\n");
+      return not_serving;
+    }
+    return complain(reply.status());
+  }
+
+  int follow(const wire::rpc::Health::stub& stub, const wire::HealthCheckRequest& request) {
+    auto states = stub.Watch(request);
+    for (;;) {
+      const auto state = sync_wait(states.next_result());
+      if (!state) return complain(state.status());
+      if (!state->has_value()) return complain(status::unknown("the server ended the call"));
+      say((*state)->status());
+    }
+  }
+
+  static int say(wire::HealthCheckResponse::ServingStatus s) {
+    std::printf("%s\n", wire::HealthCheckResponse::ServingStatus_Name(s).c_str());
+    std::fflush(stdout);
+    return s == wire::HealthCheckResponse::SERVING ? serving : not_serving;
+  }
+
+  int complain(const status& how) const {
+    const std::string hint =
+        how.code() == status_code::unimplemented ? "it has no health service" : where.hint(how);
+    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(how.to_string()).c_str(),
+                 hint.empty() ? "" : ("\n  " + hint).c_str());
+    return no_answer;
+  }
+};
+
+}  // namespace
+
+void add_health(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "health",
+      "asks a server whether it serves; ends with 0 if it does, 1 if it does not, 2 without an answer");
+  const auto it = std::make_shared<health>();
+  it->where.add_to(*command);
+  command->add_option("SERVICE", it->service, "package.Service; default: the server as a whole");
+  command->add_flag("-w,--watch", it->watch, "goes on, a line for each change");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

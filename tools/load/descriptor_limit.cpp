@@ -1,0 +1,22 @@
+#include "tools/load/descriptor_limit.hpp"
+
+#include "tools/failure.hpp"
+
+#include <sys/resource.h>
+
+#include <string>
+
+namespace coracle::tools::load {
+
+void allow_descriptors(std::uint64_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  if (limit.rlim_max < wanted)
+    throw failure("so many connections need " + std::to_string(wanted) +
+                  " descriptors, and the system lets a program have " + std::to_string(limit.rlim_max) +
+                  ": raise it by `ulimit -Hn`, or take fewer");
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace coracle::tools::load

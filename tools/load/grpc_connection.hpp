@@ -1,0 +1,35 @@
+// grpc_connector: connections that are channels of the library.
+#pragma once
+
+#include "tools/load/connection.hpp"
+
+#include <coracle/client/channel_options.hpp>
+#include <coracle/runtime/runtime.hpp>
+#include <coracle/transport/credentials.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace coracle::tools::load {
+
+// One connection to one server each: of the servers behind a name, whichever answers first.
+class grpc_connector final : public connector {
+ public:
+  // options.calls() has what all calls share: timeout, metadata, compression. `on` must outlive the connections.
+  grpc_connector(runtime& on, std::string target, transport::channel_credentials credentials,
+                 channel_options options)
+      : on_(on),
+        target_(std::move(target)),
+        credentials_(std::move(credentials)),
+        options_(std::move(options)) {}
+  [[nodiscard]] std::unique_ptr<connection> make() override;
+
+ private:
+  runtime& on_;
+  const std::string target_;
+  const transport::channel_credentials credentials_;
+  const channel_options options_;
+};
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,65 @@
+// http_response: reads a response of HTTP/1.1 (RFC 9112), as it comes in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace coracle::tools::load {
+
+// One response; bytes go in, no I/O happens. Of the body the length alone is kept.
+class http_response {
+ public:
+  // No bytes may come after complete() or broken().
+  void feed(std::string_view bytes);
+  // The server has ended the connection: that ends a body without a length, and breaks everything else.
+  void end_of_stream();
+
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+  [[nodiscard]] bool complete() const noexcept { return state_ == state::complete; }
+  // What is wrong with it; empty while nothing is.
+  [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
+
+  // Once complete.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+  [[nodiscard]] std::uint64_t body_bytes() const noexcept { return body_bytes_; }
+  // Whether another request may go over the same connection.
+  [[nodiscard]] bool keeps_alive() const noexcept { return keeps_alive_; }
+
+ private:
+  enum class state : std::uint8_t {
+    head,
+    counted_body,
+    chunk_size,
+    chunk,
+    trailers,
+    body_until_end,
+    complete
+  };
+  static constexpr std::size_t head_bytes_max = 64 * 1024;
+
+  [[nodiscard]] bool step();
+  [[nodiscard]] bool read_head();
+  void read_field(std::string_view line);
+  void body_follows();
+  [[nodiscard]] bool skip_body();
+  [[nodiscard]] bool read_chunk_size();
+  [[nodiscard]] bool skip_trailers();
+  [[nodiscard]] bool fail(const char* why);
+
+  std::string held_;
+  std::string reason_;
+  std::string broken_;
+  std::uint64_t body_bytes_ = 0;
+  std::uint64_t left_ = 0;  // of the counted body, or of the chunk with the line end behind it
+  int code_ = 0;
+  state state_ = state::head;
+  bool begun_ = false;
+  bool keeps_alive_ = false;
+  bool has_length_ = false;
+  bool chunked_ = false;
+};
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,97 @@
+#include "tools/load/json_requests.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/json/message_json.hpp"
+
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace coracle::tools::load {
+
+namespace {
+
+call_kind kind_of(const google::protobuf::MethodDescriptor& m) {
+  if (m.client_streaming()) return m.server_streaming() ? call_kind::bidi : call_kind::client_streaming;
+  return m.server_streaming() ? call_kind::server_streaming : call_kind::unary;
+}
+
+// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", the finalizer.
+std::uint64_t mixed(std::uint64_t n) noexcept {
+  n += 0x9e3779b97f4a7c15;
+  n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9;
+  n = (n ^ (n >> 27)) * 0x94d049bb133111eb;
+  return n ^ (n >> 31);
+}
+
+// The text with numbers in place of what stands for them; throws failure for a name that is none.
+std::string filled(std::string_view text, const request_place& at) {
+  std::string made;
+  for (;;) {
+    const std::size_t begin = text.find("{{");
+    const std::size_t end = begin == text.npos ? text.npos : text.find("}}", begin);
+    if (end == text.npos) return made.append(text);
+    const std::string_view name = text.substr(begin + 2, end - begin - 2);
+    made.append(text.substr(0, begin));
+    if (name == "call") made += std::to_string(at.call);
+    else if (name == "user") made += std::to_string(at.user);
+    else if (name == "message") made += std::to_string(at.message);
+    else if (name == "random") made += std::to_string(mixed(at.call * 0x10001 + at.message) >> 33);
+    else
+      throw failure("{{" + std::string(name) +
+                    "}} stands for nothing; {{call}}, {{user}}, {{message}} and {{random}} do");
+    text.remove_prefix(end + 2);
+  }
+}
+
+// Whether text has anything to be filled in. "{{" and "}}" may be JSON's own: {"a":{"b":{}}}, but never with a bare
+// word between them.
+bool varies(std::string_view text) {
+  for (std::size_t at = text.find("{{"); at != text.npos; at = text.find("{{", at + 1)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);
+    if (end != text.npos && end > at + 2 && text.substr(end).starts_with("}}")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+json_requests::json_requests(schema& types, const google::protobuf::MethodDescriptor& method,
+                             std::vector<std::string> texts, std::optional<std::uint32_t> messages)
+    : types_(types), method_(method), path_(path_of(method)), kind_(kind_of(method)) {
+  if (!method.client_streaming()) {
+    if (texts.size() > 1) throw usage_failure(path_ + " takes one request; there are more");
+    if (texts.empty()) texts.emplace_back("{}");
+  } else {
+    messages_ = messages.value_or(static_cast<std::uint32_t>(texts.size()));
+    if (messages_ > 0 && texts.empty()) texts.emplace_back("{}");
+  }
+  for (std::string& text : texts) {
+    // Read here, too, so that slips are told before the run, and so that every type that is needed is known by then.
+    const bool changes = varies(text);
+    bytes_message bytes = read(changes ? filled(text, request_place()) : text);
+    forms_.push_back({std::move(text), std::move(bytes), changes});
+  }
+}
+
+bytes_message json_requests::read(const std::string& text) const {
+  const auto made = types_.make(*method_.input_type());
+  from_json(text, *made);
+  return bytes_message(made->SerializeAsString());
+}
+
+const bytes_message& json_requests::message(const request_place& at, bytes_message& scratch) const {
+  const form& one = forms_[at.message % forms_.size()];
+  if (!one.varies) return one.bytes;
+  scratch = read(filled(one.text, at));
+  return scratch;
+}
+
+std::optional<std::string> json_requests::json(const request_place& at) const {
+  const form& one = forms_[at.message % forms_.size()];
+  return one.varies ? filled(one.text, at) : one.text;
+}
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,269 @@
+// coracle load: many calls, by a plan, and what they showed.
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/json/json_splitter.hpp"
+#include "tools/load/fixed_requests.hpp"
+#include "tools/load/grpc_connection.hpp"
+#include "tools/load/json_requests.hpp"
+#include "tools/load/outputs.hpp"
+#include "tools/load/plan_options.hpp"
+#include "tools/load/rest_connection.hpp"
+#include "tools/load/run.hpp"
+#include "tools/schema/session.hpp"
+#include "tools/units.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+using namespace load;
+
+constexpr int exit_not_met = 66;
+
+const std::map<std::string, call_kind> kinds = {{"unary", call_kind::unary},
+                                                {"client-streaming", call_kind::client_streaming},
+                                                {"server-streaming", call_kind::server_streaming},
+                                                {"bidi", call_kind::bidi}};
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw failure("the file " + path + " cannot be read");
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Opened before the run, so that nobody waits for results that cannot be written.
+class output_file {
+ public:
+  explicit output_file(std::string path) : path_(std::move(path)) {
+    if (path_.empty() || to_stdout()) return;
+    out_.open(path_, std::ios::binary);
+    if (!out_) throw failure("the file " + path_ + " cannot be written");
+  }
+  [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
+  [[nodiscard]] bool to_stdout() const noexcept { return path_ == "-"; }
+  void write(const std::string& text) {
+    if (to_stdout()) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return;
+    }
+    out_ << text << std::flush;
+    if (!out_) throw failure("the file " + path_ + " cannot be written to its end");
+  }
+
+ private:
+  std::string path_;
+  std::ofstream out_;
+};
+
+struct load_command {
+  session at;
+  plan_options planned;
+  std::vector<std::string> names, data, raw, expected;
+  std::string kind = "unary";
+  std::optional<std::uint32_t> messages;
+  std::vector<std::string> band_texts;
+  std::string json, csv, report, rest;
+  bool lines = false;
+
+  int run() {
+    const scenario plan = planned.plan();
+    const std::vector<expectation> expectations(expected.begin(), expected.end());
+    const std::vector<duration> bands = read_bands();
+    output_file json_file(json), csv_file(csv), report_file(report);
+
+    const std::vector<results> runs = make_runs(plan, bands, expectations);
+
+    if (json_file.wanted())
+      json_file.write(json_of(runs).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                      "\n");
+    if (csv_file.wanted()) csv_file.write(csv_of(runs));
+    if (report_file.wanted()) report_file.write(report_of(runs));
+    if (!json_file.to_stdout() && !csv_file.to_stdout() && !report_file.to_stdout())
+      for (const results& r : runs) std::fputs(summary_of(r).c_str(), stdout);
+    return judge(runs);
+  }
+
+  std::vector<results> make_runs(const scenario& plan, const std::vector<duration>& bands,
+                                 const std::vector<expectation>& expectations) {
+    runtime own(plan.loops);
+    channel_options options = at.where().options();
+    call_options calls = options.calls();
+    if (!calls.timeout()) calls.timeout(std::chrono::seconds(20));
+    options.calls(calls);
+    const method_mix methods = mix();
+    progress tell(lines);
+
+    const subject ours{"gRPC", at.where().address(), at.where().hint(status::unavailable())};
+    grpc_connector to(own, at.where().address(), at.where().credentials(), options);
+    const subject theirs{"REST", rest, {}};
+    std::optional<rest_connector> to_rest;
+    if (!rest.empty()) to_rest.emplace(http_url(rest), *calls.timeout());
+    reach(own, to, ours, plan.connect_timeout);
+    if (to_rest) reach(own, *to_rest, theirs, plan.connect_timeout);
+
+    std::vector<results> runs;
+    runs.push_back(load::run(own, plan, methods, to, ours, bands, tell));
+    for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
+    if (to_rest && !runs.front().interrupted)
+      runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, tell));
+    return runs;
+  }
+
+  static int judge(const std::vector<results>& runs) {
+    int code = 0;
+    for (const results& r : runs) {
+      for (const expectation::verdict& v : r.verdicts)
+        if (!v.met) {
+          std::fprintf(stderr, "coracle: expected %s: it is %s\n", v.expected.c_str(), v.found.c_str());
+          code = exit_not_met;
+        }
+      if (r.ok() == 0 && code == 0) {
+        std::fputs("coracle: no call ended well\n", stderr);
+        code = exit_failure;
+      }
+    }
+    return code;
+  }
+
+  std::vector<duration> read_bands() const {
+    std::vector<duration> all;
+    for (const std::string& text : band_texts) {
+      all.push_back(parse_duration(text, "--bands"));
+      if (all.size() > 1 && all[all.size() - 2] >= all.back())
+        throw usage_failure("--bands go up: 800ms,1200ms");
+    }
+    return all;
+  }
+
+  method_mix mix() {
+    method_mix all;
+    if (!data.empty() && !raw.empty()) throw usage_failure("give either --data or --raw");
+    const std::size_t bodies = data.size() + raw.size();
+    if (bodies > names.size() || (bodies != 0 && names.size() > 1 && bodies != names.size()))
+      throw usage_failure("give a --data or --raw for each METHOD, in their order");
+    if (!rest.empty() && (names.size() > 1 || !raw.empty()))
+      throw usage_failure("--rest goes with one METHOD, whose request is JSON");
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto [name, weight] = weighted(names[i]);
+      if (!raw.empty()) all.add(from_bytes(name, bytes_of_file(raw[i])), weight);
+      else all.add(from_json_text(name, i < data.size() ? data[i] : std::string()), weight);
+    }
+    if (!rest.empty() && all.at(0).kind() != call_kind::unary)
+      throw usage_failure("--rest goes with a unary METHOD: HTTP/1.1 has one request and one response");
+    return all;
+  }
+
+  // "METHOD=3"
+  static std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == text.npos) return {text, 1};
+    std::uint32_t weight = 0;
+    const char* const begin = text.data() + equals + 1;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(begin, end, weight);
+    if (error != std::errc() || read != end || weight == 0 || weight > method_mix::weight_max)
+      throw usage_failure("the weight in '" + text + "' is a number from 1 to " +
+                          std::to_string(method_mix::weight_max));
+    return {text.substr(0, equals), weight};
+  }
+
+  std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const {
+    std::string path = name.starts_with('/') ? name : "/" + name;
+    if (path.find('/', 1) == path.npos)
+      throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
+                          name + "'");
+    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind), std::move(bytes),
+                                            messages.value_or(1));
+  }
+
+  std::unique_ptr<request_source> from_json_text(const std::string& name, const std::string& said) {
+    json_splitter values;
+    values.add(said.starts_with('@') ? bytes_of_file(said.substr(1)) : said);
+    std::vector<std::string> texts;
+    while (auto one = values.next()) texts.push_back(std::move(*one));
+    if (auto last = values.rest()) texts.push_back(std::move(*last));
+    schema& types = at.types();
+    return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages);
+  }
+};
+
+void add_requests(CLI::App& command, load_command& to) {
+  constexpr const char* group = "Requests";
+  command
+      .add_option("METHOD", to.names, "package.Service/Method, with =WEIGHT where several share the calls")
+      ->required();
+  command
+      .add_option("-d,--data", to.data,
+                  "the request as JSON, or @FILE; once for each METHOD. {{call}}, {{user}}, {{message}} and "
+                  "{{random}} "
+                  "stand for numbers. A client's stream sends one value after the other")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--raw", to.raw,
+                  "in place of it: a file with the bytes of a message, as they are on the wire")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--kind", to.kind, "with --raw: unary, client-streaming, server-streaming or bidi")
+      ->group(group)
+      ->check(CLI::IsMember(kinds));
+  command.add_option("--messages", to.messages, "how many a client's stream sends")->group(group);
+}
+
+void add_results(CLI::App& command, load_command& to) {
+  constexpr const char* group = "Results";
+  command.add_option("--json", to.json, "all results, into a file or - for the standard output")
+      ->group(group);
+  command.add_option("--csv", to.csv, "a row for each second, likewise")->group(group);
+  command.add_option("--report", to.report, "a page with charts, into an HTML file")->group(group);
+  command
+      .add_option("--bands", to.band_texts,
+                  "latencies that part good calls from others; default 800ms,1200ms")
+      ->group(group)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      .add_option("--expect", to.expected,
+                  "p99<20ms, mean<5ms, errors<0.1%, rate>1000: the exit code is 66 when it does not hold")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--rest", to.rest,
+                  "http://host:port/path: the same once more, as JSON by POST over HTTP/1.1, for comparison")
+      ->group(group);
+  command.add_flag("--progress", to.lines, "a line a second on stderr, also where that is no terminal")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_load(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand("load", "makes many calls by a plan, and tells how they went");
+  const auto it = std::make_shared<load_command>();
+  it->band_texts = {"800ms", "1200ms"};
+  it->at.add_to(*command);
+  add_requests(*command, *it);
+  it->planned.add_to(*command);
+  add_results(*command, *it);
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

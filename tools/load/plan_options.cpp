@@ -1,0 +1,106 @@
+#include "tools/load/plan_options.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/units.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace coracle::tools::load {
+
+void plan_options::add_to(CLI::App& command) {
+  constexpr const char* closed = "Closed loop: workers, each of which calls again when its call has ended";
+  auto* const concurrency =
+      command.add_option("-c,--concurrency", concurrency_, "workers, over all connections; default 50")
+          ->group(closed);
+  auto* const count = command.add_option("-n,--count", count_, "calls in all")->group(closed);
+  command.add_option("--duration", duration_, "no call begins later; default 10s, without a count")
+      ->group(closed);
+
+  constexpr const char* open = "Open loop: calls begin by a plan, and latencies count from there";
+  auto* const rate =
+      command.add_option("--rate", rate_, "calls a second, for --duration or until --count")->group(open);
+  auto* const stages =
+      command
+          .add_option("--stage,--ramp", stages_,
+                      "RATE:TIME, or FROM:TO:TIME for a rate that changes evenly; one after the other")
+          ->group(open)
+          ->take_all()
+          ->allow_extra_args(false);
+
+  constexpr const char* each = "Users: each opens a connection of its own, calls, and goes";
+  auto* const users =
+      command.add_option("--users", users_, "how many come")->group(each)->check(CLI::PositiveNumber);
+  command.add_option("--ramp-up", ramp_up_, "within which time they come; default at once")
+      ->group(each)
+      ->needs(users);
+  command.add_option("--calls-per-user", calls_per_user_, "default 1, or as many as --duration has room for")
+      ->group(each)
+      ->check(CLI::PositiveNumber)
+      ->needs(users);
+
+  constexpr const char* all = "Run";
+  auto* const connections =
+      command.add_option("--connections", connections_, "kept for the whole run; default one for each loop")
+          ->group(all);
+  command.add_option("--loops", loops_, "threads that make the calls; default 1")
+      ->group(all)
+      ->check(CLI::Range(1, 256));
+  command.add_option("--warm-up", warm_up_, "how long calls are made before any is counted")->group(all);
+  command
+      .add_option("--connect-timeout", connect_timeout_,
+                  "how long a connection may take to be made; default 10s")
+      ->group(all);
+
+  rate->excludes(stages);
+  for (auto* const other : {rate, stages}) other->excludes(users);
+  concurrency->check(CLI::PositiveNumber)->excludes(users)->excludes(rate)->excludes(stages);
+  connections->check(CLI::PositiveNumber)->excludes(users);
+  count->check(CLI::PositiveNumber)->excludes(users)->excludes(stages);
+}
+
+scenario plan_options::plan() const {
+  constexpr std::size_t usual_concurrency = 50;
+  constexpr duration usual_length = std::chrono::seconds(10);
+  const auto time = [](const std::string& text, const char* option, duration without) {
+    return text.empty() ? without : parse_duration(text, option);
+  };
+  scenario s;
+  s.loops = loops_;
+  s.connections = connections_.value_or(loops_);
+  s.warm_up = time(warm_up_, "--warm-up", duration());
+  s.connect_timeout = time(connect_timeout_, "--connect-timeout", s.connect_timeout);
+  const duration length = time(duration_, "--duration", usual_length);
+  if (users_) {
+    s.how = shape::users;
+    s.users = *users_;
+    s.ramp_up = time(ramp_up_, "--ramp-up", duration());
+    s.calls_per_user = calls_per_user_;
+    if (!duration_.empty()) s.length = length;
+    else if (!calls_per_user_) s.calls_per_user = 1;
+  } else if (rate_ || !stages_.empty()) {
+    s.how = shape::open;
+    for (const std::string& one : stages_) s.stages.push_back(parse_stage(one));
+    if (rate_ && *rate_ <= 0) throw usage_failure("--rate is above 0");
+    if (rate_ && count_) {
+      const std::chrono::duration<double> until(static_cast<double>(*count_) / *rate_);
+      s.stages.push_back({*rate_, *rate_, std::chrono::duration_cast<duration>(until)});
+      if (!duration_.empty())
+        throw usage_failure("--rate goes on for --duration or until --count: give one of them");
+    } else if (rate_) {
+      s.stages.push_back({*rate_, *rate_, length});
+    } else if (!duration_.empty()) {
+      throw usage_failure("stages have times of their own: leave --duration out");
+    }
+  } else {
+    s.concurrency = concurrency_.value_or(std::max(usual_concurrency, s.connections));
+    s.count = count_;
+    if (!count_ || !duration_.empty()) s.length = length;
+  }
+  check(s);
+  return s;
+}
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,34 @@
+// plan_options: the scenario, as the command line says it.
+#pragma once
+
+#include "tools/load/scenario.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace coracle::tools::load {
+
+class plan_options {
+ public:
+  // Must outlive the parsing.
+  void add_to(CLI::App& command);
+  // After the parsing. Throws usage_failure.
+  [[nodiscard]] scenario plan() const;
+
+ private:
+  std::size_t loops_ = 1;
+  std::optional<std::size_t> connections_, concurrency_;
+  std::optional<std::uint64_t> count_, users_, calls_per_user_;
+  std::optional<double> rate_;
+  std::string duration_, warm_up_, ramp_up_, connect_timeout_;
+  std::vector<std::string> stages_;
+};
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,39 @@
+// progress: what a run tells on stderr while it lasts.
+#pragma once
+
+#include "tools/load/tally.hpp"
+
+#include <coracle/base/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace coracle::tools::load {
+
+// On a terminal: one line that changes each second. Elsewhere, if asked for: a line a second, as
+// coracle::call_statistics writes them, with more at its end:
+//
+//   second=3 calls=1234 mean_us=81 max_us=950 min_us=12 errors=3 active=50 p50_us=78 p99_us=210
+class progress {
+ public:
+  // lines: also where stderr is no terminal, or instead of the line that changes.
+  explicit progress(bool lines);
+
+  void begins(const std::string& scenario, std::optional<duration> length,
+              std::optional<std::uint64_t> planned);
+  void second_passed(std::size_t second, const second_of_load& s);
+  void ends();
+
+ private:
+  [[nodiscard]] std::string part_done(std::size_t second) const;
+  const bool lines_;
+  const bool live_;
+  std::optional<duration> length_;
+  std::optional<std::uint64_t> planned_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t failed_ = 0;
+};
+
+}  // namespace coracle::tools::load

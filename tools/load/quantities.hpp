@@ -1,0 +1,25 @@
+// Times and numbers, as people read them.
+#pragma once
+
+#include <coracle/base/clock.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::tools::load {
+
+// Not negative: "1000", "0.5"; nothing for everything else.
+[[nodiscard]] std::optional<double> read_number(std::string_view text);
+
+// Three digits and a unit that fits: "83.1 us", "1.24 ms", "12 s".
+[[nodiscard]] std::string show(duration d);
+// "1,234,567"
+[[nodiscard]] std::string show_count(std::uint64_t n);
+// "12.3 MB"
+[[nodiscard]] std::string show_bytes(std::uint64_t n);
+
+[[nodiscard]] inline double milliseconds(duration d) noexcept { return static_cast<double>(d.count()) / 1e6; }
+
+}  // namespace coracle::tools::load

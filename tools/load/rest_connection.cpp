@@ -1,0 +1,117 @@
+#include "tools/load/rest_connection.hpp"
+
+#include "tools/load/http_response.hpp"
+
+#include <coracle/base/bytes.hpp>
+#include <coracle/base/result.hpp>
+#include <coracle/coro/timeout.hpp>
+#include <coracle/net/address.hpp>
+#include <coracle/net/connect.hpp>
+#include <coracle/net/stream.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace coracle::tools::load {
+
+namespace {
+
+// Who is stopped by a time limit says CANCELLED.
+call_end end_of(const status& how) {
+  if (how.code() == status_code::cancelled || how.code() == status_code::deadline_exceeded)
+    return call_end::failed("DEADLINE_EXCEEDED", "it took longer than the time limit");
+  return call_end::failed(std::string(name_of(how.code())), std::string(how.message()));
+}
+
+class rest_connection final : public connection {
+ public:
+  rest_connection(const http_url& url, duration timeout) : url_(url), timeout_(timeout) {}
+
+  task<call_end> open(duration at_most) override {
+    result<net::stream> made = co_await coracle::timeout(at_most, dial());
+    if (!made.ok()) co_return end_of(made.status());
+    idle_.push_back(std::move(*made));
+    co_return call_end();
+  }
+
+  task<call_end> call(const request_source& what, request_place which) override {
+    const std::string body = what.json(which).value_or(std::string());
+    call_end end;
+    result<http_response> reply = co_await coracle::timeout(timeout_, ask(body));
+    if (!reply.ok()) end = end_of(reply.status());
+    else if (reply->code() < 200 || reply->code() > 299)
+      end = call_end::failed("HTTP " + std::to_string(reply->code()), reply->reason());
+    end.messages_sent = 1;
+    end.bytes_sent = body.size();
+    end.messages_received = reply.ok() ? 1 : 0;
+    end.bytes_received = reply.ok() ? reply->body_bytes() : 0;
+    co_return end;
+  }
+
+ private:
+  task<result<net::stream>> dial() {
+    const bool v6 = url_.host().find(':') != std::string::npos;
+    const std::string text = (v6 ? "[" + url_.host() + "]" : url_.host()) + ":" + std::to_string(url_.port());
+    // Addresses, and localhost, which need no name server.
+    result<std::vector<net::address>> known = net::parse_addresses(text);
+    if (known.ok()) co_return co_await net::connect(std::move(*known));
+    co_return co_await net::connect(url_.host(), url_.port());
+  }
+
+  task<result<http_response>> ask(const std::string& body) {
+    const std::string request =
+        "POST " + url_.path() + " HTTP/1.1\r\nHost: " + url_.authority() +
+        "\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body;
+    while (!idle_.empty()) {
+      net::stream kept = std::move(idle_.back());
+      idle_.pop_back();
+      http_response reply;
+      const status how = co_await exchange(kept, request, reply);
+      if (how.ok()) co_return leave(std::move(kept), std::move(reply));
+      // A server may close what rested, just as we ask: then it has seen nothing of the request (RFC 9110 9.2.2 lets
+      // those who know that ask again).
+      if (reply.begun() || how.code() != status_code::unavailable) co_return how;
+    }
+    result<net::stream> fresh = co_await dial();
+    if (!fresh.ok()) co_return fresh.status();
+    http_response reply;
+    const status how = co_await exchange(*fresh, request, reply);
+    if (!how.ok()) co_return how;
+    co_return leave(std::move(*fresh), std::move(reply));
+  }
+
+  // Keeps the stream, where the server does.
+  http_response leave(net::stream over, http_response reply) {
+    if (reply.keeps_alive()) idle_.push_back(std::move(over));
+    return reply;
+  }
+
+  static task<status> exchange(net::stream& over, const std::string& request, http_response& reply) {
+    const status sent = co_await over.write(as_bytes(request));
+    if (!sent.ok()) co_return sent;
+    std::array<std::uint8_t, 8192> room;
+    while (!reply.complete()) {
+      const result<std::size_t> n = co_await over.read(room);
+      if (!n.ok()) co_return n.status();
+      if (*n == 0) reply.end_of_stream();
+      else reply.feed(as_text(bytes_view(room.data(), *n)));
+      if (!reply.broken().empty()) co_return status::unavailable("the response is broken: " + reply.broken());
+    }
+    co_return status();
+  }
+
+  const http_url& url_;
+  const duration timeout_;
+  std::vector<net::stream> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<connection> rest_connector::make() {
+  return std::make_unique<rest_connection>(url_, timeout_);
+}
+
+}  // namespace coracle::tools::load

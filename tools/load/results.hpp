@@ -1,0 +1,57 @@
+// results: what a run has shown, all its loops together.
+#pragma once
+
+#include "tools/load/expectation.hpp"
+#include "tools/load/latency_histogram.hpp"
+#include "tools/load/tally.hpp"
+
+#include <coracle/base/clock.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace coracle::tools::load {
+
+struct method_results {
+  std::string name;
+  std::uint32_t weight = 1;
+  std::uint64_t failed = 0;
+  latency_histogram latency;
+};
+
+struct results {
+  std::string name;  // "gRPC" or "REST"
+  std::string target;
+  std::string scenario;  // in words
+  std::chrono::system_clock::time_point started;
+  duration took{};  // until the last call ended, without the warm-up
+  std::optional<std::uint64_t> planned;
+  bool interrupted = false;
+
+  latency_histogram latency;  // of the calls that ended well
+  failures_by_status failed;
+  std::uint64_t failed_count = 0;
+  std::vector<method_results> methods;
+  std::vector<second_of_load> seconds;
+  traffic_tally traffic;
+  std::vector<duration> bands;
+  std::vector<std::uint64_t> in_band;  // one more
+  latency_histogram connects;
+  std::uint64_t connects_failed = 0;
+  std::vector<expectation::verdict> verdicts;
+
+  [[nodiscard]] std::uint64_t ok() const noexcept { return latency.count(); }
+  [[nodiscard]] std::uint64_t calls() const noexcept { return latency.count() + failed_count; }
+  // Calls that ended well, a second.
+  [[nodiscard]] double rate_per_s() const noexcept;
+  // A failed share of 1; 0 without calls.
+  [[nodiscard]] double failed_share() const noexcept;
+
+  // What one loop has counted. The names of the methods must be there.
+  void add(const tally& t);
+};
+
+}  // namespace coracle::tools::load

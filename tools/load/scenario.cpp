@@ -1,0 +1,108 @@
+#include "tools/load/scenario.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/load/quantities.hpp"
+#include "tools/units.hpp"
+
+namespace coracle::tools::load {
+
+namespace {
+
+std::string several(std::uint64_t n, const std::string& thing) {
+  return show_count(n) + " " + thing + (n == 1 ? "" : "s");
+}
+
+std::string show_rate(double per_s) {
+  std::string text = std::to_string(per_s);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text + "/s";
+}
+
+std::string describe_stages(const std::vector<stage>& stages) {
+  std::string text;
+  for (const stage& s : stages) {
+    text += text.empty() ? "" : ", then ";
+    text += show_rate(s.from_per_s);
+    if (s.to_per_s != s.from_per_s) text += " to " + show_rate(s.to_per_s);
+    text += " for " + show(s.length);
+  }
+  return text;
+}
+
+}  // namespace
+
+stage parse_stage(const std::string& text) {
+  const auto refuse = [&] {
+    return usage_failure("a stage is RATE:TIME or FROM:TO:TIME, such as 100:30s or 0:100:10s, not '" + text +
+                         "'");
+  };
+  const std::size_t last = text.rfind(':');
+  if (last == text.npos) throw refuse();
+  const std::string rates = text.substr(0, last);
+  const std::size_t first = rates.find(':');
+  const auto from = read_number(rates.substr(0, first));
+  const auto to = first == rates.npos ? from : read_number(rates.substr(first + 1));
+  if (!from || !to) throw refuse();
+  return {*from, *to, parse_duration(text.substr(last + 1), "the end of the stage '" + text + "'")};
+}
+
+void check(const scenario& s) {
+  if (s.how == shape::users) {
+    if (s.users < s.loops)
+      throw usage_failure("--loops is more than --users: give no more loops than there are users");
+    if (!s.calls_per_user && !s.length)
+      throw usage_failure("how long do users stay? Give --calls-per-user or --duration");
+    if (s.warm_up > duration())
+      throw usage_failure(
+          "--warm-up goes with connections that are kept; users bring their own: leave it out");
+    return;
+  }
+  if (s.connections < s.loops)
+    throw usage_failure(
+        "a loop without a connection has nothing to do: give --connections at least as many as --loops");
+  if (s.how == shape::closed && s.concurrency < s.connections)
+    throw usage_failure(
+        "a connection without a worker stays idle: give --concurrency at least as much as --connections");
+  if (s.how == shape::open && arrivals(s.stages).planned() == 0)
+    throw usage_failure(
+        "the plan has no call in it: give --rate, --ramp or --stage a rate above 0 and a time");
+}
+
+std::string describe(const scenario& s) {
+  std::string text;
+  switch (s.how) {
+    case shape::closed:
+      text = several(s.concurrency, "worker") + " on " + several(s.connections, "connection");
+      if (s.count) text += ", " + several(*s.count, "call");
+      if (s.length) text += (s.count ? ", at most " : ", ") + show(*s.length);
+      break;
+    case shape::open: text = describe_stages(s.stages) + " on " + several(s.connections, "connection"); break;
+    case shape::users:
+      text = several(s.users, "user") + " with a connection each";
+      if (s.ramp_up > duration()) text += ", who come within " + show(s.ramp_up);
+      if (s.calls_per_user) text += ", " + several(*s.calls_per_user, "call") + " each";
+      if (s.length) text += (s.calls_per_user ? ", at most " : ", ") + show(*s.length);
+      break;
+  }
+  if (s.loops > 1) text += ", from " + std::to_string(s.loops) + " loops";
+  if (s.warm_up > duration()) text += ", after " + show(s.warm_up) + " to warm up";
+  return text;
+}
+
+std::optional<std::uint64_t> planned_calls(const scenario& s) {
+  switch (s.how) {
+    case shape::closed: return s.length ? std::nullopt : s.count;
+    case shape::open: return arrivals(s.stages).planned();
+    case shape::users:
+      if (s.calls_per_user && !s.length) return s.users * *s.calls_per_user;
+  }
+  return std::nullopt;
+}
+
+std::optional<duration> planned_time(const scenario& s) {
+  if (s.how == shape::open) return arrivals(s.stages).length();
+  return s.length;
+}
+
+}  // namespace coracle::tools::load

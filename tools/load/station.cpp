@@ -1,0 +1,185 @@
+#include "tools/load/station.hpp"
+
+#include <coracle/coro/sleep.hpp>
+#include <coracle/coro/yield.hpp>
+#include <coracle/runtime/runtime.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace coracle::tools::load {
+
+namespace {
+
+// From its coming to its going, on every path.
+class presence {
+ public:
+  presence(tally& in, const runtime& clock) : in_(in), clock_(clock) { in_.enter(clock_.now()); }
+  presence(const presence&) = delete;
+  presence& operator=(const presence&) = delete;
+  ~presence() { in_.leave(clock_.now()); }
+
+ private:
+  tally& in_;
+  const runtime& clock_;
+};
+
+// A plan begins with so much of its first rate.
+std::vector<stage> with_warm_up(const scenario& plan) {
+  std::vector<stage> all = plan.stages;
+  if (plan.how != shape::open || plan.warm_up <= duration()) return all;
+  const double rate = all.front().from_per_s;
+  all.insert(all.begin(), stage{rate, rate, plan.warm_up});
+  return all;
+}
+
+}  // namespace
+
+station::station(const scenario& plan, const method_mix& methods, connector& to, std::vector<duration> bands,
+                 loop& on)
+    : plan_(plan),
+      methods_(methods),
+      to_(to),
+      on_(on),
+      index_(on.index()),
+      stations_(plan.loops),
+      arrivals_(with_warm_up(plan)),
+      counted_(methods.size(), std::move(bands)) {}
+
+// Of so many numbered things, how many are this station's.
+std::uint64_t station::share_of(std::uint64_t whole) const noexcept {
+  return whole > index_ ? (whole - index_ - 1) / stations_ + 1 : 0;
+}
+
+time_point station::now() const noexcept { return on_.owner().now(); }
+
+task<call_end> station::connect() {
+  if (plan_.how == shape::users) co_return call_end();
+  for (std::uint64_t left = share_of(plan_.connections); left > 0; --left) {
+    connections_.push_back(to_.make());
+    const time_point before = now();
+    const call_end how = co_await connections_.back()->open(plan_.connect_timeout);
+    if (!how.ok()) co_return how;
+    counted_.connected(now() - before);
+  }
+  co_return call_end();
+}
+
+task<> station::run(time_point begins) {
+  begins_ = begins;
+  counted_from_ = begins + plan_.warm_up;
+  if (plan_.length) ends_ = deadline_after(counted_from_, *plan_.length);
+  counted_.begins(counted_from_);
+  std::exception_ptr slip;
+  scope calls{co_await coro::this_environment()};
+  try {
+    if (plan_.how == shape::closed) start_workers(calls);
+    else if (plan_.how == shape::open) co_await start_calls(calls);
+    else co_await start_users(calls);
+  } catch (...) {
+    slip = std::current_exception();
+    calls.request_stop();
+  }
+  co_await calls.join();
+  if (slip) std::rethrow_exception(slip);
+}
+
+void station::start_workers(scope& in) {
+  const std::uint64_t workers = share_of(plan_.concurrency);
+  for (std::uint64_t i = 0; i < workers; ++i)
+    in.spawn(work(index_ + i * stations_, *connections_[i % connections_.size()]));
+}
+
+// A plan that is late has `burst_max` begin at once, before what came back is looked at.
+task<> station::wait_until(time_point planned, unsigned burst_max) {
+  if (planned > now()) {
+    co_await sleep_until(planned);
+    burst_ = 0;
+  } else if (++burst_ >= burst_max) {
+    co_await yield();
+    burst_ = 0;
+  }
+}
+
+task<> station::start_calls(scope& in) {
+  for (std::uint64_t n = index_; n < arrivals_.planned(); n += stations_) {
+    const time_point planned = begins_ + arrivals_.at(n);
+    co_await wait_until(planned, 64);
+    in.spawn(one_call(n, planned, *connections_[n / stations_ % connections_.size()]));
+  }
+}
+
+task<> station::start_users(scope& in) {
+  for (std::uint64_t n = index_; n < plan_.users; n += stations_) {
+    const double part = static_cast<double>(n) / static_cast<double>(plan_.users);
+    const auto after = static_cast<double>(plan_.ramp_up.count()) * part;
+    const time_point planned = begins_ + duration(static_cast<duration::rep>(after));
+    if (planned >= ends_) break;
+    co_await wait_until(planned, 1);  // a connection is a turn's work
+    in.spawn(user(n, planned));
+  }
+}
+
+task<> station::work(std::uint64_t worker, connection& over) {
+  const presence here(counted_, on_.owner());
+  const std::uint64_t quota = plan_.count ? share_of(*plan_.count) : ~std::uint64_t{0};
+  for (;;) {
+    const time_point began = now();
+    const bool counts = began >= counted_from_;
+    if (began >= ends_ || (counts && begun_ == quota)) co_return;
+    if (counts) ++begun_;
+    request_place which;
+    which.user = worker;
+    which.call = index_ + numbered_++ * stations_;
+    const bool goes_on = co_await call(over, which, began, counts);
+    if (!goes_on) co_return;
+  }
+}
+
+task<> station::one_call(std::uint64_t number, time_point planned, connection& over) {
+  const presence here(counted_, on_.owner());
+  request_place which;
+  which.call = number;
+  const bool counted = co_await call(over, which, planned, planned >= counted_from_);
+  static_cast<void>(counted);
+}
+
+task<> station::user(std::uint64_t number, time_point planned) {
+  const presence here(counted_, on_.owner());
+  const std::unique_ptr<connection> own = to_.make();
+  const coro::stop_token stop = (co_await coro::this_environment()).stop;
+  const call_end opened = co_await own->open(plan_.connect_timeout);
+  if (stop.stop_requested()) co_return;
+  request_place which;
+  which.user = number;
+  if (!opened.ok()) {
+    // The first call is the one that failed; the user goes away, and the others are never made.
+    which.call = index_ + numbered_++ * stations_;
+    ++begun_;
+    counted_.not_connected();
+    counted_.ended(methods_.pick(which.call / stations_), planned, now(), opened);
+    co_return;
+  }
+  counted_.connected(now() - planned);
+  for (std::uint64_t made = 0; !plan_.calls_per_user || made < *plan_.calls_per_user; ++made) {
+    const time_point began = now();
+    if (began >= ends_) co_return;
+    which.call = index_ + numbered_++ * stations_;
+    ++begun_;
+    const bool goes_on = co_await call(*own, which, began, true);
+    if (!goes_on) co_return;
+  }
+}
+
+task<bool> station::call(connection& over, request_place which, time_point planned, bool counts) {
+  const coro::stop_token stop = (co_await coro::this_environment()).stop;
+  const std::size_t method = methods_.pick(which.call / stations_);
+  const call_end how = co_await over.call(methods_.at(method), which);
+  if (stop.stop_requested()) co_return false;
+  if (counts) counted_.ended(method, planned, now(), how);
+  // A call may fail without a wait: nobody else on the loop would get a turn.
+  if (!how.ok()) co_await yield();
+  co_return true;
+}
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,70 @@
+// station: one loop's share of a run.
+#pragma once
+
+#include "tools/load/arrivals.hpp"
+#include "tools/load/connection.hpp"
+#include "tools/load/method_mix.hpp"
+#include "tools/load/scenario.hpp"
+#include "tools/load/tally.hpp"
+
+#include <coracle/base/clock.hpp>
+#include <coracle/coro/scope.hpp>
+#include <coracle/coro/task.hpp>
+#include <coracle/runtime/loop.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace coracle::tools::load {
+
+// Everything but the constructor belongs to its loop, until its tasks have ended. Of what is numbered over the whole run
+// (calls, users, arrivals) the i-th of n stations has the numbers i, i + n, i + 2n, ...
+class station {
+ public:
+  // All of them must outlive it.
+  station(const scenario& plan, const method_mix& methods, connector& to, std::vector<duration> bands,
+          loop& on);
+
+  // The connections that the whole run uses: how the first that failed did, else ok. Users bring their own.
+  [[nodiscard]] task<call_end> connect();
+  // Until all that it has to do is done. A stop ends it early; what was counted until then stays.
+  [[nodiscard]] task<> run(time_point begins);
+
+  [[nodiscard]] const tally& counted() const noexcept { return counted_; }
+  [[nodiscard]] tally& counted() noexcept { return counted_; }
+  // Any thread.
+  [[nodiscard]] time_point now() const noexcept;
+
+ private:
+  [[nodiscard]] std::uint64_t share_of(std::uint64_t whole) const noexcept;
+  void start_workers(scope& in);
+  [[nodiscard]] task<> wait_until(time_point planned, unsigned burst_max);
+  [[nodiscard]] task<> start_calls(scope& in);
+  [[nodiscard]] task<> start_users(scope& in);
+
+  [[nodiscard]] task<> work(std::uint64_t worker, connection& over);
+  [[nodiscard]] task<> one_call(std::uint64_t number, time_point planned, connection& over);
+  [[nodiscard]] task<> user(std::uint64_t number, time_point planned);
+  // False when the run is being stopped: the call is not counted.
+  [[nodiscard]] task<bool> call(connection& over, request_place which, time_point planned, bool counts);
+
+  const scenario& plan_;
+  const method_mix& methods_;
+  connector& to_;
+  loop& on_;
+  const std::uint64_t index_;
+  const std::uint64_t stations_;
+  const arrivals arrivals_;
+  std::vector<std::unique_ptr<connection>> connections_;
+  tally counted_;
+  time_point begins_{};
+  time_point counted_from_{};
+  time_point ends_ = never;  // no call begins later
+  unsigned burst_ = 0;  // of the plan's arrivals, since anything else had a turn
+  std::uint64_t numbered_ = 0;  // calls, warm-up included
+  std::uint64_t begun_ = 0;  // of them without it
+};
+
+}  // namespace coracle::tools::load

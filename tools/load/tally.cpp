@@ -1,0 +1,59 @@
+#include "tools/load/tally.hpp"
+
+#include "tools/terminal_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace coracle::tools::load {
+
+void second_of_load::add_all(const second_of_load& other) {
+  failed += other.failed;
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  active += other.active;
+  latency.add_all(other.latency);
+}
+
+second_of_load& tally::second_at(time_point now) {
+  const auto passed = std::chrono::floor<std::chrono::seconds>(now - from_).count();
+  const auto second = static_cast<std::size_t>(std::max<std::int64_t>(passed, 0));
+  while (seconds_.size() <= second) {
+    seconds_.emplace_back();
+    seconds_.back().active = active_;  // still there from before
+  }
+  return seconds_[second];
+}
+
+void tally::fill_up(time_point now) { second_at(now); }
+
+void tally::change_active(time_point now, int by) {
+  second_of_load& second = second_at(now);
+  active_ += static_cast<std::uint64_t>(static_cast<std::int64_t>(by));
+  second.active = std::max(second.active, active_);
+}
+
+void tally::ended(std::size_t method, time_point began, time_point now, const call_end& how) {
+  second_of_load& second = second_at(now);
+  method_tally& of_method = methods_[method];
+  if (how.ok()) {
+    const duration took = now - began;
+    second.latency.add(took);
+    of_method.latency.add(took);
+    const auto band = std::upper_bound(bands_.begin(), bands_.end(), took);
+    ++in_band_[static_cast<std::size_t>(band - bands_.begin())];
+  } else {
+    ++second.failed;
+    failures& of_status = of_method.failed[how.status()];
+    if (of_status.count++ == 0) of_status.first = terminal_text(how.message());
+  }
+  second.bytes_sent += how.bytes_sent;
+  second.bytes_received += how.bytes_received;
+  traffic_.messages_sent += how.messages_sent;
+  traffic_.messages_received += how.messages_received;
+  traffic_.bytes_sent += how.bytes_sent;
+  traffic_.bytes_received += how.bytes_received;
+  last_end_ = std::max(last_end_, now);
+}
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,93 @@
+// tally: what one loop counts of a run, by the second.
+#pragma once
+
+#include "tools/load/connection.hpp"
+#include "tools/load/latency_histogram.hpp"
+
+#include <coracle/base/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::tools::load {
+
+// Of the calls that ended within one second of the run.
+struct second_of_load {
+  std::uint64_t failed = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t active = 0;  // the most at a time
+  latency_histogram latency;  // of the calls that ended well
+
+  [[nodiscard]] std::uint64_t calls() const noexcept { return latency.count() + failed; }
+  void add_all(const second_of_load& other);
+};
+
+struct failures {
+  std::uint64_t count = 0;
+  std::string first;  // what the first of them said
+};
+
+// By status; and by method.
+using failures_by_status = std::map<std::string, failures>;
+struct method_tally {
+  failures_by_status failed;
+  latency_histogram latency;
+};
+
+struct traffic_tally {
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+// For one loop while the run lasts. Second 0 begins when the warm-up ends; what ends earlier is not counted.
+class tally {
+ public:
+  // bands: the latencies, ascending, that part calls into groups which are counted exactly.
+  tally(std::size_t methods, std::vector<duration> bands)
+      : methods_(methods), bands_(std::move(bands)), in_band_(bands_.size() + 1) {}
+  void begins(time_point counted_from) noexcept { from_ = last_end_ = counted_from; }
+
+  // Somebody has come, or gone: a worker, a user, or a call of an open loop.
+  void enter(time_point now) { change_active(now, 1); }
+  void leave(time_point now) { change_active(now, -1); }
+
+  // began: by the plan, where there is one.
+  void ended(std::size_t method, time_point began, time_point now, const call_end& how);
+  void connected(duration took) { connects_.add(took); }
+  void not_connected() noexcept { ++connects_failed_; }
+
+  // All seconds up to the one that `now` lies in.
+  void fill_up(time_point now);
+  [[nodiscard]] const std::vector<second_of_load>& seconds() const noexcept { return seconds_; }
+  [[nodiscard]] const std::vector<method_tally>& methods() const noexcept { return methods_; }
+  [[nodiscard]] const traffic_tally& traffic() const noexcept { return traffic_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& in_band() const noexcept { return in_band_; }
+  [[nodiscard]] const latency_histogram& connects() const noexcept { return connects_; }
+  [[nodiscard]] std::uint64_t connects_failed() const noexcept { return connects_failed_; }
+  // When the last call ended that was counted.
+  [[nodiscard]] time_point last_end() const noexcept { return last_end_; }
+
+ private:
+  second_of_load& second_at(time_point now);
+  void change_active(time_point now, int by);
+
+  time_point from_{};
+  time_point last_end_{};
+  std::uint64_t active_ = 0;
+  std::vector<second_of_load> seconds_;
+  std::vector<method_tally> methods_;
+  traffic_tally traffic_;
+  std::vector<duration> bands_;
+  std::vector<std::uint64_t> in_band_;
+  latency_histogram connects_;
+  std::uint64_t connects_failed_ = 0;
+};
+
+}  // namespace coracle::tools::load

@@ -1,0 +1,42 @@
+// coracle: calls gRPC servers, ours or not, and looks into them.
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <coracle/base/version.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+using namespace coracle::tools;
+
+// What the wrong command line was is said on stderr; help that was asked for goes to stdout.
+int end_of_parsing(CLI::App& app, const CLI::ParseError& why) { return app.exit(why) == 0 ? 0 : exit_usage; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("coracle: calls gRPC servers, and looks into them.", "coracle");
+  app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
+  app.require_subcommand(1);
+  action chosen;
+  for (const auto add : {add_ls, add_describe, add_call, add_repl, add_load, add_health, add_proxy,
+                         add_replay, add_bench, add_certs, add_new, add_completion, add_man})
+    add(app, chosen);
+  try {
+    app.parse(argc, argv);
+    return chosen();
+  } catch (const CLI::ParseError& why) {
+    return end_of_parsing(app, why);
+  } catch (const usage_failure& why) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
+    return exit_usage;
+  } catch (const std::exception& why) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
+    return exit_failure;
+  }
+}

@@ -1,0 +1,93 @@
+// coracle completion: what a shell needs to complete our command line, made from the command line's own description.
+#include "tools/commands.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> all;
+  for (const CLI::Option* o : app.get_options()) {
+    for (const std::string& name : o->get_snames()) all.push_back("-" + name);
+    for (const std::string& name : o->get_lnames()) all.push_back("--" + name);
+  }
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> all;
+  for (const CLI::App* one : app.get_subcommands({})) all.push_back(one->get_name());
+  return all;
+}
+
+// Options and subcommands; everything else is the name of a file.
+void print_bash(const CLI::App& app) {
+  std::printf(
+      "_coracle() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} words\n"
+      "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
+      "    words='%s'\n"
+      "  else\n"
+      "    case ${COMP_WORDS[1]} in\n",
+      joined(commands_of(app)).c_str());
+  for (const CLI::App* one : app.get_subcommands({}))
+    std::printf("      %s) words='%s' ;;\n", one->get_name().c_str(), joined(flags_of(*one)).c_str());
+  std::printf(
+      "    esac\n"
+      "    [[ $word == -* ]] || words=\n"
+      "  fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+      "}\n"
+      "complete -o default -F _coracle coracle\n");
+}
+
+void print_fish(const CLI::App& app) {
+  std::printf("complete -c coracle -n __fish_use_subcommand -f -a '%s'\n", joined(commands_of(app)).c_str());
+  for (const CLI::App* one : app.get_subcommands({}))
+    for (const CLI::Option* o : one->get_options())
+      for (const std::string& name : o->get_lnames())
+        std::printf("complete -c coracle -n '__fish_seen_subcommand_from %s' -l %s\n",
+                    one->get_name().c_str(), name.c_str());
+}
+
+// zsh reads bash's.
+void print_zsh(const CLI::App& app) {
+  std::printf("autoload -U +X bashcompinit && bashcompinit\n");
+  print_bash(app);
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("completion", "prints what a shell reads to complete our command line");
+  struct shell {
+    const char* name;
+    const char* what;
+    void (*print)(const CLI::App&);
+  };
+  command->require_subcommand(1);
+  for (const shell& one : {shell{"bash", "source <(coracle completion bash)", print_bash},
+                           shell{"zsh", "source <(coracle completion zsh)", print_zsh},
+                           shell{"fish", "coracle completion fish | source", print_fish}})
+    command->add_subcommand(one.name, one.what)->callback([&app, &chosen, print = one.print] {
+      chosen = [&app, print] {
+        print(app);
+        return 0;
+      };
+    });
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,33 @@
+// The service, which the server serves and the test calls.
+#pragma once
+
+#include "project_name.coracle.hpp"
+
+#include <coracle/server.hpp>
+
+#include <string>
+
+namespace project_name {
+
+class greeter final : public rpc::Greeter::service {
+  // One reply. A handler that waits for nothing need not be a coroutine.
+  coracle::rpc<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
+    if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
+    Greeting greeting;
+    greeting.set_text("Hello, " + request.name());
+    return greeting;
+  }
+
+  // A stream of replies. co_yield waits while the client reads no further, and ends the handler when the call is over.
+  coracle::stream<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
+    if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
+    Greeting greeting;
+    for (int i = 1; i <= request.times(); ++i) {
+      greeting.set_text("Hello, " + request.name() + ", for the " + std::to_string(i) + ". time");
+      co_yield greeting;
+    }
+    co_return coracle::status();
+  }
+};
+
+}  // namespace project_name

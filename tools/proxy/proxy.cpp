@@ -1,0 +1,49 @@
+// coracle proxy: stands between clients and a server, tells what goes by, and may record it.
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/proxy/tap.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace coracle::tools {
+
+namespace {
+
+struct proxy {
+  session at;
+  std::string listen = "127.0.0.1:0";
+  std::string record;
+
+  int run() {
+    std::optional<recorder> recording;
+    if (!record.empty()) recording.emplace(record);
+    tap service(at, recording ? &*recording : nullptr);
+    server front(at.on());
+    front.set_fallback(service);
+    if (const status bound = front.listen(listen, insecure()); !bound.ok())
+      throw failure("cannot listen on " + listen + ": " + std::string(bound.message()));
+    std::fprintf(stderr, "listening on %s, for %s\n",
+                 (listen.substr(0, listen.rfind(':') + 1) + std::to_string(front.port())).c_str(),
+                 at.where().address().c_str());
+    return front.run();
+  }
+};
+
+}  // namespace
+
+void add_proxy(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "proxy", "stands between clients (in plaintext) and a server, and prints the calls that go by");
+  const auto it = std::make_shared<proxy>();
+  it->at.add_to(*command);
+  command->add_option("--listen", it->listen, "where clients come to: host:port")->capture_default_str();
+  command->add_option("--record", it->record, "a file for `coracle replay`");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

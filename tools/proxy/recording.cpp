@@ -1,0 +1,98 @@
+#include "tools/proxy/recording.hpp"
+
+#include "tools/base64.hpp"
+#include "tools/failure.hpp"
+
+#include <coracle/rpc/metadata.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+
+namespace coracle::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+duration from_milliseconds(double ms) {
+  return std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(ms));
+}
+
+ordered_json event(std::uint64_t number, duration at) { return {{"call", number}, {"ms", milliseconds(at)}}; }
+
+}  // namespace
+
+recorder::recorder(const std::string& path) : path_(path), file_(path, std::ios::binary | std::ios::trunc) {
+  if (!file_) throw failure("the file " + path + " cannot be written");
+}
+
+void recorder::write(const std::string& line) {
+  file_ << line << '\n';
+  file_.flush();
+  if (!file_) throw failure("the file " + path_ + " cannot be written any more: is the disk full?");
+}
+
+void recorder::call(const recorded_call& begun, const metadata& sent) {
+  ordered_json e = event(begun.number, begun.at);
+  e["method"] = begun.path;
+  if (!begun.content_subtype.empty()) e["subtype"] = begun.content_subtype;
+  if (begun.timeout != duration::max()) e["timeout_ms"] = milliseconds(begun.timeout);
+  for (const auto field : sent) e["metadata"].push_back({std::string(field.name), to_base64(field.value)});
+  write(e.dump());
+}
+
+void recorder::request(std::uint64_t number, duration at, std::string_view bytes) {
+  ordered_json e = event(number, at);
+  e["request"] = to_base64(bytes);
+  write(e.dump());
+}
+
+void recorder::reply(std::uint64_t number, duration at, std::string_view bytes) {
+  ordered_json e = event(number, at);
+  e["reply"] = to_base64(bytes);
+  write(e.dump());
+}
+
+void recorder::end(std::uint64_t number, duration at, int status) {
+  ordered_json e = event(number, at);
+  e["status"] = status;
+  write(e.dump());
+}
+
+std::vector<recorded_call> read_recording(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw failure("the file " + path + " cannot be read");
+  std::vector<recorded_call> calls;
+  std::map<std::uint64_t, std::size_t> place;
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) try {
+      const auto e = ordered_json::parse(line);
+      const auto id = e.at("call").get<std::uint64_t>();
+      const duration at = from_milliseconds(e.at("ms").get<double>());
+      if (e.contains("method")) {
+        recorded_call c;
+        c.number = id;
+        c.at = at;
+        c.path = e.at("method").get<std::string>();
+        c.content_subtype = e.value("subtype", std::string());
+        if (e.contains("timeout_ms")) c.timeout = from_milliseconds(e.at("timeout_ms").get<double>());
+        for (const auto& field : e.value("metadata", ordered_json::array()))
+          c.metadata.emplace_back(field.at(0).get<std::string>(),
+                                  from_base64(field.at(1).get<std::string>()));
+        place[id] = calls.size();
+        calls.push_back(std::move(c));
+        continue;
+      }
+      recorded_call& c = calls.at(place.at(id));
+      if (e.contains("request")) c.requests.push_back({at, from_base64(e.at("request").get<std::string>())});
+      else if (e.contains("status")) c.status = e.at("status").get<int>();
+    } catch (const std::exception& why) {
+      throw failure(path + ":" + std::to_string(number) + ": this is no line of a recording: " + why.what());
+    }
+  return calls;
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,55 @@
+// recording: calls as they went through a proxy, in a file of a JSON object a line; what replay reads.
+#pragma once
+
+#include <coracle/base/clock.hpp>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace coracle {
+class metadata;
+}
+
+namespace coracle::tools {
+
+// What happened in a call, in order.
+struct recorded_step {
+  duration at{};  // since the recording began
+  std::string request;
+};
+
+struct recorded_call {
+  std::uint64_t number = 0;
+  duration at{};
+  std::string path;
+  std::string content_subtype;
+  duration timeout = duration::max();  // what was left of the deadline
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<recorded_step> requests;
+  int status = -1;  // of the call's end; -1: it was not recorded
+};
+
+// Writes; on one thread at a time. Throws failure when the file cannot be written.
+class recorder {
+ public:
+  explicit recorder(const std::string& path);
+  void call(const recorded_call& begun, const metadata& sent);
+  void request(std::uint64_t number, duration at, std::string_view bytes);
+  void reply(std::uint64_t number, duration at, std::string_view bytes);
+  void end(std::uint64_t number, duration at, int status);
+
+ private:
+  void write(const std::string& line);
+  std::string path_;
+  std::ofstream file_;
+};
+
+// By the order in which they began. Throws failure, which names the line that is wrong.
+[[nodiscard]] std::vector<recorded_call> read_recording(const std::string& path);
+
+}  // namespace coracle::tools

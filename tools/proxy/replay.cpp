@@ -1,0 +1,117 @@
+// coracle replay: makes the calls of a recording again, at the times that they had or faster.
+#include "tools/commands.hpp"
+#include "tools/endpoint.hpp"
+#include "tools/failure.hpp"
+#include "tools/proxy/recording.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <coracle/coro/scope.hpp>
+#include <coracle/coro/sleep.hpp>
+#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/runtime.hpp>
+#include <coracle/runtime/sync_wait.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+using conversation = bidi_call<bytes_message, bytes_message>;
+
+struct replay {
+  endpoint where;
+  std::string file;
+  double speed = 1;
+  int other_ends = 0;
+  int calls = 0;
+
+  int run() {
+    const std::vector<recorded_call> recorded = read_recording(file);
+    if (recorded.empty()) throw failure(file + " has no calls");
+    runtime on(1);
+    channel server(on, where.address(), where.credentials(), where.options());
+    sync_wait(on, make_all(server, recorded));
+    std::printf("%d calls, %d ended otherwise than recorded\n", calls, other_ends);
+    return other_ends == 0 ? 0 : exit_failure;
+  }
+
+  // As late after the beginning as it was recorded, divided by the speed; at once where that is 0.
+  [[nodiscard]] duration scaled(duration at) const {
+    return speed > 0 ? std::chrono::duration_cast<duration>(at / speed) : duration::zero();
+  }
+  task<> until(time_point began, duration at) {
+    const duration left = began + scaled(at) - coro::this_executor().now();
+    if (left > duration::zero()) co_await sleep_for(left);
+  }
+
+  task<> make_all(channel& server, const std::vector<recorded_call>& recorded) {
+    const time_point began = coro::this_executor().now();
+    const duration first = recorded.front().at;
+    scope all{co_await coro::this_environment()};
+    for (const recorded_call& one : recorded) {
+      co_await until(began, one.at - first);
+      all.spawn(make(server, one, began - scaled(first)));
+    }
+    co_await all.join();
+  }
+
+  task<> make(channel& server, const recorded_call& one, time_point began) {
+    call_options options;
+    metadata sent;  // what a call cannot say itself, such as the user-agent, is passed over
+    for (const auto& [name, value] : one.metadata) static_cast<void>(sent.add(name, value));
+    options.metadata(sent);
+    options.content_subtype(one.content_subtype);
+    if (one.timeout != duration::max()) options.timeout(one.timeout);
+    const generic_stub stub(server);
+    conversation call = stub.bidi(one.path.c_str(), options);
+    scope writing{co_await coro::this_environment()};
+    writing.spawn(send(call, one, began));
+    bytes_message reply;
+    for (;;) {
+      const auto came = co_await call.next_result();
+      if (!came || !*came) break;
+    }
+    const status how = co_await call.finish();
+    writing.request_stop();
+    co_await writing.join();
+    ++calls;
+    if (one.status < 0 || static_cast<int>(how.code()) == one.status) co_return;
+    ++other_ends;
+    std::fprintf(stderr, "#%llu %s: %s, recorded was %s\n", static_cast<unsigned long long>(one.number),
+                 one.path.c_str(), terminal_text(how.to_string()).c_str(),
+                 std::string(name_of(static_cast<status_code>(one.status))).c_str());
+  }
+
+  task<> send(conversation& call, const recorded_call& one, time_point began) {
+    for (const recorded_step& step : one.requests) {
+      co_await until(began, step.at);
+      const bytes_message request(step.request);
+      const status sent = co_await call.write_result(request);
+      if (!sent.ok()) co_return;
+    }
+    co_await call.writes_done();
+  }
+};
+
+}  // namespace
+
+void add_replay(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("replay", "makes the calls again that `coracle proxy --record` kept");
+  const auto it = std::make_shared<replay>();
+  it->where.add_to(*command);
+  command->add_option("FILE", it->file, "the recording")->required();
+  command->add_option("--speed", it->speed, "2: twice as fast; 0: without any pause")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

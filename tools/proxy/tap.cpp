@@ -1,0 +1,125 @@
+#include "tools/proxy/tap.hpp"
+
+#include "tools/call/messages.hpp"
+#include "tools/failure.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <coracle/coro/scope.hpp>
+#include <coracle/runtime/offload.hpp>
+
+#include <cstdio>
+#include <utility>
+
+namespace coracle::tools {
+
+tap::tap(session& at, recorder* recording) : at_(at), recording_(recording), next_(at.server()) {}
+
+stream<bytes_message> tap::call(server_context& context, reader<bytes_message> requests) {
+  course c;
+  c.path = std::string(context.method());
+  if (context.deadline() != never) c.timeout = context.deadline() - coro::this_executor().now();
+  co_await offload([&] { begins(c, context); });
+  call_options options;
+  options.metadata(context.metadata()).content_subtype(context.content_subtype());
+  onward_call onward = next_.bidi(c.path.c_str(), options);
+  scope work{context.environment()};
+  work.spawn(pass_on(requests, onward, c));
+
+  auto replies = co_await stream<bytes_message>::writer();
+  bool first = true;
+  while (true) {  // nothing in here throws: `work` is to be joined
+    const auto one = co_await onward.next_result();
+    if (std::exchange(first, false)) context.initial_metadata().add_all(onward.initial_metadata());
+    if (!one || !*one) break;
+    const bytes_message& bytes = **one;
+    co_await offload([&] { reply(c, bytes); });
+    const status written = co_await replies.write_result(bytes);
+    if (!written.ok()) break;
+  }
+  const status how = co_await onward.finish();
+  work.request_stop();
+  co_await work.join();
+  context.trailing_metadata().add_all(onward.trailing_metadata());
+  ends(c, how);
+  co_return how;
+}
+
+task<> tap::pass_on(reader<bytes_message>& requests, onward_call& onward, const course& c) {
+  bytes_message one;
+  try {
+    while (co_await requests.read(one)) {
+      co_await offload([&] { request(c, one); });
+      co_await onward.write(one);
+    }
+    co_await onward.writes_done();
+  } catch (const call_ended&) {
+    // One of the two calls is over: the handler hears of it by the other way.
+  }
+}
+
+duration tap::now() const {
+  return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began_);
+}
+
+void tap::begins(course& c, server_context& context) {
+  const std::lock_guard lock(mutex_);
+  c.number = ++calls_;
+  try {
+    c.method = at_.types().find_method(c.path);
+  } catch (const failure&) {
+    // Without definitions messages are told in bytes.
+  }
+  const duration at = now();
+  if (recording_) {
+    recorded_call begun;
+    begun.number = c.number;
+    begun.at = at;
+    begun.path = c.path;
+    begun.content_subtype = std::string(context.content_subtype());
+    begun.timeout = c.timeout;
+    recording_->call(begun, context.metadata());
+  }
+  tell(c, at, c.path + " from " + context.peer().to_string());
+}
+
+void tap::request(const course& c, const bytes_message& m) {
+  const std::lock_guard lock(mutex_);
+  const duration at = now();
+  if (recording_) recording_->request(c.number, at, m.bytes());
+  std::string text = std::to_string(m.bytes().size()) + " bytes";
+  if (c.method) try {
+      text = messages(at_.types(), *c.method).request_json(m);
+    } catch (const failure& why) {
+      text += ": " + std::string(why.what());
+    }
+  tell(c, at, "> " + text);
+}
+
+void tap::reply(const course& c, const bytes_message& m) {
+  const std::lock_guard lock(mutex_);
+  const duration at = now();
+  if (recording_) recording_->reply(c.number, at, m.bytes());
+  std::string text = std::to_string(m.bytes().size()) + " bytes";
+  if (c.method) try {
+      text = messages(at_.types(), *c.method).reply_line(m);
+    } catch (const failure& why) {
+      text += ": " + std::string(why.what());
+    }
+  tell(c, at, "< " + text);
+}
+
+void tap::ends(const course& c, const status& how) {
+  const std::lock_guard lock(mutex_);
+  const duration at = now();
+  if (recording_) recording_->end(c.number, at, static_cast<int>(how.code()));
+  tell(c, at, how.to_string());
+}
+
+void tap::tell(const course& c, duration at, const std::string& what) {
+  const double seconds = std::chrono::duration<double>(at).count();
+  std::printf("%10.3f #%llu %s\n", seconds, static_cast<unsigned long long>(c.number),
+              terminal_text(what).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace coracle::tools

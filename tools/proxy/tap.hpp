@@ -1,0 +1,55 @@
+// tap: a service that passes every call on, and tells what goes by.
+#pragma once
+
+#include "tools/proxy/recording.hpp"
+#include "tools/schema/session.hpp"
+
+#include <coracle/rpc/generic_service.hpp>
+#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/server.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace coracle::tools {
+
+// What goes by is told on stdout as JSON where the types are known, else in bytes; and recorded where there is a
+// recorder. Deadline, cancellation, metadata, status and trailers pass through.
+class tap final : public generic_service {
+ public:
+  // Both must outlive it; `recording` may be null.
+  tap(session& at, recorder* recording);
+  stream<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
+
+ private:
+  using onward_call = bidi_call<bytes_message, bytes_message>;
+  // Of one call.
+  struct course {
+    std::uint64_t number = 0;
+    std::string path;
+    duration timeout = duration::max();
+    const google::protobuf::MethodDescriptor* method = nullptr;  // null: unknown
+  };
+  task<> pass_on(reader<bytes_message>& requests, onward_call& onward, const course& c);
+
+  // These may block: they are run away from the loop.
+  void begins(course& c, server_context& context);
+  void request(const course& c, const bytes_message& m);
+  void reply(const course& c, const bytes_message& m);
+  void ends(const course& c, const status& how);
+
+  [[nodiscard]] duration now() const;
+  void tell(const course& c, duration at, const std::string& what);
+
+  session& at_;
+  recorder* recording_;
+  generic_stub next_;
+  std::mutex mutex_;  // of what is written
+  std::uint64_t calls_ = 0;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace coracle::tools

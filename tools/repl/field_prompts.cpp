@@ -1,0 +1,193 @@
+#include "tools/repl/field_prompts.hpp"
+
+#include "tools/failure.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+using field_type = pb::FieldDescriptor;
+
+// Messages that hold themselves end somewhere.
+constexpr int depth_max = 16;
+
+std::string type_name(const field_type& f) {
+  std::string name = f.is_repeated() ? "repeated " : "";
+  if (f.is_map()) return "map";
+  if (f.message_type()) return name + std::string(f.message_type()->full_name());
+  if (f.enum_type()) return name + std::string(f.enum_type()->name());
+  return name + f.type_name();
+}
+
+template <class Number>
+Number number(const std::string& text, const field_type& f) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw failure(std::string(f.name()) + " is of the type " + f.type_name() + ", which '" + text +
+                  "' is not");
+  return value;
+}
+
+bool truth(const std::string& text, const field_type& f) {
+  if (text == "true" || text == "t" || text == "yes" || text == "y" || text == "1") return true;
+  if (text == "false" || text == "f" || text == "no" || text == "n" || text == "0") return false;
+  throw failure(std::string(f.name()) + " is true or false, not '" + text + "'");
+}
+
+const pb::EnumValueDescriptor& choice(const std::string& text, const field_type& f) {
+  if (const auto* by_name = f.enum_type()->FindValueByName(text)) return *by_name;
+  int n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error == std::errc() && end == text.data() + text.size())
+    if (const auto* by_number = f.enum_type()->FindValueByNumber(n)) return *by_number;
+  std::string all;
+  for (int i = 0; i < f.enum_type()->value_count(); ++i)
+    all += " " + std::string(f.enum_type()->value(i)->name());
+  throw failure(std::string(f.name()) + " is one of" + all + ", not '" + text + "'");
+}
+
+std::vector<std::string> choices(const field_type& f) {
+  std::vector<std::string> names;
+  for (int i = 0; f.enum_type() && i < f.enum_type()->value_count(); ++i)
+    names.push_back(std::string(f.enum_type()->value(i)->name()));
+  if (f.cpp_type() == field_type::CPPTYPE_BOOL) names = {"true", "false"};
+  return names;
+}
+
+// Sets a field, or adds to a repeated one.
+void put(pb::Message& m, const field_type& f, const std::string& text) {
+  const pb::Reflection& r = *m.GetReflection();
+  const bool many = f.is_repeated();
+  switch (f.cpp_type()) {
+    case field_type::CPPTYPE_INT32: {
+      const auto v = number<std::int32_t>(text, f);
+      return many ? r.AddInt32(&m, &f, v) : r.SetInt32(&m, &f, v);
+    }
+    case field_type::CPPTYPE_INT64: {
+      const auto v = number<std::int64_t>(text, f);
+      return many ? r.AddInt64(&m, &f, v) : r.SetInt64(&m, &f, v);
+    }
+    case field_type::CPPTYPE_UINT32: {
+      const auto v = number<std::uint32_t>(text, f);
+      return many ? r.AddUInt32(&m, &f, v) : r.SetUInt32(&m, &f, v);
+    }
+    case field_type::CPPTYPE_UINT64: {
+      const auto v = number<std::uint64_t>(text, f);
+      return many ? r.AddUInt64(&m, &f, v) : r.SetUInt64(&m, &f, v);
+    }
+    case field_type::CPPTYPE_DOUBLE: {
+      const auto v = number<double>(text, f);
+      return many ? r.AddDouble(&m, &f, v) : r.SetDouble(&m, &f, v);
+    }
+    case field_type::CPPTYPE_FLOAT: {
+      const auto v = number<float>(text, f);
+      return many ? r.AddFloat(&m, &f, v) : r.SetFloat(&m, &f, v);
+    }
+    case field_type::CPPTYPE_BOOL: {
+      const bool v = truth(text, f);
+      return many ? r.AddBool(&m, &f, v) : r.SetBool(&m, &f, v);
+    }
+    case field_type::CPPTYPE_ENUM: {
+      const auto& v = choice(text, f);
+      return many ? r.AddEnum(&m, &f, &v) : r.SetEnum(&m, &f, &v);
+    }
+    case field_type::CPPTYPE_STRING: return many ? r.AddString(&m, &f, text) : r.SetString(&m, &f, text);
+    case field_type::CPPTYPE_MESSAGE: break;  // asked for field by field
+  }
+}
+
+}  // namespace
+
+template <class Take>
+bool field_prompts::ask(const std::string& prompt, Take take) {
+  for (;;) {
+    const auto line = lines_.next(prompt);
+    if (!line) return ended_ = true, false;
+    answered_ = true;
+    if (line->empty()) return false;
+    try {
+      take(*line);
+      return true;
+    } catch (const failure& why) {
+      if (!lines_.interactive()) throw;
+      std::fprintf(stderr, "%s\n", why.what());
+    }
+  }
+}
+
+bool field_prompts::fill(pb::Message& message) {
+  ended_ = answered_ = false;
+  if (message.GetDescriptor()->field_count() == 0) return true;
+  fill_fields(message, "", 0);
+  return answered_;
+}
+
+bool field_prompts::fill_fields(pb::Message& message, const std::string& before, int depth) {
+  const pb::Descriptor& type = *message.GetDescriptor();
+  bool any = false;
+  for (int i = 0; i < type.field_count() && !ended_; ++i) {
+    const field_type& f = *type.field(i);
+    const pb::OneofDescriptor* const one = f.real_containing_oneof();
+    if (!one) any |= fill_field(message, f, before, depth);
+    else if (one->field(0) == &f) any |= fill_oneof(message, *one, before, depth);
+  }
+  return any;
+}
+
+bool field_prompts::fill_oneof(pb::Message& message, const pb::OneofDescriptor& one,
+                               const std::string& before, int depth) {
+  std::vector<std::string> names;
+  std::string listed;
+  for (int i = 0; i < one.field_count(); ++i) {
+    names.push_back(std::string(one.field(i)->name()));
+    listed += (i ? ", " : "") + names.back();
+  }
+  const pb::FieldDescriptor* chosen = nullptr;
+  lines_.offer_instead(&names);
+  const bool said =
+      ask(before + std::string(one.name()) + " (one of " + listed + ") = ", [&](const std::string& name) {
+        chosen = one.containing_type()->FindFieldByName(name);
+        if (!chosen || chosen->real_containing_oneof() != &one) throw failure(name + " is none of " + listed);
+      });
+  lines_.offer_instead(nullptr);
+  return said && fill_field(message, *chosen, before, depth);
+}
+
+bool field_prompts::fill_field(pb::Message& message, const field_type& f, const std::string& before,
+                               int depth) {
+  if (!f.is_repeated()) return fill_value(message, f, before, depth);
+  bool any = false;
+  while (!ended_ && fill_value(message, f, before, depth)) any = true;
+  return any;
+}
+
+bool field_prompts::fill_value(pb::Message& message, const field_type& f, const std::string& before,
+                               int depth) {
+  const std::string name = before + std::string(f.name());
+  if (!f.message_type()) {
+    const std::vector<std::string> offered = choices(f);
+    lines_.offer_instead(&offered);
+    const bool said =
+        ask(name + " (" + type_name(f) + ") = ", [&](const std::string& text) { put(message, f, text); });
+    lines_.offer_instead(nullptr);
+    return said;
+  }
+  if (depth == depth_max) return false;
+  bool wanted = false;
+  const bool said = ask(name + " (" + type_name(f) + "), fill it? [y/N] ",
+                        [&](const std::string& text) { wanted = truth(text, f); });
+  if (!said || !wanted) return false;
+  pb::Message* const part = f.is_repeated() ? message.GetReflection()->AddMessage(&message, &f)
+                                            : message.GetReflection()->MutableMessage(&message, &f);
+  fill_fields(*part, name + ".", depth + 1);
+  return true;
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,86 @@
+#include "tools/repl/names.hpp"
+
+#include "tools/failure.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+namespace coracle::tools {
+
+namespace {
+
+// With thousands of names a package is a step: "movie." first, then what is in it.
+constexpr std::size_t offered_max = 100;
+
+std::vector<std::string> beginning_with(const std::vector<std::string>& all, std::string_view word) {
+  std::set<std::string> fitting;
+  for (const std::string& one : all)
+    if (one.starts_with(word)) fitting.insert(one);
+  if (fitting.size() <= offered_max) return {fitting.begin(), fitting.end()};
+  std::set<std::string> steps;
+  for (const std::string& one : fitting) steps.insert(one.substr(0, one.find('.', word.size() + 1) + 1));
+  return {steps.begin(), steps.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> names::services() const { return at_.types().services(); }
+
+std::vector<std::string> names::methods() const {
+  std::vector<std::string> all;
+  for (const std::string& name : services()) {
+    const auto& s = at_.types().service(name);
+    for (int i = 0; i < s.method_count(); ++i) {
+      all.push_back(path_of(*s.method(i)).substr(1));
+      if (name == service_) all.push_back(std::string(s.method(i)->name()));
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> names::messages() const {
+  std::vector<std::string> all;
+  for (const std::string& name : services()) {
+    const auto& s = at_.types().service(name);
+    for (int i = 0; i < s.method_count(); ++i) {
+      all.push_back(std::string(s.method(i)->input_type()->full_name()));
+      all.push_back(std::string(s.method(i)->output_type()->full_name()));
+    }
+  }
+  return all;
+}
+
+// In JSON: {"ti becomes {"title":
+std::vector<std::string> names::fields(const std::string& method, std::string_view word) const {
+  const std::size_t quote = word.rfind('"');
+  if (quote == std::string_view::npos) return {};
+  const std::string before(word.substr(0, quote + 1));
+  const auto* found = at_.types().find_method(method);
+  if (!found && !service_.empty()) found = at_.types().service(service_).FindMethodByName(method);
+  std::vector<std::string> all;
+  for (int i = 0; found && i < found->input_type()->field_count(); ++i)
+    all.push_back(before + std::string(found->input_type()->field(i)->json_name()) + "\":");
+  return all;
+}
+
+std::vector<std::string> names::fitting(std::string_view before, std::string_view word) const try {
+  std::istringstream stream{std::string(before)};
+  const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.empty())
+    return beginning_with({"ls", "describe", "service", "call", "header", "help", "exit"}, word);
+  if (words[0] == "call" && words.size() > 1) return beginning_with(fields(words[1], word), word);
+  if (words.size() > 1) return {};
+  std::vector<std::string> all;
+  if (words[0] == "call" || words[0] == "describe") all = methods();
+  if (words[0] == "ls" || words[0] == "service" || words[0] == "describe")
+    for (auto& one : services()) all.push_back(std::move(one));
+  if (words[0] == "describe")
+    for (auto& one : messages()) all.push_back(std::move(one));
+  return beginning_with(all, word);
+} catch (const failure&) {
+  return {};
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,222 @@
+// coracle repl: looks around on a server and calls it, line by line.
+#include "tools/call/messages.hpp"
+#include "tools/call/narrator.hpp"
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/json/json_splitter.hpp"
+#include "tools/repl/field_prompts.hpp"
+#include "tools/repl/line_editor.hpp"
+#include "tools/repl/names.hpp"
+#include "tools/schema/definition_text.hpp"
+#include "tools/schema/session.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/rpc/sync_wait.hpp>
+#include <coracle/runtime/sync_wait.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+using conversation = bidi_call<bytes_message, bytes_message>;
+
+constexpr const char* help_text =
+    "ls [SERVICE]              the services, or the methods of one\n"
+    "describe NAME             a service, a method with its messages, a message, an enum\n"
+    "service NAME              its methods can be called by their names alone from now on\n"
+    "call METHOD [JSON...]     asks for the fields of the request when there is no JSON;\n"
+    "                          of streamed requests, one after the other until Ctrl-D\n"
+    "header [NAME[: VALUE]]    adds one to the calls that follow, takes it away, or lists them\n"
+    "help, exit\n";
+
+// The first word of a line, which loses it.
+std::string take_word(std::string& line) {
+  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
+  std::string word = line.substr(begin, end - begin);
+  line.erase(0, std::min(line.find_first_not_of(" \t", end), line.size()));
+  return word;
+}
+
+task<> begin(conversation& c) { co_await c.start(); }
+
+class repl {
+ public:
+  session at;
+  bool verbose = false;
+
+  // The code of the last line that failed, else 0: what a script wants to know.
+  int run() {
+    const names all(at, service_);
+    line_editor lines(
+        [&](std::string_view before, std::string_view word) { return all.fitting(before, word); });
+    static_cast<void>(at.types().services());  // nobody there? then say so at once
+    int code = 0;
+    while (const auto line = lines.next(service_ + "@" + at.where().address() + "> ")) {
+      lines.remember(*line);
+      std::string rest = *line;
+      rest.erase(rest.find_last_not_of(" \t") + 1);
+      const std::string word = take_word(rest);
+      if (word == "exit" || word == "quit") break;
+      try {
+        if (const int failed = act(word, rest, lines)) code = failed;
+      } catch (const failure& why) {
+        std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
+        code = exit_failure;
+      }
+      std::fflush(stdout);
+    }
+    return code;
+  }
+
+ private:
+  int act(const std::string& word, std::string& rest, line_editor& lines) {
+    if (word.empty() || word.starts_with('#')) return 0;
+    if (word == "ls") return list(rest), 0;
+    if (word == "describe") return describe(rest), 0;
+    if (word == "service") return service_ = std::string(at.types().service(rest).full_name()), 0;
+    if (word == "call") return call(rest, lines);
+    if (word == "header") return header(rest), 0;
+    if (word != "help") throw failure("there is no command " + word + "; help lists them");
+    std::printf("%s", help_text);
+    return 0;
+  }
+
+  void list(const std::string& of) {
+    if (of.empty())
+      for (const std::string& name : at.types().services()) std::printf("%s\n", name.c_str());
+    else std::printf("%s", methods_text(at.types().service(of)).c_str());
+  }
+
+  void describe(const std::string& name) {
+    if (name.empty()) throw failure("describe what? a service, a method, a message or an enum");
+    const auto* const method = own_method(name);
+    std::printf("%s", method ? definition_text(*method).c_str() : definition_text(at.types(), name).c_str());
+  }
+
+  const pb::MethodDescriptor* own_method(const std::string& name) {
+    const bool bare = name.find_first_of("/.") == std::string::npos;
+    return service_.empty() || !bare ? nullptr : at.types().service(service_).FindMethodByName(name);
+  }
+
+  void header(const std::string& said) {
+    const std::size_t colon = said.find(':');
+    if (said.empty())
+      for (const auto& [name, value] : headers_) std::printf("%s: %s\n", name.c_str(), value.c_str());
+    else if (colon == std::string::npos) headers_.erase(said);
+    else
+      headers_[said.substr(0, colon)] =
+          said.substr(std::min(said.find_first_not_of(' ', colon + 1), said.size()));
+  }
+
+  int call(std::string& rest, line_editor& lines) {
+    const std::string name = take_word(rest);
+    if (name.empty()) throw failure("call what? ls -m of the program, or Tab, lists methods");
+    const auto* const own = own_method(name);
+    const pb::MethodDescriptor& method = own ? *own : at.types().method(name);
+    metadata sent;
+    for (const auto& [key, value] : headers_) endpoint::add_header(key + ": " + value, sent);
+    call_options options;
+    options.metadata(sent);
+
+    const generic_stub stub(at.server());
+    const std::string path = path_of(method);
+    conversation c = stub.bidi(path.c_str(), options);
+    narrator tell(verbose);
+    tell.begins(at.where(), method, sent);
+    sync_wait(at.on(), begin(c));
+    const messages typed(at.types(), method);
+    std::optional<failure> unread;
+    std::thread replies([&] { read_all(c, typed, tell, unread); });
+    std::optional<failure> slip;
+    try {
+      send_all(c, method, typed, rest, lines, tell);
+    } catch (const failure& why) {
+      slip = why;
+      sync_wait(at.on(), stop(c));
+    }
+    replies.join();
+    const status how = sync_wait(c.finish());
+    if (slip) throw *slip;
+    if (unread) throw *unread;
+    tell.ends(how, c.trailing_metadata(), at.types(), at.where());
+    return static_cast<int>(how.code());
+  }
+
+  static task<> stop(conversation& c) {
+    c.cancel();
+    co_return;
+  }
+
+  static void read_all(conversation& c, const messages& typed, narrator& tell,
+                       std::optional<failure>& unread) {
+    bool headed = false;
+    for (;;) {
+      const auto reply = sync_wait(c.next_result());
+      if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
+      if (!reply.ok() || !reply->has_value()) return;
+      tell.received((*reply)->view().size());
+      try {
+        std::printf("%s\n", typed.reply(**reply).c_str());
+      } catch (const failure& why) {
+        unread = why;
+      }
+      std::fflush(stdout);
+    }
+  }
+
+  void send_all(conversation& c, const pb::MethodDescriptor& method, const messages& typed,
+                const std::string& json, line_editor& lines, narrator& tell) {
+    const auto send = [&](const bytes_message& request) {
+      const status sent = sync_wait(c.write_result(request));
+      if (sent.ok()) tell.sent(request.view().size());
+      return sent.ok();
+    };
+    json_splitter values;
+    values.add(json + "\n");
+    field_prompts prompts(lines);
+    for (bool first = true;; first = false) {
+      if (!first && !method.client_streaming()) break;
+      if (!json.empty()) {
+        auto value = values.next();
+        if (!value) value = values.rest();
+        if (!value || !send(typed.request(*value))) break;
+      } else {
+        const auto message = at.types().make(*method.input_type());
+        const bool filled = prompts.fill(*message);
+        if (!filled && method.client_streaming()) break;
+        if (!send(bytes_message(message->SerializeAsString()))) break;
+      }
+    }
+    sync_wait(at.on(), done(c));
+  }
+
+  static task<> done(conversation& c) { co_await c.writes_done(); }
+
+  std::string service_;
+  std::map<std::string, std::string> headers_;
+};
+
+}  // namespace
+
+void add_repl(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand("repl", "looks around on a server and calls it, line by line");
+  const auto it = std::make_shared<repl>();
+  it->at.add_to(*command);
+  command->add_flag("-v,--verbose", it->verbose, "headers, trailers, sizes and times of calls");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,66 @@
+#include "tools/schema/definition_text.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <set>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+template <class Descriptor>
+std::string text(const Descriptor& d) {
+  pb::DebugStringOptions options;
+  options.include_comments = true;
+  return terminal_text(d.DebugStringWithOptions(options));
+}
+
+// A message, and the messages and enums that its fields have, each once.
+void add_with_parts(std::string& to, const pb::Descriptor& type, std::set<std::string>& added) {
+  if (!added.insert(std::string(type.full_name())).second) return;
+  to += "// " + std::string(type.full_name()) + "\n" + text(type);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const pb::FieldDescriptor& field = *type.field(i);
+    if (const auto* part = field.message_type(); part && part->containing_type() != &type) {
+      if (part->full_name().compare(0, 16, "google.protobuf.") != 0) add_with_parts(to, *part, added);
+    } else if (const auto* choice = field.enum_type(); choice && choice->containing_type() != &type) {
+      if (added.insert(std::string(choice->full_name())).second) to += text(*choice);
+    }
+  }
+}
+
+}  // namespace
+
+std::string definition_text(const pb::ServiceDescriptor& service) { return text(service); }
+
+std::string definition_text(const pb::MethodDescriptor& method) {
+  std::string all = text(method);
+  std::set<std::string> added;
+  add_with_parts(all, *method.input_type(), added);
+  add_with_parts(all, *method.output_type(), added);
+  return all;
+}
+
+std::string definition_text(schema& types, const std::string& name) {
+  if (const auto* type = types.find_message(name)) {
+    std::string all;
+    std::set<std::string> added;
+    add_with_parts(all, *type, added);
+    return all;
+  }
+  if (const auto* choice = types.find_enum(name)) return text(*choice);
+  if (const auto* service = types.find_service(name)) return text(*service);
+  if (const auto* method = types.find_method(name)) return definition_text(*method);
+  throw failure("there is no service, method, message or enum " + name + "; `coracle ls -m` lists methods");
+}
+
+std::string methods_text(const pb::ServiceDescriptor& service) {
+  std::string all;
+  for (int i = 0; i < service.method_count(); ++i) all += path_of(*service.method(i)).substr(1) + "\n";
+  return all;
+}
+
+}  // namespace coracle::tools

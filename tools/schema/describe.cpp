@@ -1,0 +1,43 @@
+// coracle describe: services, methods and messages as their .proto files have them.
+#include "tools/commands.hpp"
+#include "tools/schema/definition_text.hpp"
+#include "tools/schema/session.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+struct describe {
+  session at;
+  std::vector<std::string> names;
+
+  int run() {
+    if (names.empty())
+      for (const std::string& name : at.types().services()) print(definition_text(at.types().service(name)));
+    for (const std::string& name : names) print(definition_text(at.types(), name));
+    return 0;
+  }
+
+  static void print(const std::string& text) { std::printf("%s", text.c_str()); }
+};
+
+}  // namespace
+
+void add_describe(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "describe", "services, methods (with their messages), messages and enums, as .proto text");
+  const auto it = std::make_shared<describe>();
+  it->at.add_to(*command);
+  command->add_option("NAME", it->names,
+                      "package.Service, package.Service/Method, package.Message; default: all services");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools

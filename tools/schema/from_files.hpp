@@ -1,0 +1,18 @@
+// Definitions from .proto files and from descriptor sets, where a server does not tell them.
+#pragma once
+
+#include "tools/schema/schema.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+// protos: named from one of import_dirs, or by paths. protosets: what `protoc --descriptor_set_out --include_imports`
+// writes. Throws failure.
+[[nodiscard]] std::unique_ptr<definitions> from_files(const std::vector<std::string>& protos,
+                                                      const std::vector<std::string>& import_dirs,
+                                                      const std::vector<std::string>& protosets);
+
+}  // namespace coracle::tools

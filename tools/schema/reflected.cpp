@@ -1,0 +1,141 @@
+#include "tools/schema/reflected.hpp"
+
+#include "tools/failure.hpp"
+
+#include "grpc/reflection/v1/reflection.pb.h"
+
+#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/rpc/sync_wait.hpp>
+
+#include <google/protobuf/descriptor.pb.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace coracle::tools {
+
+namespace {
+
+namespace pb = google::protobuf;
+namespace wire = grpc::reflection::v1;
+
+// The messages of v1alpha are the same on the wire.
+constexpr const char* paths[] = {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                                 "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+
+using conversation = bidi_call<wire::ServerReflectionRequest, wire::ServerReflectionResponse>;
+
+class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
+ public:
+  reflected_definitions(call_channel& server, const endpoint& where) : stub_(server), where_(where) {}
+
+  std::vector<std::string> services() override {
+    wire::ServerReflectionRequest question;
+    question.set_list_services("*");
+    const auto answer = ask(question);
+    std::vector<std::string> names;
+    for (const auto& one : answer.list_services_response().service()) names.push_back(one.name());
+    return names;
+  }
+  pb::DescriptorDatabase& files() override { return *this; }
+  std::string trouble() const override { return trouble_; }
+
+ private:
+  // pb::DescriptorDatabase
+  bool FindFileByName(const std::string& name, pb::FileDescriptorProto* to) override {
+    const std::lock_guard lock(mutex_);
+    if (give(name, to)) return true;
+    wire::ServerReflectionRequest question;
+    question.set_file_by_filename(name);
+    return take(question) && give(name, to);
+  }
+  bool FindFileContainingSymbol(const std::string& symbol, pb::FileDescriptorProto* to) override {
+    const std::lock_guard lock(mutex_);
+    wire::ServerReflectionRequest question;
+    question.set_file_containing_symbol(symbol);
+    const auto name = take(question);
+    return name && give(*name, to);
+  }
+  bool FindFileContainingExtension(const std::string& type, int number,
+                                   pb::FileDescriptorProto* to) override {
+    const std::lock_guard lock(mutex_);
+    wire::ServerReflectionRequest question;
+    question.mutable_file_containing_extension()->set_containing_type(type);
+    question.mutable_file_containing_extension()->set_extension_number(number);
+    const auto name = take(question);
+    return name && give(*name, to);
+  }
+
+  bool give(const std::string& name, pb::FileDescriptorProto* to) {
+    const auto found = files_.find(name);
+    if (found == files_.end()) return false;
+    *to = found->second;
+    return true;
+  }
+
+  // Keeps the files of the answer; gives the name of the one that was asked for, which is the first.
+  std::optional<std::string> take(const wire::ServerReflectionRequest& question) {
+    const auto answer = ask(question);
+    if (answer.has_error_response()) {
+      trouble_ = answer.error_response().error_message();
+      return std::nullopt;
+    }
+    std::optional<std::string> first;
+    for (const std::string& bytes : answer.file_descriptor_response().file_descriptor_proto()) {
+      pb::FileDescriptorProto file;
+      if (!file.ParseFromString(bytes))
+        throw failure("the server's reflection sends what is no file descriptor");
+      if (!first) first = file.name();
+      forget_usual_json_names(file);
+      files_.insert_or_assign(file.name(), std::move(file));
+    }
+    return first;
+  }
+
+  wire::ServerReflectionResponse ask(const wire::ServerReflectionRequest& question) {
+    for (;;) {
+      if (!call_)
+        call_.emplace(
+            stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(paths[version_]));
+      const status sent = sync_wait(call_->write_result(question));
+      auto answer = sync_wait(call_->next_result());
+      if (answer.ok() && answer->has_value()) {
+        spoken_ = true;
+        return std::move(**answer);
+      }
+      const status how = answer.ok() ? sync_wait(call_->finish()) : answer.status();
+      call_.reset();
+      // A server may end the call after an answer; a new one goes on.
+      if (std::exchange(spoken_, false)) continue;
+      if (how.code() == status_code::unimplemented && ++version_ < std::size(paths)) continue;
+      say_why(how, sent);
+    }
+  }
+
+  [[noreturn]] void say_why(const status& how, const status& sent) const {
+    if (how.code() == status_code::unimplemented)
+      throw failure("the server has no reflection; say what it serves by --proto FILE or --protoset FILE");
+    const std::string hint = where_.hint(how);
+    throw failure("the server's reflection cannot be asked: " + (how.ok() ? sent : how).to_string() +
+                  (hint.empty() ? std::string() : "\n  " + hint));
+  }
+
+  generic_stub stub_;
+  const endpoint& where_;
+  std::mutex mutex_;
+  std::optional<conversation> call_;
+  std::size_t version_ = 0;
+  bool spoken_ = false;
+  std::map<std::string, pb::FileDescriptorProto> files_;
+  std::string trouble_;
+};
+
+}  // namespace
+
+std::unique_ptr<definitions> reflected(call_channel& server, const endpoint& where) {
+  return std::make_unique<reflected_definitions>(server, where);
+}
+
+}  // namespace coracle::tools

@@ -1,0 +1,137 @@
+#include "tools/schema/schema.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/terminal_text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace coracle::tools {
+
+namespace pb = google::protobuf;
+
+namespace {
+
+// "movie.MovieService" has the last parts "MovieService", but not "Service".
+bool ends_in_parts(std::string_view name, std::string_view parts) {
+  return name.ends_with(parts) &&
+         (name.size() == parts.size() || name[name.size() - parts.size() - 1] == '.');
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += "\n  " + name;
+  return all;
+}
+
+}  // namespace
+
+void schema::complaints::AddError(const std::string& file, const std::string& element, const pb::Message*,
+                                  ErrorLocation, const std::string& why) {
+  text += "\n  " + file + ": " + element + ": " + why;
+}
+
+schema::schema(std::unique_ptr<definitions> from)
+    : from_(std::move(from)), pool_(&from_->files(), &complaints_), factory_(&pool_) {
+  for (const std::string& file : from_->first())
+    if (!pool_.FindFileByName(file)) throw failure(file + " cannot be used" + because());
+}
+
+std::string schema::because() const {
+  const std::string more = from_->trouble();
+  return (more.empty() ? std::string() : ": " + more) + complaints_.text;
+}
+
+const std::vector<std::string>& schema::services() {
+  if (!std::exchange(services_known_, true)) {
+    services_ = from_->services();
+    for (std::string& name : services_) name = terminal_text(name);  // whatever a server calls them
+    std::sort(services_.begin(), services_.end());
+  }
+  return services_;
+}
+
+const pb::ServiceDescriptor* schema::find_service(std::string_view name) {
+  if (const auto* found = pool_.FindServiceByName(std::string(name))) return found;
+  const pb::ServiceDescriptor* found = nullptr;
+  for (const std::string& one : services()) {
+    if (!ends_in_parts(one, name)) continue;
+    if (found) return nullptr;  // which of them?
+    found = pool_.FindServiceByName(one);
+    if (!found) throw failure("the definition of " + one + " cannot be had" + because());
+  }
+  return found;
+}
+
+const pb::ServiceDescriptor& schema::service(std::string_view name) {
+  if (const auto* found = find_service(name)) return *found;
+  throw failure("there is no service " + std::string(name) +
+                ", or more than one; there are:" + listed(services()));
+}
+
+const pb::MethodDescriptor* schema::find_method(std::string_view name) {
+  if (name.starts_with('/')) name.remove_prefix(1);
+  const std::size_t end = name.find_last_of("/.");
+  if (end == std::string_view::npos) {
+    const pb::MethodDescriptor* found = nullptr;
+    for (const std::string& one : services()) {
+      const auto* here = service(one).FindMethodByName(std::string(name));
+      if (found && here) return nullptr;
+      if (here) found = here;
+    }
+    return found;
+  }
+  const auto* of = find_service(name.substr(0, end));
+  return of ? of->FindMethodByName(std::string(name.substr(end + 1))) : nullptr;
+}
+
+const pb::MethodDescriptor& schema::method(std::string_view name) {
+  if (const auto* found = find_method(name)) return *found;
+  std::vector<std::string> all;
+  for (const std::string& one : services()) {
+    const pb::ServiceDescriptor& s = service(one);
+    for (int i = 0; i < s.method_count(); ++i) all.push_back(path_of(*s.method(i)).substr(1));
+  }
+  throw failure("there is no method " + std::string(name) + ", or more than one; there are:" + listed(all));
+}
+
+const pb::Descriptor* schema::find_message(const std::string& name) {
+  return pool_.FindMessageTypeByName(name);
+}
+const pb::EnumDescriptor* schema::find_enum(const std::string& name) {
+  return pool_.FindEnumTypeByName(name);
+}
+
+std::unique_ptr<pb::Message> schema::make(const pb::Descriptor& type) {
+  return std::unique_ptr<pb::Message>(factory_.GetPrototype(&type)->New());
+}
+
+namespace {
+
+std::string usual_json_name(const std::string& name) {
+  std::string json;
+  bool upper = false;
+  for (const char c : name) {
+    if (c != '_') json += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '_';
+  }
+  return json;
+}
+
+void forget_in(pb::DescriptorProto& type) {
+  for (pb::FieldDescriptorProto& field : *type.mutable_field())
+    if (field.json_name() == usual_json_name(field.name())) field.clear_json_name();
+  for (pb::DescriptorProto& inner : *type.mutable_nested_type()) forget_in(inner);
+}
+
+}  // namespace
+
+void forget_usual_json_names(pb::FileDescriptorProto& file) {
+  for (pb::DescriptorProto& type : *file.mutable_message_type()) forget_in(type);
+}
+
+std::string path_of(const pb::MethodDescriptor& method) {
+  return "/" + std::string(method.service()->full_name()) + "/" + std::string(method.name());
+}
+
+}  // namespace coracle::tools

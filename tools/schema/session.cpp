@@ -1,0 +1,39 @@
+#include "tools/schema/session.hpp"
+
+#include "tools/schema/from_files.hpp"
+#include "tools/schema/reflected.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace coracle::tools {
+
+void session::add_to(CLI::App& command) {
+  where_.add_to(command);
+  constexpr const char* group = "Definitions (default: the server's reflection)";
+  const auto add = [&](const char* names, std::vector<std::string>& to, const char* what) {
+    command.add_option(names, to, what)->group(group)->take_all()->allow_extra_args(false);
+  };
+  add("--proto", protos_, "a .proto file");
+  add("-I,--import", import_dirs_, "where .proto files and what they import are looked for");
+  add("--protoset", protosets_, "a descriptor set with all that it imports");
+}
+
+runtime& session::on() {
+  if (!runtime_) runtime_.emplace(1);
+  return *runtime_;
+}
+
+channel& session::server() {
+  if (!channel_) channel_.emplace(on(), where_.address(), where_.credentials(), where_.options());
+  return *channel_;
+}
+
+schema& session::types() {
+  if (types_) return *types_;
+  const bool files = !protos_.empty() || !protosets_.empty();
+  types_ = std::make_unique<schema>(files ? from_files(protos_, import_dirs_, protosets_)
+                                          : reflected(server(), where_));
+  return *types_;
+}
+
+}  // namespace coracle::tools

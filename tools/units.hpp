@@ -1,0 +1,13 @@
+// Durations as people write them.
+#pragma once
+
+#include <coracle/base/clock.hpp>
+
+#include <string_view>
+
+namespace coracle::tools {
+
+// "1.5s", "200ms", "50us", "2m", "1h"; throws usage_failure, which names the option.
+[[nodiscard]] duration parse_duration(std::string_view text, std::string_view option);
+
+}  // namespace coracle::tools

@@ -1,0 +1,49 @@
+#include "tools/workloads/allocated.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local coracle::tools::allocated so_far;
+
+void* counted(std::size_t bytes) noexcept {
+  ++so_far.count;
+  so_far.bytes += bytes;
+  return std::malloc(bytes ? bytes : 1);
+}
+
+void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
+  ++so_far.count;
+  so_far.bytes += bytes;
+  const auto a = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(a, (bytes + a - 1) / a * a);
+}
+
+void* or_throw(void* p) {
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+
+}  // namespace
+
+namespace coracle::tools {
+allocated allocated_here() noexcept { return so_far; }
+}  // namespace coracle::tools
+
+void* operator new(std::size_t n) { return or_throw(counted(n)); }
+void* operator new[](std::size_t n) { return or_throw(counted(n)); }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
+void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
+void* operator new(std::size_t n, std::align_val_t a) { return or_throw(counted(n, a)); }
+void* operator new[](std::size_t n, std::align_val_t a) { return or_throw(counted(n, a)); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }

@@ -1,0 +1,157 @@
+// coracle bench: gRPCClient.jl's five workloads as its table, against any server of that .proto.
+#include "tools/commands.hpp"
+#include "tools/endpoint.hpp"
+#include "tools/failure.hpp"
+#include "tools/units.hpp"
+#include "tools/workloads/allocated.hpp"
+#include "tools/workloads/workloads.hpp"
+
+#include <coracle/client.hpp>
+#include <coracle/coro/scope.hpp>
+#include <coracle/runtime.hpp>
+#include <coracle/runtime/on.hpp>
+#include <coracle/runtime/sync_wait.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+using stub = test::rpc::TestService::stub;
+
+// Of one loop.
+struct measured {
+  std::vector<double> us_per_message;  // of each round
+  std::uint64_t messages = 0;
+  double seconds = 0;
+  allocated taken;
+};
+
+double seconds_of(duration d) { return std::chrono::duration<double>(d).count(); }
+
+// The first round connects and warms up, and does not count.
+task<> drive(stub to, const workloads::workload& one, duration length, measured& m) {
+  co_await one.run(to);
+  const time_point began = coro::this_executor().now();
+  const allocated before = allocated_here();
+  for (time_point round_began = began; round_began - began < length;) {
+    const int n = co_await one.run(to);
+    co_await sleep_for(duration::zero());  // the loop's clock stands still within a turn
+    const time_point now = coro::this_executor().now();
+    m.us_per_message.push_back(seconds_of(now - round_began) * 1e6 / n);
+    m.messages += static_cast<std::uint64_t>(n);
+    m.seconds = seconds_of(now - began);
+    round_began = now;
+  }
+  m.taken = {allocated_here().count - before.count, allocated_here().bytes - before.bytes};
+}
+
+task<> drive_there(loop& there, stub to, const workloads::workload& one, duration length, measured& m) {
+  co_await on(there, drive(to, one, length, m));
+}
+
+struct bench {
+  endpoint where;
+  std::vector<std::string> loops{"1"};
+  std::vector<std::string> names;
+  std::string seconds = "2s";
+  bool stress = false;
+
+  int run() {
+    std::vector<const workloads::workload*> chosen;
+    for (const std::string& name : names) {
+      chosen.push_back(workloads::find(name));
+      if (!chosen.back())
+        throw usage_failure("there is no workload " + name + "; there are smol, big, req, resp and bidi");
+    }
+    if (names.empty())
+      for (const auto& one : workloads::all()) chosen.push_back(&one);
+    do
+      for (const std::string& n : loops) print_table(loops_of(n), chosen);
+    while (stress);
+    return 0;
+  }
+
+  static std::size_t loops_of(const std::string& text) {
+    if (text == "auto") return std::max(1u, std::thread::hardware_concurrency());
+    std::size_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || n == 0 || n > 1024)
+      throw usage_failure("--loops takes numbers and auto, such as 1,auto, not '" + text + "'");
+    return n;
+  }
+
+  void print_table(std::size_t n, const std::vector<const workloads::workload*>& chosen) const {
+    std::printf("%zu loop%s%39s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
+                "allocations", "messages/s", "mean us", "std-dev", "min", "max");
+    for (const auto* one : chosen) {
+      print_row(*one, measure(n, *one));
+      std::fflush(stdout);
+    }
+  }
+
+  [[nodiscard]] std::vector<measured> measure(std::size_t n, const workloads::workload& one) const {
+    runtime on_loops(n);
+    channel server(on_loops, where.address(), where.credentials(), where.options());
+    std::vector<measured> all(n);
+    sync_wait(on_loops, drive_all(on_loops, server, one, parse_duration(seconds, "--seconds"), all));
+    return all;
+  }
+
+  static task<> drive_all(runtime& on_loops, channel& server, const workloads::workload& one, duration length,
+                          std::vector<measured>& all) {
+    scope work{co_await coro::this_environment()};
+    for (std::size_t i = 0; i < all.size(); ++i)
+      work.spawn(drive_there(on_loops.at(i), stub(server), one, length, all[i]));
+    co_await work.join();
+  }
+
+  static void print_row(const workloads::workload& one, const std::vector<measured>& all) {
+    std::vector<double> us;
+    double messages = 0, rate = 0, count = 0, bytes = 0;
+    for (const measured& m : all) {
+      us.insert(us.end(), m.us_per_message.begin(), m.us_per_message.end());
+      messages += static_cast<double>(m.messages);
+      rate += static_cast<double>(m.messages) / m.seconds;
+      count += static_cast<double>(m.taken.count);
+      bytes += static_cast<double>(m.taken.bytes);
+    }
+    double mean = 0, square = 0;
+    for (const double x : us) mean += x / static_cast<double>(us.size());
+    for (const double x : us) square += (x - mean) * (x - mean) / static_cast<double>(us.size());
+    const auto [least, most] = std::minmax_element(us.begin(), us.end());
+    std::printf("%-46s%10.2f%14.2f%14.0f%10.2f%10.2f%10.2f%10.2f\n",
+                (std::string(one.name) + ": " + std::string(one.what)).substr(0, 45).c_str(),
+                bytes / messages / 1024, count / messages, rate, mean, std::sqrt(square), *least, *most);
+  }
+};
+
+}  // namespace
+
+void add_bench(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "bench", "gRPCClient.jl's five workloads against a server of test.TestService, as its table");
+  const auto it = std::make_shared<bench>();
+  it->where.add_to(*command);
+  command->add_option("WORKLOAD", it->names, "smol, big, req, resp, bidi; default: all");
+  command->add_option("--loops", it->loops, "a table for each: 1,auto")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--seconds", it->seconds, "how long each workload runs: 2s")->capture_default_str();
+  command->add_flag("--stress", it->stress, "over and over, until it is stopped or something is wrong");
+  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+}
+
+}  // namespace coracle::tools
