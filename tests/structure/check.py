@@ -23,6 +23,7 @@ RULES = {
     "NoPathOfOneMachineIsCommitted": contents.no_machine_paths,
     "TimeAndChanceComeFromTheLoop": contents.time_and_chance_come_from_the_loop,
     "TestsNeitherSleepNorAreSwitchedOff": contents.honest_tests,
+    "ScriptsAreExecutable": contents.scripts_run,
     "LinksLeadSomewhere": contents.links,
     "PagesAreInTheNav": contents.pages_in_the_nav,
     "NamedTestsExist": named_tests.named_tests_exist,

@@ -1,5 +1,6 @@
 """Rules about names and about what stands inside a file."""
 
+import os
 import re
 
 from rooms import SOURCES, room_of
@@ -67,6 +68,13 @@ def honest_tests(tree):
             if re.search(r"\bDISABLED_", line):
                 yield f"{name}:{number}: mend the test or delete it; a switched-off test proves nothing"
             before = line
+
+
+def scripts_run(tree):
+    """What begins as a program can be run: the test run takes executable scripts alone, and would pass the others by."""
+    for name in tree.files:
+        if tree.text(name).startswith("#!") and not os.access(tree.root / name, os.X_OK):
+            yield f"{name}: it begins with #! and is not executable; chmod +x"
 
 
 def links(tree):

@@ -75,6 +75,7 @@ FAULTS = (
     ("TimeAndChanceComeFromTheLoop", "src/rpc/call.cpp", "auto now = std::chrono::steady_clock::now();\n"),
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "std::this_thread::sleep_for(1s);\n"),
     ("TestsNeitherSleepNorAreSwitchedOff", "tests/e2e/drain_test.cpp", "TEST(Drain, DISABLED_Ends) {}\n"),
+    ("ScriptsAreExecutable", "tests/interop/curl.py", "#!/usr/bin/env python3\n"),
     ("LinksLeadSomewhere", "docs/start.md", "[the guide](guides/none.md)\n"),
     ("PagesAreInTheNav", "docs/guides/lost.md", "# Lost\n"),
     ("PagesAreInTheNav", "docs/decisions/0099-lost.md", "# 0099: Lost\n"),
