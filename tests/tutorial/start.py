@@ -2,7 +2,7 @@
 """docs/start.md, gone through as a reader would: every file written, every command run, every output compared.
 
 A comment before a block of code says what it is: `<!-- file: NAME -->` is written, `<!-- run -->` goes to the shell that all blocks share,
-`<!-- prints -->` is what the last one printed, `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
+`<!-- prints -->` is what the last one printed (`<!-- prints, numbers aside -->`: with any numbers), `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
 """
 
 import os
@@ -16,7 +16,8 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CORACLE_BIN") or ROOT / "build/release/bin").parent
-BLOCK = re.compile(r"^<!-- (run|prints|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^<!-- (run|prints(?P<aside>, numbers aside)?|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+NUMBER = re.compile(r"\d[\d,.]*( (us|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
 LIMIT_S, START_S = 240, 15
 
 
@@ -62,9 +63,12 @@ class Reader:
     def write(self, name, text):
         pathlib.Path(self.here(), name).write_text(text)
 
-    def prints(self, text):
-        if self.printed != text:
-            raise Wrong(f"it prints {self.printed!r}, not {text!r}")
+    def prints(self, text, numbers_aside):
+        printed = self.printed
+        if numbers_aside:
+            printed, text = NUMBER.sub("0", printed), NUMBER.sub("0", text)
+        if printed != text:
+            raise Wrong(f"it prints {printed!r}, not {text!r}")
 
     def serve(self, port, text):
         self.ports[port] = str(free_port())
@@ -101,8 +105,8 @@ def main():
                         reader.write(block["file"], block["text"])
                     elif block["port"]:
                         reader.serve(block["port"], block["text"])
-                    elif block[1] == "prints":
-                        reader.prints(block["text"])
+                    elif block[1].startswith("prints"):
+                        reader.prints(block["text"], block["aside"])
                     else:
                         reader.run(block["text"])
                 except (Wrong, subprocess.TimeoutExpired) as why:
