@@ -84,11 +84,15 @@ channel_options endpoint::options() const {
     if (!known || !available(*known)) throw failure("this build has no " + compression_);
     calls.compression(*known);
   }
-  calls.max_receive_bytes(~std::uint32_t{0});  // it is the user's own memory
+  calls.max_receive_bytes(reply_bytes_max);
   channel_options all;
   all.user_agent(std::string("coracle-cli/") + version_text).calls(std::move(calls)).retries(false);
   if (!authority_.empty()) all.authority(authority_);
   return all;
+}
+
+duration endpoint::timeout_or(duration usual) const {
+  return timeout_.empty() ? usual : parse_duration(timeout_, "--timeout");
 }
 
 std::string endpoint::hint(const status& how) const {

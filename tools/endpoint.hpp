@@ -15,6 +15,10 @@ namespace coracle::tools {
 // What the command line says. Open it once it has been parsed.
 class endpoint {
  public:
+  // A larger message from a server ends the call with RESOURCE_EXHAUSTED: far beyond what anybody sends, and what a
+  // machine can hold.
+  static constexpr std::uint32_t reply_bytes_max = 256u << 20;
+
   // Adds ADDRESS and the options to a subcommand; this must outlive the parsing.
   void add_to(CLI::App& command);
 
@@ -24,6 +28,9 @@ class endpoint {
   [[nodiscard]] channel_options options() const;
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
   [[nodiscard]] bool plaintext() const noexcept { return plaintext_; }
+
+  // --timeout; where it was not said, this.
+  [[nodiscard]] duration timeout_or(duration usual) const;
 
   // "name: value", as --header has it. Throws usage_failure.
   static void add_header(const std::string& line, metadata& to);

@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -26,6 +27,8 @@ struct health {
   static constexpr int serving = 0;
   static constexpr int not_serving = 1;
   static constexpr int no_answer = 2;
+  static constexpr duration answer_time =
+      std::chrono::seconds(5);  // a probe that waits for ever probes nothing
 
   endpoint where;
   std::string service;
@@ -38,7 +41,7 @@ struct health {
     wire::HealthCheckRequest request;
     request.set_service(service);
     if (watch) return follow(stub, request);
-    const auto reply = sync_wait(stub.Check(request));
+    const auto reply = sync_wait(stub.Check(request, within(where.timeout_or(answer_time))));
     if (reply) return say(reply->status());
     if (reply.status().code() == status_code::not_found) {
       std::printf("SERVICE_UNKNOWN\n");
@@ -75,9 +78,10 @@ struct health {
 }  // namespace
 
 void add_health(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "health",
-      "asks a server whether it serves; ends with 0 if it does, 1 if it does not, 2 without an answer");
+  CLI::App* const command =
+      app.add_subcommand("health",
+                         "asks a server whether it serves; ends with 0 if it does, 1 if it does not, 2 "
+                         "without an answer (for --timeout, else 5 s)");
   const auto it = std::make_shared<health>();
   it->where.add_to(*command);
   command->add_option("SERVICE", it->service, "package.Service; default: the server as a whole");

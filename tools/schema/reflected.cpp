@@ -87,6 +87,10 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       pb::FileDescriptorProto file;
       if (!file.ParseFromString(bytes))
         throw failure("the server's reflection sends what is no file descriptor");
+      if (files_.size() == reflected_files_max || (bytes_ += bytes.size()) > reflected_bytes_max)
+        throw failure(
+            "the server's reflection names ever more files; say what it serves by --proto FILE or --protoset "
+            "FILE");
       if (!first) first = file.name();
       forget_usual_json_names(file);
       files_.insert_or_assign(file.name(), std::move(file));
@@ -96,9 +100,10 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
   wire::ServerReflectionResponse ask(const wire::ServerReflectionRequest& question) {
     for (;;) {
+      // A call that rests between two questions for longer than its time is begun anew below.
       if (!call_)
-        call_.emplace(
-            stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(paths[version_]));
+        call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
+            paths[version_], within(where_.timeout_or(reflection_time))));
       const status sent = sync_wait(call_->write_result(question));
       auto answer = sync_wait(call_->next_result());
       if (answer.ok() && answer->has_value()) {
@@ -129,6 +134,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   std::size_t version_ = 0;
   bool spoken_ = false;
   std::map<std::string, pb::FileDescriptorProto> files_;
+  std::size_t bytes_ = 0;
   std::string trouble_;
 };
 

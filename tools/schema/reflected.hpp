@@ -4,9 +4,19 @@
 #include "tools/endpoint.hpp"
 #include "tools/schema/schema.hpp"
 
+#include <coracle/base/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
 #include <memory>
 
 namespace coracle::tools {
+
+// A server may name ever new files, each in need of others; one that tells more than this is not believed.
+constexpr std::size_t reflected_files_max = 2000;
+constexpr std::size_t reflected_bytes_max = 64u << 20;
+// For each answer, unless --timeout says otherwise.
+constexpr duration reflection_time = std::chrono::seconds(20);
 
 // The channel and the endpoint must outlive it.
 [[nodiscard]] std::unique_ptr<definitions> reflected(call_channel& server, const endpoint& where);

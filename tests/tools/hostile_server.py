@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""coracle before servers that mean harm: whatever they say or keep back, it ends with an error in words, in bounded time and memory."""
+
+import concurrent.futures
+import contextlib
+import resource
+
+import stage
+from stage import Cases, equal, expect, own, run
+
+stage.with_packages("grpc", "grpc_reflection")
+
+import grpc  # noqa: E402
+from google.protobuf import descriptor_pb2  # noqa: E402
+from grpc_reflection.v1alpha import reflection_pb2  # noqa: E402
+
+FAILURE, RESOURCE_EXHAUSTED, NO_ANSWER = 65, 8, 2
+REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+BOMB_BYTES = 300 << 20  # past endpoint::reply_bytes_max
+MEMORY_MB = 900  # for that limit, JSON and the rest of the program; far below what the server offers
+
+
+def file(name, imports=(), service=False, fill=0):
+    made = descriptor_pb2.FileDescriptorProto(name=name, package="harm", dependency=imports, syntax="proto3")
+    if service:
+        made.message_type.add(name="Nothing")
+        made.service.add(name="Service").method.add(name="Call", input_type=".harm.Nothing", output_type=".harm.Nothing")
+    if fill:
+        made.message_type.add(name="M" * fill)
+    return made.SerializeToString()
+
+
+def told(*files):
+    """The answer to each question: these, or what they return for the file that is asked for."""
+    def answer(question):
+        reply = reflection_pb2.ServerReflectionResponse()
+        if question.HasField("list_services"):
+            reply.list_services_response.service.add(name="harm.Service")
+        else:
+            made = [one(question.file_by_filename) if callable(one) else one for one in files]
+            reply.file_descriptor_response.file_descriptor_proto.extend(made)
+        return reply
+    return answer
+
+
+def reflection(answer):
+    """A handler of reflection's call, v1 and v1alpha being the same on the wire."""
+    return grpc.stream_stream_rpc_method_handler(lambda questions, context: (answer(one) for one in questions),
+                                                 reflection_pb2.ServerReflectionRequest.FromString,
+                                                 reflection_pb2.ServerReflectionResponse.SerializeToString)
+
+
+class Handlers(grpc.GenericRpcHandler):
+    def __init__(self, by_path):
+        self.by_path = by_path
+
+    def service(self, details):
+        return self.by_path(details.method) if callable(self.by_path) else self.by_path.get(details.method)
+
+
+@contextlib.contextmanager
+def serving(by_path):
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), options=[("grpc.max_send_message_length", -1)])
+    server.add_generic_rpc_handlers([Handlers(by_path)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(0)
+
+
+def says(word, *command, code):
+    """The program's words on stderr, among them this one."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    done = run(own("coracle"), *command, limit_s=60)
+    equal(done.returncode, code, f"the exit code ({done.stderr[-300:]})")
+    expect(word in done.stderr, f"it says {done.stderr[-300:]!r}, nothing of {word!r}")
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    expect(peak_mb < MEMORY_MB or peak_mb == before // 1024, f"it took {peak_mb} MB")
+
+
+def described(answer, word):
+    with serving({REFLECTION: reflection(answer)}) as address:
+        says(word, "describe", address, "-p", "harm.Service", code=FAILURE)
+
+
+def imports_without_end():
+    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], service=not name)), "ever more files")
+
+
+def files_without_end_in_one_answer():
+    described(told(file("0", ["1"], service=True), *(file(f"x{i}") for i in range(3000))), "ever more files")
+
+
+def files_of_great_size():
+    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], fill=3 << 20)), "ever more files")
+
+
+def a_file_that_imports_itself():
+    described(told(lambda name: file(name or "0", ["0"], service=True)), "cannot be had")
+
+
+def what_is_no_file():
+    described(told(b"\xff\xff"), "no file descriptor")
+
+
+def a_file_whose_types_are_missing():
+    missing = descriptor_pb2.FileDescriptorProto(name="0", package="harm")
+    missing.service.add(name="Service").method.add(name="Call", input_type=".harm.None", output_type=".harm.None")
+    described(told(missing.SerializeToString()), "harm.None")
+
+
+def silence_of_reflection():
+    def waits(questions, context):
+        done = concurrent.futures.Future()
+        context.add_callback(lambda: done.set_result(None))
+        done.result()
+        return iter(())
+    handler = grpc.stream_stream_rpc_method_handler(waits)
+    with serving({REFLECTION: handler}) as address:
+        says("DEADLINE_EXCEEDED", "ls", address, "-p", "--timeout", "300ms", code=FAILURE)
+
+
+def silence_of_health():
+    def waits(request, context):
+        done = concurrent.futures.Future()
+        context.add_callback(lambda: done.set_result(None))
+        done.result()
+        return b""
+    with serving(lambda path: grpc.unary_unary_rpc_method_handler(waits)) as address:
+        says("DEADLINE_EXCEEDED", "health", address, "-p", code=NO_ANSWER)
+
+
+def a_reply_that_unpacks_without_end():
+    def bomb(request, context):
+        context.set_compression(grpc.Compression.Gzip)
+        return bytes(BOMB_BYTES)
+    with serving({REFLECTION: reflection(told(file("0", service=True))),
+                  "/harm.Service/Call": grpc.unary_unary_rpc_method_handler(bomb)}) as address:
+        says("RESOURCE_EXHAUSTED", "call", address, "-p", "harm.Service/Call", code=RESOURCE_EXHAUSTED)
+
+
+def main():
+    cases = Cases()
+    cases.each("HostileServer", [imports_without_end, files_without_end_in_one_answer, files_of_great_size, a_file_that_imports_itself,
+                                 what_is_no_file, a_file_whose_types_are_missing, silence_of_reflection, silence_of_health,
+                                 a_reply_that_unpacks_without_end])
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()
