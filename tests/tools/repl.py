@@ -133,11 +133,32 @@ def a_terminal_completes_and_remembers(server):
         expect("AddMultipleMovies" in pathlib.Path(folder, "coracle/repl_history").read_text(), "the history was not kept")
 
 
+TRANSCRIPT = re.compile(r"<!-- transcript -->\n```\n\$ coracle repl 127\.0\.0\.1:(\d+) -p\n(.*?)```", re.S)
+PROMPT = re.compile(r"(.*?@127\.0\.0\.1:\d+>|\w+ \(\w+\) =) ?(.*)")
+
+
+def the_guide_shows_what_happens():
+    """Each line of the guide's transcript is typed where it has a prompt, and else waited for."""
+    port, lines = TRANSCRIPT.search((stage.ROOT / "docs/guides/coracle.md").read_text()).groups()
+    with Server(own("movie_server"), "--port=0") as server, tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": folder})
+        try:
+            for line in lines.replace(f":{port}>", f":{server.port}>").splitlines():
+                prompt = PROMPT.fullmatch(line)
+                terminal.wait_for(prompt[1] if prompt else line.strip())
+                if prompt:
+                    terminal.type(prompt[2] + "\n")
+            equal(terminal.process.wait(stage.STOP_LIMIT_S), 0, "the exit code")
+        finally:
+            terminal.close()
+
+
 def main():
     cases = Cases()
     with Server(own("movie_server"), "--port=0") as server:
         cases.each("Repl", (a_pipe_is_a_script, fields_are_asked_for, requests_stream_until_the_input_ends, headers_go_with_calls,
                             mistakes_do_not_end_it, nobody_there, a_terminal_completes_and_remembers), server)
+    cases.each("Repl", [the_guide_shows_what_happens])
     cases.end()
 
 
