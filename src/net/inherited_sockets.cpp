@@ -19,7 +19,8 @@ std::optional<Number> number(const std::string& text) {
   return value;
 }
 
-std::string quoted(std::string_view text) { return std::string("'").append(text).append("'"); }
+// Not quoted(): std has one, which argument-dependent lookup prefers from g++ 14 on.
+std::string in_quotes(std::string_view text) { return std::string("'").append(text).append("'"); }
 
 status nothing_passed() {
   return status::failed_precondition(
@@ -53,9 +54,9 @@ result<std::vector<std::string>> names_of(const io::kernel::inheritance& said, s
 
 status no_such_name(std::string_view name, const std::vector<std::string>& names) {
   std::string there;
-  for (const std::string& n : names) there.append(there.empty() ? "" : ", ").append(quoted(n));
-  return status::not_found("the service manager passed no socket with the name " + quoted(name) + ", but " +
-                           there + ": FileDescriptorName= of the socket unit says it");
+  for (const std::string& n : names) there.append(there.empty() ? "" : ", ").append(in_quotes(n));
+  return status::not_found("the service manager passed no socket with the name " + in_quotes(name) +
+                           ", but " + there + ": FileDescriptorName= of the socket unit says it");
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ result<std::vector<inherited_socket>> inherited_sockets(const io::kernel::inheri
     return for_somebody_else(said);
   const std::optional<std::uint16_t> count = number<std::uint16_t>(*said.count);
   if (!count || *count == 0)
-    return status::invalid_argument("LISTEN_FDS is " + quoted(*said.count) +
+    return status::invalid_argument("LISTEN_FDS is " + in_quotes(*said.count) +
                                     ", which is no number of sockets");
   const result<std::vector<std::string>> names = names_of(said, *count);
   if (!names) return names.status();
@@ -88,7 +89,7 @@ result<std::vector<inherited_socket>> inherited_sockets(std::string_view name) {
 
 status inherited_error(std::int64_t error, const inherited_socket& s) {
   const std::string which =
-      "descriptor " + std::to_string(s.descriptor) + " (" + quoted(s.name) + ") of the service manager ";
+      "descriptor " + std::to_string(s.descriptor) + " (" + in_quotes(s.name) + ") of the service manager ";
   switch (-error) {
     case EBADF: return status::failed_precondition(which + "is not open: something has closed it");
     case ENOTSOCK:
