@@ -12,7 +12,6 @@ stage.with_packages("hpack", "grpc", "grpc_tools")
 
 import grpc  # noqa: E402
 
-import grpcio_movie_server  # noqa: E402
 import movie_stubs  # noqa: E402
 from raw_http2 import Connection, message  # noqa: E402
 
@@ -88,7 +87,7 @@ def grpcio_compresses_all_kinds_of_calls(server):
 
 def our_client_understands_what_grpcio_compresses(how):
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(), compression=how)
-    movie_pb2_grpc.add_MovieServiceServicer_to_server(grpcio_movie_server.Movies(), server)
+    movie_pb2_grpc.add_MovieServiceServicer_to_server(movie_stubs.example_server().Movies(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     client = run(own("movie_client"), f"127.0.0.1:{port}")

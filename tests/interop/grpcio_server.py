@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Our movie client against grpcio's server and against our own, plaintext and TLS."""
+"""Our movie client against the example's server on grpcio and against our own, plaintext and TLS."""
 
-import sys
+import os
 import tempfile
 
+import movie_stubs
 import stage
 from certificates import Certificates
 from stage import Cases, Server, equal, expect, own, run
 
 stage.with_packages("grpc", "grpc_tools")
 
-GRPCIO = (sys.executable, "-B", stage.ROOT / "tests/interop/grpcio_movie_server.py")
+GRPCIO = (stage.PYTHON, "-B", stage.MOVIE_PROTO.parent / "python/server.py")
 OURS = (stage.BIN / "movie_server", "--port=0")
 
 
@@ -33,15 +34,16 @@ def notices_a_server_that_is_not_there():
 def main():
     cases = Cases()
     with tempfile.TemporaryDirectory() as folder:
+        movie_stubs.generate(folder)
+        os.environ["PYTHONPATH"] = folder
         made = Certificates(folder)
-        grpcio_tls = (*GRPCIO, made.server, made.server_key)
-        ours_tls = (*OURS, "--cert", made.server, "--key", made.server_key)
+        tls = ("--cert", made.server, "--key", made.server_key)
         for backend in stage.backends():
             cases.run(f"MovieClient.{backend}.PassesAgainstGrpcio", passes, GRPCIO, backend)
             cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServer", passes, OURS, backend)
-            cases.run(f"MovieClient.{backend}.PassesAgainstGrpcioOverTls", passes, grpcio_tls, backend, "--ca", made.ca)
-            cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServerOverTls", passes, ours_tls, backend, "--ca", made.ca)
-    cases.run("MovieClient.NoticesAServerThatIsNotThere", notices_a_server_that_is_not_there)
+            cases.run(f"MovieClient.{backend}.PassesAgainstGrpcioOverTls", passes, (*GRPCIO, *tls), backend, "--ca", made.ca)
+            cases.run(f"MovieClient.{backend}.PassesAgainstItsOwnServerOverTls", passes, (*OURS, *tls), backend, "--ca", made.ca)
+        cases.run("MovieClient.NoticesAServerThatIsNotThere", notices_a_server_that_is_not_there)
     cases.end()
 
 

@@ -4,20 +4,31 @@ import importlib
 import sys
 import tempfile
 
-from stage import MOVIE_PROTO, Wrong
+from stage import MOVIE_PROTO, PYTHON, equal, run
+
+
+def generate(folder):
+    """Into the folder, as the example's README does."""
+    done = run(PYTHON, "-m", "grpc_tools.protoc", f"-I{MOVIE_PROTO.parent}", f"--python_out={folder}",
+               f"--grpc_python_out={folder}", MOVIE_PROTO)
+    equal(done.returncode, 0, f"protoc's exit code ({done.stderr[-300:]})")
 
 
 def load():
     """The modules movie_pb2 and movie_pb2_grpc."""
-    from grpc_tools import protoc
-
     with tempfile.TemporaryDirectory() as folder:
-        code = protoc.main(["protoc", f"-I{MOVIE_PROTO.parent}", f"--python_out={folder}", f"--grpc_python_out={folder}",
-                            str(MOVIE_PROTO)])
-        if code != 0:
-            raise Wrong(f"grpc_tools.protoc ended with {code}")
+        generate(folder)
         sys.path.insert(0, folder)
         try:
             return importlib.import_module("movie_pb2"), importlib.import_module("movie_pb2_grpc")
         finally:
             sys.path.remove(folder)
+
+
+def example_server():
+    """The module of the example's server; it imports what load() has loaded."""
+    sys.path.insert(0, str(MOVIE_PROTO.parent / "python"))
+    try:
+        return importlib.import_module("server")
+    finally:
+        sys.path.pop(0)

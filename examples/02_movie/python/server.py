@@ -1,86 +1,96 @@
-"""The movie service as somebody using grpcio would write it; grpcio_server.py starts it for our client."""
+"""The movie service on grpcio, its shelf in memory: server.py [--port N] [--cert F --key F]."""
 
+import argparse
 import concurrent.futures
 import pathlib
 import signal
-import sys
 import threading
 
 import grpc
 
-import movie_stubs
+import movie_pb2
+import movie_pb2_grpc
 
-movie_pb2, movie_pb2_grpc = movie_stubs.load()
-
-
-def echo(context):
-    """Gives x-echo- metadata back, text at once and binary at the end, as the C++ example does."""
-    entries = [(key, value) for key, value in context.invocation_metadata() if key.startswith("x-echo-")]
-    context.send_initial_metadata([entry for entry in entries if not entry[0].endswith("-bin")])
-    context.set_trailing_metadata([entry for entry in entries if entry[0].endswith("-bin")])
+GRACE_S = 5
 
 
 class Movies(movie_pb2_grpc.MovieServiceServicer):
     def __init__(self):
-        self.lock = threading.Lock()
+        self.lock = threading.Lock()  # each call has a thread of the pool
         self.shelf = {}
 
     def keep(self, movies):
+        """Puts them all onto the shelf; their ids."""
+        ids = []
         with self.lock:
-            ids = [len(self.shelf) + place for place in range(1, len(movies) + 1)]
-            for number, movie in zip(ids, movies):
-                self.shelf[number] = movie_pb2.Movie()
-                self.shelf[number].CopyFrom(movie)
-                self.shelf[number].id = number
-                self.shelf[number].views = 0
+            for movie in movies:
+                kept = movie_pb2.Movie()
+                kept.CopyFrom(movie)
+                kept.id, kept.views = len(self.shelf) + 1, 0
+                self.shelf[kept.id] = kept
+                ids.append(kept.id)
         return ids
 
-    def AddMovie(self, movie, context):
-        echo(context)
-        if not movie.title:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a movie needs a title")
-        return movie_pb2.AddMovieResponse(movie_id=self.keep([movie])[0])
+    def watch(self, number):
+        """Counts a view; a copy of the movie, or None."""
+        with self.lock:
+            if number not in self.shelf:
+                return None
+            self.shelf[number].views += 1
+            seen = movie_pb2.Movie()
+            seen.CopyFrom(self.shelf[number])
+            return seen
 
-    def AddMultipleMovies(self, movies, context):
-        every = list(movies)
-        if any(not movie.title for movie in every):
+    def AddMovie(self, request, context):
+        if not request.title:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a movie needs a title")
-        return movie_pb2.AddMultipleMoviesResponse(movie_ids=self.keep(every))
+        return movie_pb2.AddMovieResponse(movie_id=self.keep([request])[0])
+
+    def AddMultipleMovies(self, request_iterator, context):
+        movies = list(request_iterator)  # raises where the client's stream is cut: all or none
+        if not all(movie.title for movie in movies):
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a movie needs a title")
+        return movie_pb2.AddMultipleMoviesResponse(movie_ids=self.keep(movies))
 
     def ListMovies(self, request, context):
         ended = threading.Event()
         context.add_callback(ended.set)
         with self.lock:
-            every = list(self.shelf.values())
-        for movie in every:
+            movies = list(self.shelf.values())
+        for movie in movies:
             if request.pause_ms and ended.wait(request.pause_ms / 1000):
-                return
+                return  # nobody listens any more
             yield movie
 
-    def WatchTogether(self, movies, context):
-        for movie in movies:
-            with self.lock:
-                kept = self.shelf.get(movie.id)
-                if kept:
-                    kept.views += 1
-            if not kept:
-                context.abort(grpc.StatusCode.NOT_FOUND, f"no movie has the id {movie.id}")
-            yield kept
+    def WatchTogether(self, request_iterator, context):
+        for wish in request_iterator:
+            movie = self.watch(wish.id)
+            if movie is None:
+                context.abort(grpc.StatusCode.NOT_FOUND, f"no movie has the id {wish.id}")
+            yield movie
 
 
-def add_port(server, certificate=None, key=None):
-    if not certificate:
-        return server.add_insecure_port("127.0.0.1:0")
-    pair = pathlib.Path(key).read_bytes(), pathlib.Path(certificate).read_bytes()
-    return server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+def add_port(server, line):
+    address = f"127.0.0.1:{line.port}"
+    if not line.cert:
+        return server.add_insecure_port(address)
+    return server.add_secure_port(address, grpc.ssl_server_credentials([(line.key.read_bytes(), line.cert.read_bytes())]))
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0, help="0: the kernel chooses")
+    parser.add_argument("--cert", type=pathlib.Path, help="the server's certificate, PEM")
+    parser.add_argument("--key", type=pathlib.Path, help="its key, PEM")
+    line = parser.parse_args()
+    if bool(line.cert) != bool(line.key):
+        parser.error("TLS needs both --cert and --key")
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(16))
     movie_pb2_grpc.add_MovieServiceServicer_to_server(Movies(), server)
-    port = add_port(server, *sys.argv[1:])
+    port = add_port(server, line)
     server.start()
-    signal.signal(signal.SIGTERM, lambda *_: server.stop(1))
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: server.stop(GRACE_S))  # calls in flight may end
     print(f"listening on 127.0.0.1:{port}", flush=True)
     server.wait_for_termination()
 
