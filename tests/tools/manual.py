@@ -49,9 +49,17 @@ def the_manual_has_all_commands_and_options():
     expect(manual.startswith(".TH CORACLE 1"), "it does not begin as a manual page")
 
 
+def it_is_one_file():
+    """What it is linked to beside the C library came from archives; tools/archives.cmake says when it does not."""
+    needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", own("coracle")).stdout)
+    equal([name for name in needed if not re.match(r"(libc|libm|ld-linux.*)\.so", name)], [], "what it needs beside the C library")
+    expect(needed, "it needs nothing at all")
+
+
 def main():
     cases = Cases()
     cases.each("Manual", (bash_completes_commands_and_options, other_shells_get_theirs, the_manual_has_all_commands_and_options))
+    cases.each("Program", [it_is_one_file])
     cases.end()
 
 
