@@ -266,6 +266,22 @@ def both_protocols_stand_in_one_report(server):
     load(server, *GREET, "-n", "5", "--rest", "https://127.0.0.1/", code=USAGE)
 
 
+def rest_may_be_called_alone(_):
+    with endpoint() as origin:
+        url = f"{origin}/keeping"
+        Endpoint.asked = 0
+        done = run(own("coracle"), "load", url, *GREET, "--users", "6", "--calls-per-user", "3", "--expect", "errors<1", "--json", "-")
+        equal(done.returncode, 0, f"the exit code ({done.stderr})")
+        found, = json.loads(done.stdout)["runs"]
+        equal((found["name"], found["target"], found["failed"], Endpoint.asked), ("REST", url, 0, 18), "what was called")
+        adds_up(found, 18)
+        equal([one["met"] for one in found["expectations"]], [True], "the verdicts")
+    for words, text in (((url, "SayHello", "-d", "{}"), "--proto"), ((url, *GREET, "--rest", url), "REST alone")):
+        done = run(own("coracle"), "load", *words)
+        equal(done.returncode, USAGE, f"the exit code of {words}")
+        expect(text in done.stderr, f"it says {done.stderr!r}")
+
+
 def main():
     cases = Cases()
     with Server(own("greeter_server"), "--port=0") as server:
@@ -274,7 +290,7 @@ def main():
             users_bring_their_own_connections, a_stall_counts_against_every_call_that_was_planned, failures_are_counted_by_status,
             expectations_set_the_exit_code, requests_of_bytes_need_no_definitions, the_rows_of_seconds_add_up,
             the_report_is_one_page_with_data_for_each_chart, an_interrupted_run_tells_what_it_has, the_summary_is_for_people,
-            mistakes_are_told, both_protocols_stand_in_one_report], server)
+            mistakes_are_told, both_protocols_stand_in_one_report, rest_may_be_called_alone], server)
     with Server(own("movie_server"), "--port=0") as movies:
         run(own("coracle"), "call", movies.address, "-p", "AddMovie", "-d", '{"title": "Alien"}')
         cases.each("Load", [methods_share_the_calls_by_weight, streams_of_both_sides_are_driven, templates_number_the_requests], movies)

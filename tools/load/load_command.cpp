@@ -78,10 +78,11 @@ struct load_command {
   std::optional<std::uint32_t> messages;
   std::vector<std::string> band_texts;
   std::string json, csv, report, rest;
-  bool lines = false;
+  bool lines = false, rest_alone = false;
 
   int run() {
     const scenario plan = planned.plan();
+    find_rest();
     const std::vector<expectation> expectations(expected.begin(), expected.end());
     const std::vector<duration> bands = read_bands();
     output_file json_file(json), csv_file(csv), report_file(report);
@@ -109,19 +110,31 @@ struct load_command {
     progress tell(lines);
 
     const subject ours{"gRPC", at.where().address(), at.where().hint(status::unavailable())};
-    grpc_connector to(own, at.where().address(), at.where().credentials(), options);
+    std::optional<grpc_connector> to;
+    if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
     const subject theirs{"REST", rest, {}};
     std::optional<rest_connector> to_rest;
     if (!rest.empty()) to_rest.emplace(http_url(rest), *calls.timeout());
-    reach(own, to, ours, plan.connect_timeout);
+    if (to) reach(own, *to, ours, plan.connect_timeout);
     if (to_rest) reach(own, *to_rest, theirs, plan.connect_timeout);
 
     std::vector<results> runs;
-    runs.push_back(load::run(own, plan, methods, to, ours, bands, tell));
-    for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
-    if (to_rest && !runs.front().interrupted)
+    if (to) runs.push_back(load::run(own, plan, methods, *to, ours, bands, tell));
+    if (to_rest && (runs.empty() || !runs.front().interrupted))
       runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, tell));
+    for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
     return runs;
+  }
+
+  // An ADDRESS that is a URL is REST, and nothing else is called.
+  void find_rest() {
+    if (!at.where().address().starts_with("http://")) return;
+    if (!rest.empty())
+      throw usage_failure("with --rest ADDRESS is the gRPC server; a URL there means REST alone");
+    if (!at.has_files())
+      throw usage_failure("a URL has no reflection: say by --proto or --protoset what the request is");
+    rest = at.where().address();
+    rest_alone = true;
   }
 
   static int judge(const std::vector<results>& runs) {

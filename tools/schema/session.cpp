@@ -30,9 +30,8 @@ channel& session::server() {
 
 schema& session::types() {
   if (types_) return *types_;
-  const bool files = !protos_.empty() || !protosets_.empty();
-  types_ = std::make_unique<schema>(files ? from_files(protos_, import_dirs_, protosets_)
-                                          : reflected(server(), where_));
+  types_ = std::make_unique<schema>(has_files() ? from_files(protos_, import_dirs_, protosets_)
+                                                : reflected(server(), where_));
   return *types_;
 }
 

@@ -25,6 +25,7 @@ class session {
   [[nodiscard]] channel& server();
   // From --proto and --protoset, else from the server.
   [[nodiscard]] schema& types();
+  [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
 
  private:
   endpoint where_;
