@@ -81,7 +81,7 @@ def settle(chosen):
 
 
 def scenarios(chosen):
-    names = chosen.scenarios.split(",")
+    names = chosen.scenarios.split(",") if chosen.scenarios else list(SCENARIOS)
     for name in names:
         if name not in SCENARIOS:
             raise machine.Failure(f"there is no scenario {name}; there are: {', '.join(SCENARIOS)}")

@@ -21,6 +21,19 @@ class Kind:
         self.name, self.program, self.arguments, self.environment = name, program, arguments, environment
 
 
+def cpu_seconds(pid):
+    """User and system time of all threads of a process so far, of those that have ended too, as a thread a connection does; to the
+    nanosecond, where /proc/PID/stat counts ticks: by what clock_getcpuclockid(3) gives."""
+    return time.clock_gettime(~pid << 3 | CPUCLOCK_SCHED)
+
+
+def status_kb(pid, name):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    return None
+
+
 class Server:
     def __init__(self, process, address):
         self.process, self.address = process, address
@@ -30,9 +43,7 @@ class Server:
         return self.address.rsplit(":", 1)[1]
 
     def cpu_seconds(self):
-        """User and system time of all its threads so far, of those that have ended too, as a thread a connection does; to the
-        nanosecond, where /proc/PID/stat counts ticks: by what clock_getcpuclockid(3) gives."""
-        return time.clock_gettime(~self.process.pid << 3 | CPUCLOCK_SCHED)
+        return cpu_seconds(self.process.pid)
 
     def settle(self):
         """Waits until it has done with what the load before has left: calls that were under way at its end, connections."""
@@ -46,10 +57,7 @@ class Server:
         return self.status_kb("VmHWM")
 
     def status_kb(self, name):
-        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1])
-        return None
+        return status_kb(self.process.pid, name)
 
 
 @contextlib.contextmanager
