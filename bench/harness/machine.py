@@ -31,6 +31,12 @@ def processor():
     return platform.machine()
 
 
+def busy_seconds():
+    """What all cores together have worked so far, for whomever, and what the host has taken away."""
+    user, nice, system, _idle, _iowait, *more = (int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+    return (user + nice + system + sum(more)) / os.sysconf("SC_CLK_TCK")
+
+
 def describe(root):
     changed = subprocess.run(["git", "status", "--porcelain", "src", "include", "bench"], cwd=root,
                              capture_output=True, text=True).stdout

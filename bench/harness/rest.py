@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from harness import machine, network, rest_report, rest_servers, unary
 
@@ -53,17 +54,19 @@ def measure(kind, name, scenario, tools):
         rest_servers.ask(kind, server, tools, net)  # makes what is made once
         server.settle()
         cpu, generator, wire = server.cpu_seconds(), unary.children_seconds(), net.loopback_bytes()
+        began, busy = time.monotonic(), machine.busy_seconds()
         found = load(kind, server, scenario, tools, net)
         generator = unary.children_seconds() - generator
         server.settle()  # a reply that nobody waits for any more is work, too
         cpu, wire = server.cpu_seconds() - cpu, net.loopback_bytes() - wire
+        others = (machine.busy_seconds() - busy - cpu - generator) / (time.monotonic() - began)
         kept = rest_servers.ask(kind, server, tools, net) - 2
         if kept < found["ok"]:
             raise machine.Failure(f"{kind.name} said that it kept {found['ok']} movies, and has {kept}")
         done = max(found["ok"], 1)
         return {"server": kind.name, "column": name, "us_per_call": cpu * 1e6 / done, "generator_us_per_call": generator * 1e6 / done,
                 "wire_bytes_per_call": wire / done, "message_bytes_per_call": (found["bytes_sent"] + found["bytes_received"]) / done,
-                "peak_rss_kb": server.peak_rss_kb(), "kept": kept, "note": net.note, "load": found}
+                "peak_rss_kb": server.peak_rss_kb(), "kept": kept, "others_cores": others, "note": net.note, "load": found}
 
 
 def run(chosen):

@@ -27,13 +27,13 @@ def of_load(*path):
 TIMES = (
     ("ok", of_load("ok"), count),
     ("failed", of_load("failed"), count),
-    ("mean, ms", of_load("latency_ms", "mean"), milliseconds),
+    ("mean", of_load("latency_ms", "mean"), milliseconds),
     ("p50", of_load("latency_ms", "p50"), milliseconds),
     ("p95", of_load("latency_ms", "p95"), milliseconds),
     ("p99", of_load("latency_ms", "p99"), milliseconds),
     ("max", of_load("latency_ms", "max"), milliseconds),
-    ("to connect: p50, ms", of_load("connects", "latency_ms", "p50"), milliseconds),
-    ("p99", of_load("connects", "latency_ms", "p99"), milliseconds),
+    ("connect p50", of_load("connects", "latency_ms", "p50"), milliseconds),
+    ("connect p99", of_load("connects", "latency_ms", "p99"), milliseconds),
 )
 # A table for each of these, of all scenarios.
 COSTS = (
@@ -74,12 +74,16 @@ def report(result):
     rounds = "one round" if result["rounds"] == 1 else f"medians of {result['rounds']} rounds"
     lines = ["", f"## gRPC against REST, {rounds}"]
     for column in result["columns"]:
-        lines += ["", f"{result['titles'][column]}:", "", row("", [title for title, _, _ in TIMES]), "|---" * (len(TIMES) + 1) + "|"]
+        lines += ["", f"{result['titles'][column]}; times in ms:", "", row("", [title for title, _, _ in TIMES])]
+        lines.append("|---" * (len(TIMES) + 1) + "|")
         lines += [row(server, [cell(server, column, find, form) for _, find, form in TIMES]) for server in result["servers"]]
         failed = [one for server in result["servers"] for one in failures(result, server, column)]
         lines += ["", "Failed: " + "; ".join(failed) + "."] if failed else []
     for title, find, form in COSTS:
         lines += ["", *table(title, result["servers"], result["columns"], lambda server, column: cell(server, column, find, form))]
+    others = [one["others_cores"] for one in result["runs"]]
+    if others:
+        lines += ["", f"Others on the machine had {statistics.median(others):.2f} cores meanwhile, {max(others):.2f} where it was most."]
     if result["notes"]:
         lines += ["", *result["notes"]]
     if result["failures"]:

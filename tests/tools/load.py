@@ -268,8 +268,7 @@ def both_protocols_stand_in_one_report(server):
 
 def rest_may_be_called_alone(_):
     with endpoint() as origin:
-        url = f"{origin}/keeping"
-        Endpoint.asked = 0
+        url, Endpoint.asked = f"{origin}/keeping", 0
         done = run(own("coracle"), "load", url, *GREET, "--users", "6", "--calls-per-user", "3", "--expect", "errors<1", "--json", "-")
         equal(done.returncode, 0, f"the exit code ({done.stderr})")
         found, = json.loads(done.stdout)["runs"]
