@@ -27,11 +27,14 @@ class relay final : public coracle::generic_service {
     work.spawn(pass_on(requests, onward));
 
     auto replies = co_await coracle::stream<coracle::bytes_message>::writer();
-    bool first = true;
-    while (true) {  // nothing in here throws: `work` is to be joined
+    // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
+    const coracle::status head = co_await onward.wait_for_initial_metadata();
+    if (head.ok()) {
+      context.initial_metadata().add_all(onward.initial_metadata());
+      context.send_initial_metadata();
+    }
+    while (true) {
       const auto reply = co_await onward.next_result();
-      if (first) context.initial_metadata().add_all(onward.initial_metadata());
-      first = false;
       if (!reply || !*reply) break;
       const coracle::status written = co_await replies.write_result(**reply);
       if (!written.ok()) break;

@@ -78,8 +78,8 @@ def with_packages(*modules):
     sys.exit(0)
 
 
-class Server:
-    """A program that serves until the with-block ends; it says on a line where it listens."""
+class Background:
+    """A program that runs until the with-block ends, and what it says."""
 
     def __init__(self, *command, env=None):
         self.name = pathlib.Path(command[0]).name
@@ -89,11 +89,6 @@ class Server:
         self.said = []
         self._lines = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
-        try:
-            self.port = int(self.wait_for(LISTENING, START_LIMIT_S)[1])
-        except BaseException:
-            self._end()
-            raise
 
     def _read(self):
         for line in self.process.stdout:
@@ -114,10 +109,6 @@ class Server:
             found = pattern.search(line)
             if found:
                 return found
-
-    @property
-    def address(self):
-        return f"127.0.0.1:{self.port}"
 
     def expect_alive(self):
         expect(self.process.poll() is None, f"{self.name} has ended with {self.process.poll()}: {' | '.join(self.said[-3:])}")
@@ -141,6 +132,22 @@ class Server:
 
     def __exit__(self, *_):
         self._end()
+
+
+class Server(Background):
+    """A program that says on a line at which port it listens."""
+
+    def __init__(self, *command, env=None):
+        super().__init__(*command, env=env)
+        try:
+            self.port = int(self.wait_for(LISTENING, START_LIMIT_S)[1])
+        except BaseException:
+            self._end()
+            raise
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
 
 
 def run(*command, limit_s=30, data=None, env=None):

@@ -31,8 +31,19 @@ def one_workload(server):
     equal([row[0] for row in rows], ["req"], "the rows")
 
 
+def stress_goes_on_until_it_is_stopped(server):
+    with stage.Background(own("coracle"), "bench", server.address, "-p", "req", "--seconds", "20ms", "--stress") as stress:
+        for _ in range(3):
+            stress.wait_for(re.compile("^req: "), stage.START_LIMIT_S)
+        stress.expect_alive()
+
+
 def mistakes_are_told(server):
     expect("smol" in bench(server, "none", code=64).stderr, "the workloads are not named")
+    expect("more than 0s" in bench(server, "--seconds", "0s", "smol", code=64).stderr, "it takes no time for a time")
+    with Server(own("greeter_server"), "--port=0") as other:
+        done = bench(other, "smol", code=65)
+        expect("test.TestService" in done.stderr and done.stdout == "", f"it says {done.stderr!r} and prints {done.stdout!r}")
     expect("1,auto" in bench(server, "--loops", "many", code=64).stderr, "the mend is not named")
 
 
@@ -40,7 +51,7 @@ def main():
     stage.with_packages("grpc", "google.protobuf")
     cases = Cases()
     with Server(stage.sys.executable, "-B", stage.pathlib.Path(__file__).with_name("test_service.py")) as server:
-        cases.each("Bench", (a_table_of_all_workloads, one_workload, mistakes_are_told), server)
+        cases.each("Bench", (a_table_of_all_workloads, one_workload, stress_goes_on_until_it_is_stopped, mistakes_are_told), server)
     cases.end()
 
 

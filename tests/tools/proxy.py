@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """coracle proxy between our movie client and server: what it prints and records; coracle replay makes the calls again."""
 
+import os
 import pathlib
 import re
+import stat
 import tempfile
+import time
 
+import stage
 from stage import Cases, Server, equal, expect, own, run
 
 SERVICE = "movie.MovieService"
+GREETER_PROTO = stage.ROOT / "examples/01_greeter/greeter.proto"
 
 
 def recorded(folder):
@@ -38,6 +43,7 @@ def a_replay_makes_the_same_calls(said, file):
         done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
         counted = re.match(r"(\d+) calls, ", done.stdout)
         expect(counted and int(counted[1]) == began, f"it says {done.stdout!r}, there were {began}")
+        equal(done.returncode, 0, f"the exit code ({done.stderr[-300:]})")
         shelf = run(own("coracle"), "call", server.address, "-p", "ListMovies").stdout.count('"title"')
         expect(shelf > 2, f"the shelf of the other server has {shelf} movies")
 
@@ -47,6 +53,52 @@ def a_replay_tells_what_ends_otherwise(_, file):
         done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
         equal(done.returncode, 65, "the exit code")
         expect("UNIMPLEMENTED" in done.stderr and "recorded was OK" in done.stderr, f"it says {done.stderr!r}")
+
+
+def a_replay_takes_its_time(_, file):
+    """Twice as fast as a call that took 0.6 s: between half of that and, on whatever machine, anything more."""
+    slow = file.with_name("slow.jsonl")
+    with Server(own("movie_server"), "--port=0") as server:
+        with Server(own("coracle"), "proxy", server.address, "-p", "--record", slow) as proxy:
+            script = f"""(echo '{{"title": "a"}}'; sleep 0.6; echo '{{"title": "b"}}') | {own("coracle")} call {proxy.address} -p AddMultipleMovies"""
+            equal(run("bash", "-c", script).returncode, 0, "the exit code of a call with a pause")
+        began = time.monotonic()
+        done = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "2")
+        equal(done.returncode, 0, f"the exit code ({done.stderr[-300:]})")
+        expect(time.monotonic() - began > 0.3, "it made no pause")
+    refused = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "nan")
+    equal(refused.returncode, 64, "the exit code for no speed")
+
+
+def a_recording_is_its_owners_and_never_overwrites(_, file):
+    equal(stat.S_IMODE(os.stat(file).st_mode), 0o600, "the recording's mode")
+    before = file.read_text()
+    done = run(own("coracle"), "proxy", "127.0.0.1:1", "-p", "--record", file)
+    equal(done.returncode, 65, "the exit code")
+    expect("File exists" in done.stderr, f"it says {done.stderr!r}")
+    equal(file.read_text(), before, "the recording afterwards")
+
+
+def calls_pass_on_when_the_recording_cannot(_, file):
+    """A limit of one block to files stands for a full disk."""
+    small = file.with_name("small.jsonl")
+    command = f"trap '' XFSZ; ulimit -f 1; exec {own('coracle')} proxy $0 -p --record {small}"
+    with Server(own("movie_server"), "--port=0") as server, Server("bash", "-c", command, server.address) as proxy:
+        for _ in range(2):
+            done = run(own("coracle"), "call", proxy.address, "-p", "AddMovie", "-d", '{"title": "' + 2000 * "x" + '"}')
+            equal(done.returncode, 0, f"the exit code of a call ({done.stderr[-300:]})")
+        equal(proxy.stop(), 65, "the proxy's exit code")
+        equal(sum("recorded no longer" in line for line in proxy.said), 1, "how often it says so")
+
+
+def a_socket_of_unix_will_do(_, file):
+    where = f"unix:{file.with_name('front')}"
+    with Server(own("greeter_server"), "--port=0") as server:
+        with stage.Background(own("coracle"), "proxy", server.address, "-p", "--listen", where) as proxy:
+            proxy.wait_for(re.compile(rf"listening on {re.escape(where)}, for "), stage.START_LIMIT_S)
+            done = run(own("coracle"), "call", where, "-p", "SayHello", "--proto", GREETER_PROTO, "-d", '{"name": "Ada"}')
+            equal(done.returncode, 0, f"the exit code ({done.stderr[-300:]})")
+            expect("Hello, Ada" in done.stdout, f"it prints {done.stdout!r}")
 
 
 def a_file_that_is_no_recording_is_named(_, file):
@@ -60,9 +112,10 @@ def a_file_that_is_no_recording_is_named(_, file):
 def a_server_without_definitions_is_told_in_bytes():
     with Server(own("greeter_server"), "--port=0") as server, \
             Server(own("coracle"), "proxy", server.address, "-p") as proxy:
-        done = run(own("greeter_client"), proxy.address)
-        equal(done.returncode, 0, f"the client's exit code ({done.stderr.strip()[-300:]})")
-        proxy.stop()
+        for _ in range(2):
+            done = run(own("greeter_client"), proxy.address)
+            equal(done.returncode, 0, f"the client's exit code ({done.stderr.strip()[-300:]})")
+        equal(proxy.stop(), 0, "the proxy's exit code")
         expect(any(re.search(r"#1 > \d+ bytes$", line) for line in proxy.said), f"it prints {proxy.said}")
 
 
@@ -77,6 +130,8 @@ def main():
 
         cases.run("Proxy.CallsPassThrough", through_a_proxy)
         cases.each("Proxy", (calls_are_printed, a_replay_makes_the_same_calls, a_replay_tells_what_ends_otherwise,
+                             a_replay_takes_its_time, a_recording_is_its_owners_and_never_overwrites,
+                             calls_pass_on_when_the_recording_cannot, a_socket_of_unix_will_do,
                              a_file_that_is_no_recording_is_named), said, file)
     cases.each("Proxy", (a_server_without_definitions_is_told_in_bytes,))
     cases.end()

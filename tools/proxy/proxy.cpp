@@ -27,10 +27,12 @@ struct proxy {
     front.set_fallback(service);
     if (const status bound = front.listen(listen, insecure()); !bound.ok())
       throw failure("cannot listen on " + listen + ": " + std::string(bound.message()));
-    std::fprintf(stderr, "listening on %s, for %s\n",
-                 (listen.substr(0, listen.rfind(':') + 1) + std::to_string(front.port())).c_str(),
-                 at.where().address().c_str());
-    return front.run();
+    const bool by_port = !listen.starts_with("unix");
+    const std::string here =
+        by_port ? listen.substr(0, listen.rfind(':') + 1) + std::to_string(front.port()) : listen;
+    std::fprintf(stderr, "listening on %s, for %s\n", here.c_str(), at.where().address().c_str());
+    const int code = front.run();
+    return service.lost() ? exit_failure : code;
   }
 };
 
@@ -41,8 +43,9 @@ void add_proxy(CLI::App& app, action& chosen) {
       "proxy", "stands between clients (in plaintext) and a server, and prints the calls that go by");
   const auto it = std::make_shared<proxy>();
   it->at.add_to(*command);
-  command->add_option("--listen", it->listen, "where clients come to: host:port")->capture_default_str();
-  command->add_option("--record", it->record, "a file for `coracle replay`");
+  command->add_option("--listen", it->listen, "where clients come to: host:port, unix:/path")
+      ->capture_default_str();
+  command->add_option("--record", it->record, "a new file for `coracle replay`, metadata included");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }
 

@@ -2,6 +2,7 @@
 
 #include "tools/base64.hpp"
 #include "tools/failure.hpp"
+#include "tools/files/new_files.hpp"
 
 #include <coracle/rpc/metadata.hpp>
 
@@ -25,7 +26,11 @@ ordered_json event(std::uint64_t number, duration at) { return {{"call", number}
 
 }  // namespace
 
-recorder::recorder(const std::string& path) : path_(path), file_(path, std::ios::binary | std::ios::trunc) {
+recorder::recorder(const std::string& path) : path_(path) {
+  new_files made;  // metadata is in it, and with it passwords and tokens
+  made.write(path, "", new_files::readable::by_owner);
+  made.keep();
+  file_.open(path, std::ios::binary | std::ios::app);
   if (!file_) throw failure("the file " + path + " cannot be written");
 }
 
@@ -88,9 +93,10 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       }
       recorded_call& c = calls.at(place.at(id));
       if (e.contains("request")) c.requests.push_back({at, from_base64(e.at("request").get<std::string>())});
-      else if (e.contains("status")) c.status = e.at("status").get<int>();
-    } catch (const std::exception& why) {
-      throw failure(path + ":" + std::to_string(number) + ": this is no line of a recording: " + why.what());
+      else if (e.contains("status")) c.status = e.at("status").get<int>(), c.ended = at;
+    } catch (const std::exception&) {
+      throw failure(path + ":" + std::to_string(number) +
+                    ": this is no line of a recording, or it is of a call that has not begun before it");
     }
   return calls;
 }

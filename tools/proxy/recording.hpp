@@ -32,9 +32,11 @@ struct recorded_call {
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<recorded_step> requests;
   int status = -1;  // of the call's end; -1: it was not recorded
+  duration ended{};
 };
 
-// Writes; on one thread at a time. Throws failure when the file cannot be written.
+// Writes into a new file, which its owner alone may read; on one thread at a time. Throws failure when the file is there
+// already or cannot be written.
 class recorder {
  public:
   explicit recorder(const std::string& path);

@@ -5,6 +5,7 @@
 #include "tools/proxy/recording.hpp"
 #include "tools/terminal_text.hpp"
 
+#include <coracle/coro/event.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/coro/sleep.hpp>
 #include <coracle/rpc/generic_stub.hpp>
@@ -14,7 +15,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +27,13 @@ namespace coracle::tools {
 namespace {
 
 using conversation = bidi_call<bytes_message, bytes_message>;
+
+// Whose end was recorded.
+struct running_call {
+  explicit running_call(const recorded_call& c) : recorded(c) {}
+  const recorded_call& recorded;
+  event<> end;
+};
 
 struct replay {
   endpoint where;
@@ -55,11 +65,27 @@ struct replay {
     const time_point began = coro::this_executor().now();
     const duration first = recorded.front().at;
     scope all{co_await coro::this_environment()};
+    std::list<running_call> running;
     for (const recorded_call& one : recorded) {
       co_await until(began, one.at - first);
-      all.spawn(make(server, one, began - scaled(first)));
+      // What had ended before it has ended again: it may stand on that, at whatever speed.
+      for (auto before = running.begin(); before != running.end();) {
+        if (before->recorded.ended > one.at) {
+          ++before;
+          continue;
+        }
+        co_await before->end;
+        before = running.erase(before);
+      }
+      if (one.status < 0) all.spawn(make(server, one, began - scaled(first)));
+      else all.spawn(make_and_say(server, began - scaled(first), running.emplace_back(one)));
     }
     co_await all.join();
+  }
+
+  task<> make_and_say(channel& server, time_point began, running_call& which) {
+    co_await make(server, which.recorded, began);
+    which.end.set();
   }
 
   task<> make(channel& server, const recorded_call& one, time_point began) {
@@ -71,22 +97,34 @@ struct replay {
     if (one.timeout != duration::max()) options.timeout(one.timeout);
     const generic_stub stub(server);
     conversation call = stub.bidi(one.path.c_str(), options);
-    scope writing{co_await coro::this_environment()};
-    writing.spawn(send(call, one, began));
+    scope aside{co_await coro::this_environment()};
+    aside.spawn(send(call, one, began));
+    if (was_cancelled(one)) aside.spawn(cancel(call, one, began));
     bytes_message reply;
     for (;;) {
       const auto came = co_await call.next_result();
       if (!came || !*came) break;
     }
     const status how = co_await call.finish();
-    writing.request_stop();
-    co_await writing.join();
+    aside.request_stop();
+    co_await aside.join();
     ++calls;
-    if (one.status < 0 || static_cast<int>(how.code()) == one.status) co_return;
+    // Who cancels and who replies first is decided anew each time.
+    if (one.status < 0 || was_cancelled(one) || static_cast<int>(how.code()) == one.status) co_return;
     ++other_ends;
     std::fprintf(stderr, "#%llu %s: %s, recorded was %s\n", static_cast<unsigned long long>(one.number),
                  one.path.c_str(), terminal_text(how.to_string()).c_str(),
                  std::string(name_of(static_cast<status_code>(one.status))).c_str());
+  }
+
+  static bool was_cancelled(const recorded_call& one) {
+    return one.status == static_cast<int>(status_code::cancelled);
+  }
+
+  // When its caller did.
+  task<> cancel(conversation& call, const recorded_call& one, time_point began) {
+    co_await until(began, one.ended);
+    call.cancel();
   }
 
   task<> send(conversation& call, const recorded_call& one, time_point began) {
@@ -109,7 +147,11 @@ void add_replay(CLI::App& app, action& chosen) {
   it->where.add_to(*command);
   command->add_option("FILE", it->file, "the recording")->required();
   command->add_option("--speed", it->speed, "2: twice as fast; 0: without any pause")
-      ->check(CLI::NonNegativeNumber)
+      ->check([](const std::string& text) {
+        double given = 0;
+        const bool good = CLI::detail::lexical_cast(text, given) && given >= 0 && std::isfinite(given);
+        return good ? std::string() : "it takes a number from 0 on, not '" + text + "'";
+      })
       ->capture_default_str();
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }

@@ -26,10 +26,14 @@ stream<bytes_message> tap::call(server_context& context, reader<bytes_message> r
   work.spawn(pass_on(requests, onward, c));
 
   auto replies = co_await stream<bytes_message>::writer();
-  bool first = true;
-  while (true) {  // nothing in here throws: `work` is to be joined
+  // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
+  const status head = co_await onward.wait_for_initial_metadata();
+  if (head.ok()) {
+    context.initial_metadata().add_all(onward.initial_metadata());
+    context.send_initial_metadata();
+  }
+  while (true) {
     const auto one = co_await onward.next_result();
-    if (std::exchange(first, false)) context.initial_metadata().add_all(onward.initial_metadata());
     if (!one || !*one) break;
     const bytes_message& bytes = **one;
     co_await offload([&] { reply(c, bytes); });
@@ -61,6 +65,18 @@ duration tap::now() const {
   return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began_);
 }
 
+// Calls go on when the file cannot: whoever makes them has no part in it.
+template <class Write>
+void tap::record(Write write) {
+  if (recording_) try {
+      write(*recording_);
+    } catch (const failure& why) {
+      recording_ = nullptr;
+      lost_ = true;
+      std::fprintf(stderr, "coracle: %s; calls pass on, and are recorded no longer\n", why.what());
+    }
+}
+
 void tap::begins(course& c, server_context& context) {
   const std::lock_guard lock(mutex_);
   c.number = ++calls_;
@@ -70,22 +86,22 @@ void tap::begins(course& c, server_context& context) {
     // Without definitions messages are told in bytes.
   }
   const duration at = now();
-  if (recording_) {
+  record([&](recorder& to) {
     recorded_call begun;
     begun.number = c.number;
     begun.at = at;
     begun.path = c.path;
     begun.content_subtype = std::string(context.content_subtype());
     begun.timeout = c.timeout;
-    recording_->call(begun, context.metadata());
-  }
+    to.call(begun, context.metadata());
+  });
   tell(c, at, c.path + " from " + context.peer().to_string());
 }
 
 void tap::request(const course& c, const bytes_message& m) {
   const std::lock_guard lock(mutex_);
   const duration at = now();
-  if (recording_) recording_->request(c.number, at, m.bytes());
+  record([&](recorder& to) { to.request(c.number, at, m.bytes()); });
   std::string text = std::to_string(m.bytes().size()) + " bytes";
   if (c.method) try {
       text = messages(at_.types(), *c.method).request_json(m);
@@ -98,7 +114,7 @@ void tap::request(const course& c, const bytes_message& m) {
 void tap::reply(const course& c, const bytes_message& m) {
   const std::lock_guard lock(mutex_);
   const duration at = now();
-  if (recording_) recording_->reply(c.number, at, m.bytes());
+  record([&](recorder& to) { to.reply(c.number, at, m.bytes()); });
   std::string text = std::to_string(m.bytes().size()) + " bytes";
   if (c.method) try {
       text = messages(at_.types(), *c.method).reply_line(m);
@@ -111,7 +127,7 @@ void tap::reply(const course& c, const bytes_message& m) {
 void tap::ends(const course& c, const status& how) {
   const std::lock_guard lock(mutex_);
   const duration at = now();
-  if (recording_) recording_->end(c.number, at, static_cast<int>(how.code()));
+  record([&](recorder& to) { to.end(c.number, at, static_cast<int>(how.code())); });
   tell(c, at, how.to_string());
 }
 

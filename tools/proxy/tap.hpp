@@ -23,6 +23,8 @@ class tap final : public generic_service {
   // Both must outlive it; `recording` may be null.
   tap(session& at, recorder* recording);
   stream<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
+  // Something was not recorded. Once no call is on its way.
+  [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  private:
   using onward_call = bidi_call<bytes_message, bytes_message>;
@@ -35,6 +37,9 @@ class tap final : public generic_service {
   };
   task<> pass_on(reader<bytes_message>& requests, onward_call& onward, const course& c);
 
+  template <class Write>
+  void record(Write write);  // under the lock
+
   // These may block: they are run away from the loop.
   void begins(course& c, server_context& context);
   void request(const course& c, const bytes_message& m);
@@ -45,7 +50,8 @@ class tap final : public generic_service {
   void tell(const course& c, duration at, const std::string& what);
 
   session& at_;
-  recorder* recording_;
+  recorder* recording_;  // null, too, once it could not be written
+  bool lost_ = false;
   generic_stub next_;
   std::mutex mutex_;  // of what is written
   std::uint64_t calls_ = 0;

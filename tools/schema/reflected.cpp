@@ -4,6 +4,7 @@
 
 #include "grpc/reflection/v1/reflection.pb.h"
 
+#include <coracle/coro/timeout.hpp>
 #include <coracle/rpc/generic_stub.hpp>
 #include <coracle/rpc/sync_wait.hpp>
 
@@ -30,6 +31,14 @@ using conversation = bidi_call<wire::ServerReflectionRequest, wire::ServerReflec
 class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
  public:
   reflected_definitions(call_channel& server, const endpoint& where) : stub_(server), where_(where) {}
+  reflected_definitions(const reflected_definitions&) = delete;
+  reflected_definitions& operator=(const reflected_definitions&) = delete;
+  // A call that is dropped is CANCELLED in what the server and a proxy count and keep.
+  ~reflected_definitions() override {
+    if (!call_) return;
+    loop& home = call_->writes_done().blocking_home();
+    sync_wait(home.owner(), home, say_farewell(*call_));
+  }
 
   std::vector<std::string> services() override {
     wire::ServerReflectionRequest question;
@@ -43,6 +52,12 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   std::string trouble() const override { return trouble_; }
 
  private:
+  static constexpr duration farewell_time = std::chrono::seconds(1);
+  static task<> say_farewell(conversation& call) {
+    co_await call.writes_done();
+    co_await timeout(farewell_time, call.finish());
+  }
+
   // pb::DescriptorDatabase
   bool FindFileByName(const std::string& name, pb::FileDescriptorProto* to) override {
     const std::lock_guard lock(mutex_);
@@ -99,7 +114,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   }
 
   wire::ServerReflectionResponse ask(const wire::ServerReflectionRequest& question) {
-    for (;;) {
+    while (version_ < std::size(paths)) {
       // A call that rests between two questions for longer than its time is begun anew below.
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
@@ -114,14 +129,13 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       call_.reset();
       // A server may end the call after an answer; a new one goes on.
       if (std::exchange(spoken_, false)) continue;
-      if (how.code() == status_code::unimplemented && ++version_ < std::size(paths)) continue;
-      say_why(how, sent);
+      if (how.code() != status_code::unimplemented) say_why(how, sent);
+      ++version_;
     }
+    throw failure("the server has no reflection; say what it serves by --proto FILE or --protoset FILE");
   }
 
   [[noreturn]] void say_why(const status& how, const status& sent) const {
-    if (how.code() == status_code::unimplemented)
-      throw failure("the server has no reflection; say what it serves by --proto FILE or --protoset FILE");
     const std::string hint = where_.hint(how);
     throw failure("the server's reflection cannot be asked: " + (how.ok() ? sent : how).to_string() +
                   (hint.empty() ? std::string() : "\n  " + hint));

@@ -77,9 +77,17 @@ struct bench {
     }
     if (names.empty())
       for (const auto& one : workloads::all()) chosen.push_back(&one);
-    do
-      for (const std::string& n : loops) print_table(loops_of(n), chosen);
-    while (stress);
+    const duration length = parse_duration(seconds, "--seconds");
+    if (length <= duration::zero())
+      throw usage_failure("--seconds is how long each workload runs: more than 0s");
+    try {
+      do
+        for (const std::string& n : loops) print_table(loops_of(n), chosen, length);
+      while (stress);
+    } catch (const status_error& how) {
+      if (how.status().code() != status_code::unimplemented) throw;
+      throw failure(where.address() + " has no test.TestService, as bench/protos/testsvc.proto defines it");
+    }
     return 0;
   }
 
@@ -92,20 +100,24 @@ struct bench {
     return n;
   }
 
-  void print_table(std::size_t n, const std::vector<const workloads::workload*>& chosen) const {
-    std::printf("%zu loop%s%39s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
-                "allocations", "messages/s", "mean us", "std-dev", "min", "max");
+  void print_table(std::size_t n, const std::vector<const workloads::workload*>& chosen,
+                   duration length) const {
     for (const auto* one : chosen) {
-      print_row(*one, measure(n, *one));
+      const std::vector<measured> all = measure(n, *one, length);
+      if (one == chosen.front())  // once there is something to put below it
+        std::printf("%zu loop%s%53s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
+                    "allocations", "messages/s", "mean us", "std-dev", "min", "max");
+      print_row(*one, all);
       std::fflush(stdout);
     }
   }
 
-  [[nodiscard]] std::vector<measured> measure(std::size_t n, const workloads::workload& one) const {
+  [[nodiscard]] std::vector<measured> measure(std::size_t n, const workloads::workload& one,
+                                              duration length) const {
     runtime on_loops(n);
     channel server(on_loops, where.address(), where.credentials(), where.options());
     std::vector<measured> all(n);
-    sync_wait(on_loops, drive_all(on_loops, server, one, parse_duration(seconds, "--seconds"), all));
+    sync_wait(on_loops, drive_all(on_loops, server, one, length, all));
     return all;
   }
 
@@ -131,9 +143,9 @@ struct bench {
     for (const double x : us) mean += x / static_cast<double>(us.size());
     for (const double x : us) square += (x - mean) * (x - mean) / static_cast<double>(us.size());
     const auto [least, most] = std::minmax_element(us.begin(), us.end());
-    std::printf("%-46s%10.2f%14.2f%14.0f%10.2f%10.2f%10.2f%10.2f\n",
-                (std::string(one.name) + ": " + std::string(one.what)).substr(0, 45).c_str(),
-                bytes / messages / 1024, count / messages, rate, mean, std::sqrt(square), *least, *most);
+    std::printf("%-60s%10.2f%14.2f%14.0f%10.2f%10.2f%10.2f%10.2f\n",
+                (std::string(one.name) + ": " + std::string(one.what)).c_str(), bytes / messages / 1024,
+                count / messages, rate, mean, std::sqrt(square), *least, *most);
   }
 };
 
