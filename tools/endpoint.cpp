@@ -96,7 +96,12 @@ duration endpoint::timeout_or(duration usual) const {
 }
 
 std::string endpoint::hint(const status& how) const {
-  if (how.code() != status_code::unavailable) return {};
+  const auto says = [&](std::string_view words) { return how.message().find(words) != how.message().npos; };
+  if (how.code() != status_code::unavailable || says("the target \"")) return {};
+  // The library tells its users what to call; ours have options.
+  if (says("certificate is not accepted"))
+    return "--ca FILE says whom to trust, --server-name NAME whom to expect there";
+  if (says("requires a client certificate")) return "--cert FILE and --key FILE are yours";
   if (plaintext_) return "is there a server, and does it want TLS (leave --plaintext away)?";
   return "is there a server, and does it speak TLS (else: --plaintext)?";
 }

@@ -21,12 +21,26 @@ issue() {  # issue NAME CN AUTHORITY EXTENSIONS [DAYS]
     -extfile extensions -out "$1.pem"
 }
 
+# Valid on a day long past; `openssl x509` takes no such dates before 3.4, and no negative -days from then on.
+issue_in_the_past() {  # issue_in_the_past NAME CN AUTHORITY EXTENSIONS
+  new_key "$1"
+  quietly openssl req -new -key "$1.key" -subj "/CN=$2" -out request.pem
+  printf '%b\n' "$4" >extensions
+  mkdir past
+  : >past/index
+  printf '%s\n' '[ca]' 'default_ca=past' '[past]' 'database=past/index' 'new_certs_dir=past' 'serial=past/serial' 'policy=any' 'default_md=sha256' \
+    '[any]' 'commonName=supplied' >past/config
+  quietly openssl ca -batch -notext -rand_serial -config past/config -cert "$3.pem" -keyfile "$3.key" -extfile extensions \
+    -startdate 20200101000000Z -enddate 20200102000000Z -in request.pem -out "$1.pem"
+  rm -r past
+}
+
 authority ca
 authority other_ca
 issue server "the server" ca "subjectAltName=DNS:localhost,DNS:movies.example,IP:127.0.0.1,IP:::1\nextendedKeyUsage=serverAuth"
 issue other_server "the other server" ca "subjectAltName=DNS:other.example,DNS:*.wild.example"
 issue nameless localhost ca "extendedKeyUsage=serverAuth"
-issue expired "the old server" ca "subjectAltName=DNS:localhost,IP:127.0.0.1" -1
+issue_in_the_past expired "the old server" ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue untrusted "a server" other_ca "subjectAltName=DNS:localhost,IP:127.0.0.1"
 issue client ada ca "subjectAltName=DNS:ada.example,URI:spiffe://example/ada,email:ada@example\nextendedKeyUsage=clientAuth"
 # A URI with a line break in it, and more names than anybody reads. In DER, where a GeneralNames of n (a URI of 25 bytes and

@@ -46,8 +46,16 @@ void print_manual(const CLI::App& app) {
   }
   std::printf(
       ".SH EXIT STATUS\n0, the status code of a failed call (1 to 16), 64 for a wrong command line, 65 for "
-      "any other "
-      "failure; the description of a command says where it differs.\n");
+      "any other failure, 66 where an expectation of\n.B load\ndoes not hold.\n.B health\n"
+      "ends with 0 when the server serves, 1 when it does not, and 2 without an answer.\n");
+  std::printf(
+      ".SH ENVIRONMENT\n.TP\n.B CORACLE_LOG\ndebug, info, warning or error: what is logged to stderr, and "
+      "what is worse; warning unless told.\n.TP\n.B CORACLE_BACKEND\nauto, io_uring or epoll.\n.TP\n.B "
+      "grpc_proxy, https_proxy, no_grpc_proxy, no_proxy\nproxies to go by, as in other gRPC clients.\n");
+  std::printf(
+      ".SH EXAMPLES\n.EX\ncoracle ls localhost:50051 \\-p\ncoracle call localhost:50051 \\-p AddMovie "
+      "\\-d \\(aq{\"title\": \"Alien\"}\\(aq\ncoracle load localhost:50051 \\-p AddMovie \\-d "
+      "\\(aq{\"title\": \"x\"}\\(aq \\-\\-rate 500 \\-\\-report load.html\n.EE\n");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       // A call that rests between two questions for longer than its time is begun anew below.
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
-            paths[version_], within(where_.timeout_or(reflection_time))));
+            paths[version_], within(where_.timeout_or(reflection_time)).compression(encoding::identity)));
       const status sent = sync_wait(call_->write_result(question));
       auto answer = sync_wait(call_->next_result());
       if (answer.ok() && answer->has_value()) {
