@@ -2,7 +2,8 @@
 """docs/start.md, gone through as a reader would: every file written, every command run, every output compared.
 
 A comment before a block of code says what it is: `<!-- file: NAME -->` is written, `<!-- run -->` goes to the shell that all blocks share,
-`<!-- prints -->` is what the last one printed (`<!-- prints, numbers aside -->`: with any numbers), `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
+`<!-- prints -->` is what the last one printed (`<!-- prints, numbers aside -->`: with any numbers), `<!-- install -->` has been done by then, from the build
+that is tested, `<!-- serve: PORT -->` runs until the end; of ports the kernel chooses others.
 """
 
 import os
@@ -16,7 +17,7 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CORACLE_BIN") or ROOT / "build/release/bin").parent
-BLOCK = re.compile(r"^<!-- (run|prints(?P<aside>, numbers aside)?|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^<!-- (run|install|prints(?P<aside>, numbers aside)?|file: (?P<file>\S+)|serve: (?P<port>\d+)) -->\n```\w*\n(?P<text>.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"\d[\d,.]*( (us|ms|s|B|kB|MB)\b)?")  # with its unit, which depends on its size
 LIMIT_S, START_S = 240, 15
 
@@ -105,6 +106,8 @@ def main():
                         reader.write(block["file"], block["text"])
                     elif block["port"]:
                         reader.serve(block["port"], block["text"])
+                    elif block[1] == "install":
+                        continue
                     elif block[1].startswith("prints"):
                         reader.prints(block["text"], block["aside"])
                     else:
