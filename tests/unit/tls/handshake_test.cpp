@@ -136,11 +136,16 @@ TEST_F(a_handshake, SendsItsIntermediates) {
 TEST_F(a_handshake, SaysTheMendOfTheTutorialsCertificates) {
   const outcome o = between(served_as("recipe"), trusting("recipe_ca"));
   EXPECT_FALSE(o.connected);
-  EXPECT_EQ(
+  const std::string head = "the server's certificate is not accepted: ";
+  EXPECT_THAT(
       o.client,
-      "the server's certificate is not accepted: it is self-signed, or bears the same name as its CA (CN = "
-      "localhost): give the CA a name of its own, and the server's certificate a subjectAltName for "
-      "localhost");
+      testing::AnyOf(
+          head + "it is self-signed, or bears the same name as its CA (CN = localhost): give the CA a name "
+                 "of its "
+                 "own, and the server's certificate a subjectAltName for localhost",
+          // OpenSSL 3.5 sees that the key is another.
+          head + "it has no subjectAltName: issue one with a subjectAltName for localhost (its CN does not "
+                 "count, RFC 9525)"));
 }
 
 TEST_F(a_handshake, WithoutVerificationBelievesAnyone) {
