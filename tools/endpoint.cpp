@@ -62,6 +62,8 @@ transport::channel_credentials endpoint::credentials() const {
       !ca_.empty() || !certificate_.empty() || !key_.empty() || !server_name_.empty() || no_verify_;
   if (plaintext_ && tls_asked) throw usage_failure("--plaintext and options of TLS contradict each other");
   if (plaintext_) return insecure();
+  if (no_verify_ && (!ca_.empty() || !server_name_.empty()))
+    throw usage_failure("--no-verify believes whoever answers: --ca and --server-name contradict it");
   if (certificate_.empty() != key_.empty()) throw usage_failure("--cert and --key go together");
   tls::client_options options;
   if (!ca_.empty()) options.ca_file(ca_);

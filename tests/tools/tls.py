@@ -6,7 +6,7 @@ import tempfile
 from certificates import Certificates
 from stage import Cases, Server, equal, expect, own, run
 
-FAILURE = 65
+USAGE, FAILURE = 64, 65
 
 
 def says(words, not_these, *command):
@@ -34,6 +34,12 @@ def who_speaks_no_tls(server, made):
         says(["--plaintext"], [], "ls", plain.address)
 
 
+def what_contradicts_itself(server, made):
+    done = run(own("coracle"), "ls", server.address, "--no-verify", "--ca", made.ca)
+    equal(done.returncode, USAGE, "the exit code")
+    expect("contradict" in done.stderr, f"it says {done.stderr!r}")
+
+
 def what_is_no_address(server, made):
     done = run(own("coracle"), "ls", "127.0.0.1:99999", "-p")
     equal(done.returncode, FAILURE, "the exit code")
@@ -45,7 +51,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         made = Certificates(folder)
         with Server(own("movie_server"), "--port=0", "--cert", made.server, "--key", made.server_key, "--client-ca", made.ca) as server:
-            cases.each("Tls", (who_is_not_trusted, who_has_another_name, who_wants_a_certificate, who_speaks_no_tls, what_is_no_address),
+            cases.each("Tls", (who_is_not_trusted, who_has_another_name, who_wants_a_certificate, who_speaks_no_tls, what_contradicts_itself, what_is_no_address),
                        server, made)
     cases.end()
 
