@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace coracle::testing_support {
@@ -31,6 +32,7 @@ class certificates {
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
   [[nodiscard]] std::string text(const std::string& name) const {
     std::ifstream file(path(name), std::ios::binary);
+    if (!file) throw std::runtime_error("there is no " + path(name));
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
 

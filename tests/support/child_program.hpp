@@ -53,7 +53,16 @@ class child_program {
     for (char** v = environ; *v; ++v) variables.emplace_back(*v);
     std::vector<char*> words = pointers(command);
     std::vector<char*> environment = pointers(variables);
-    const int error = ::posix_spawn(&id_, words[0], &actions, nullptr, words.data(), environment.data());
+    // A shell has its background jobs ignore SIGINT, and they would hand that on.
+    sigset_t heeded;
+    ::sigemptyset(&heeded);
+    for (const int s : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::sigaddset(&heeded, s);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigdefault(&attributes, &heeded);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const int error = ::posix_spawn(&id_, words[0], &actions, &attributes, words.data(), environment.data());
+    ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     for (const int d : high) ::close(d);
     ::close(in[0]);
