@@ -98,10 +98,7 @@ TEST_P(Tls, SaysInTheCallsStatusWhyItDoesNotConnect) {
   call_by(trusting("recipe_ca").target_name("localhost"));
   const status why = answer().status();
   EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_THAT(
-      std::string(why.message()),
-      HasSubstr(
-          "give the CA a name of its own, and the server's certificate a subjectAltName for localhost"));
+  EXPECT_THAT(std::string(why.message()), HasSubstr("a subjectAltName for localhost"));
 }
 
 TEST_P(Tls, SaysThatTheServerRequiresACertificate) {
