@@ -81,13 +81,18 @@ struct load_command {
   bool lines = false, rest_alone = false;
 
   int run() {
-    const scenario plan = planned.plan();
+    channel_options options = at.where().options();
+    call_options calls = options.calls();
+    if (!calls.timeout()) calls.timeout(std::chrono::seconds(20));
+    options.calls(calls);
+    scenario plan = planned.plan();
+    plan.patience = *calls.timeout();
     find_rest();
     const std::vector<expectation> expectations(expected.begin(), expected.end());
     const std::vector<duration> bands = read_bands();
     output_file json_file(json), csv_file(csv), report_file(report);
 
-    const std::vector<results> runs = make_runs(plan, bands, expectations);
+    const std::vector<results> runs = make_runs(plan, options, bands, expectations);
 
     if (json_file.wanted())
       json_file.write(json_of(runs).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
@@ -99,13 +104,10 @@ struct load_command {
     return judge(runs);
   }
 
-  std::vector<results> make_runs(const scenario& plan, const std::vector<duration>& bands,
+  std::vector<results> make_runs(const scenario& plan, const channel_options& options,
+                                 const std::vector<duration>& bands,
                                  const std::vector<expectation>& expectations) {
     runtime own(plan.loops);
-    channel_options options = at.where().options();
-    call_options calls = options.calls();
-    if (!calls.timeout()) calls.timeout(std::chrono::seconds(20));
-    options.calls(calls);
     const method_mix methods = mix();
     progress tell(lines);
 
@@ -114,7 +116,7 @@ struct load_command {
     if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
     const subject theirs{"REST", rest, {}};
     std::optional<rest_connector> to_rest;
-    if (!rest.empty()) to_rest.emplace(http_url(rest), *calls.timeout());
+    if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls().timeout());
     if (to) reach(own, *to, ours, plan.connect_timeout);
     if (to_rest) reach(own, *to_rest, theirs, plan.connect_timeout);
 

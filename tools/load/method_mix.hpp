@@ -23,6 +23,7 @@ class method_mix {
   [[nodiscard]] std::size_t size() const noexcept { return sources_.size(); }
   [[nodiscard]] const request_source& at(std::size_t method) const noexcept { return *sources_[method]; }
   [[nodiscard]] std::uint32_t weight(std::size_t method) const noexcept { return weights_[method]; }
+  [[nodiscard]] std::uint64_t cycle() const noexcept { return cycle_.size(); }
   // The method of the n-th call.
   [[nodiscard]] std::size_t pick(std::uint64_t n) const noexcept { return cycle_[n % cycle_.size()]; }
 

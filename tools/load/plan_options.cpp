@@ -1,14 +1,40 @@
 #include "tools/load/plan_options.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/load/quantities.hpp"
 #include "tools/units.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <system_error>
 
 namespace coracle::tools::load {
+
+namespace {
+
+// CLI11's own check says its bounds as fractions.
+CLI::Validator whole_number_to(std::uint64_t most) {
+  const auto refusal = [most](const std::string& text) -> std::string {
+    std::uint64_t n = 0;
+    const char* const end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, n);
+    if (error == std::errc() && read == end && n >= 1 && n <= most) return {};
+    return "a whole number from 1 to " + show_count(most) + ", not '" + text + "'";
+  };
+  return {refusal, "POSITIVE"};
+}
+
+double read_rate(const std::string& text) {
+  const auto rate = read_number(text);
+  if (!rate || *rate <= 0)
+    throw usage_failure("--rate is a number above 0, such as 500 or 0.5, not '" + text + "'");
+  return *rate;
+}
+
+}  // namespace
 
 void plan_options::add_to(CLI::App& command) {
   constexpr const char* closed = "Closed loop: workers, each of which calls again when its call has ended";
@@ -20,8 +46,9 @@ void plan_options::add_to(CLI::App& command) {
       ->group(closed);
 
   constexpr const char* open = "Open loop: calls begin by a plan, and latencies count from there";
-  auto* const rate =
-      command.add_option("--rate", rate_, "calls a second, for --duration or until --count")->group(open);
+  auto* const rate = command.add_option("--rate", rate_, "calls a second, for --duration or until --count")
+                         ->group(open)
+                         ->type_name("NUMBER");
   auto* const stages =
       command
           .add_option("--stage,--ramp", stages_,
@@ -32,13 +59,13 @@ void plan_options::add_to(CLI::App& command) {
 
   constexpr const char* each = "Users: each opens a connection of its own, calls, and goes";
   auto* const users =
-      command.add_option("--users", users_, "how many come")->group(each)->check(CLI::PositiveNumber);
+      command.add_option("--users", users_, "how many come")->group(each)->check(whole_number_to(calls_max));
   command.add_option("--ramp-up", ramp_up_, "within which time they come; default at once")
       ->group(each)
       ->needs(users);
   command.add_option("--calls-per-user", calls_per_user_, "default 1, or as many as --duration has room for")
       ->group(each)
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_to(calls_max))
       ->needs(users);
 
   constexpr const char* all = "Run";
@@ -56,9 +83,9 @@ void plan_options::add_to(CLI::App& command) {
 
   rate->excludes(stages);
   for (auto* const other : {rate, stages}) other->excludes(users);
-  concurrency->check(CLI::PositiveNumber)->excludes(users)->excludes(rate)->excludes(stages);
-  connections->check(CLI::PositiveNumber)->excludes(users);
-  count->check(CLI::PositiveNumber)->excludes(users)->excludes(stages);
+  concurrency->check(whole_number_to(workers_max))->excludes(users)->excludes(rate)->excludes(stages);
+  connections->check(whole_number_to(workers_max))->excludes(users);
+  count->check(whole_number_to(calls_max))->excludes(users)->excludes(stages);
 }
 
 scenario plan_options::plan() const {
@@ -80,17 +107,14 @@ scenario plan_options::plan() const {
     s.calls_per_user = calls_per_user_;
     if (!duration_.empty()) s.length = length;
     else if (!calls_per_user_) s.calls_per_user = 1;
-  } else if (rate_ || !stages_.empty()) {
+  } else if (!rate_.empty() || !stages_.empty()) {
     s.how = shape::open;
     for (const std::string& one : stages_) s.stages.push_back(parse_stage(one));
-    if (rate_ && *rate_ <= 0) throw usage_failure("--rate is above 0");
-    if (rate_ && count_) {
-      const std::chrono::duration<double> until(static_cast<double>(*count_) / *rate_);
-      s.stages.push_back({*rate_, *rate_, std::chrono::duration_cast<duration>(until)});
-      if (!duration_.empty())
+    if (!rate_.empty()) {
+      const double rate = read_rate(rate_);
+      if (count_ && !duration_.empty())
         throw usage_failure("--rate goes on for --duration or until --count: give one of them");
-    } else if (rate_) {
-      s.stages.push_back({*rate_, *rate_, length});
+      s.stages.push_back(count_ ? stage_until(*count_, rate) : stage{rate, rate, length});
     } else if (!duration_.empty()) {
       throw usage_failure("stages have times of their own: leave --duration out");
     }

@@ -26,8 +26,7 @@ class plan_options {
   std::size_t loops_ = 1;
   std::optional<std::size_t> connections_, concurrency_;
   std::optional<std::uint64_t> count_, users_, calls_per_user_;
-  std::optional<double> rate_;
-  std::string duration_, warm_up_, ramp_up_, connect_timeout_;
+  std::string rate_, duration_, warm_up_, ramp_up_, connect_timeout_;
   std::vector<std::string> stages_;
 };
 

@@ -4,6 +4,8 @@
 #include "tools/load/quantities.hpp"
 #include "tools/units.hpp"
 
+#include <chrono>
+
 namespace coracle::tools::load {
 
 namespace {
@@ -30,7 +32,19 @@ std::string describe_stages(const std::vector<stage>& stages) {
   return text;
 }
 
+usage_failure too_long() {
+  return usage_failure("a plan goes on for at most " +
+                       std::to_string(std::chrono::duration_cast<std::chrono::hours>(length_max).count()) +
+                       "h: give a shorter time, or a smaller count at a higher rate");
+}
+
 }  // namespace
+
+stage stage_until(std::uint64_t calls, double rate_per_s) {
+  const std::chrono::duration<double> length(static_cast<double>(calls) / rate_per_s);
+  if (length > length_max) throw too_long();
+  return {rate_per_s, rate_per_s, std::chrono::duration_cast<duration>(length)};
+}
 
 stage parse_stage(const std::string& text) {
   const auto refuse = [&] {
@@ -47,7 +61,24 @@ stage parse_stage(const std::string& text) {
   return {*from, *to, parse_duration(text.substr(last + 1), "the end of the stage '" + text + "'")};
 }
 
+namespace {
+
+void check_bounds(const scenario& s) {
+  duration in_all{};
+  for (const duration part : {s.length.value_or(duration()), s.warm_up, s.ramp_up})
+    if (part > length_max) throw too_long();
+  for (const stage& one : s.stages) {
+    if (one.from_per_s > rate_per_s_max || one.to_per_s > rate_per_s_max)
+      throw usage_failure("a rate is at most " + show_rate(rate_per_s_max));
+    if (one.length > length_max - in_all) throw too_long();
+    in_all += one.length;
+  }
+}
+
+}  // namespace
+
 void check(const scenario& s) {
+  check_bounds(s);
   if (s.how == shape::users) {
     if (s.users < s.loops)
       throw usage_failure("--loops is more than --users: give no more loops than there are users");

@@ -20,6 +20,12 @@ namespace coracle::tools::load {
 // users:  each comes at its time with a connection of its own, makes its calls one by one, and goes.
 enum class shape : std::uint8_t { closed, open, users };
 
+// Bounds: what lies beyond is a slip, and the arithmetic of a plan stays exact below.
+inline constexpr std::uint64_t calls_max = 1'000'000'000;  // users too, and the calls of each
+inline constexpr std::uint64_t workers_max = 1'000'000;  // connections too
+inline constexpr double rate_per_s_max = 10'000'000;
+inline constexpr duration length_max = std::chrono::hours(1000);
+
 struct scenario {
   shape how = shape::closed;
   std::size_t loops = 1;
@@ -28,6 +34,8 @@ struct scenario {
   std::optional<std::uint64_t> count;  // closed: calls in all
   std::optional<duration> length;  // closed and users: no call begins later
   std::vector<stage> stages;  // open
+  duration patience =
+      std::chrono::seconds(20);  // open: what has not begun so long after the plan's end has failed
   std::uint64_t users = 0;
   duration ramp_up{};  // users: how long it takes until the last one has come
   std::optional<std::uint64_t> calls_per_user;
@@ -37,6 +45,9 @@ struct scenario {
 
 // "100:30s" or "0:100:10s"; throws usage_failure.
 [[nodiscard]] stage parse_stage(const std::string& text);
+
+// At one rate above 0, until so many calls have begun; throws usage_failure.
+[[nodiscard]] stage stage_until(std::uint64_t calls, double rate_per_s);
 
 // Throws usage_failure, with the mend, for one that makes no sense.
 void check(const scenario& s);

@@ -4,6 +4,7 @@
 #include <coracle/coro/yield.hpp>
 #include <coracle/runtime/runtime.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -25,12 +26,10 @@ class presence {
 };
 
 // A plan begins with so much of its first rate.
-std::vector<stage> with_warm_up(const scenario& plan) {
-  std::vector<stage> all = plan.stages;
-  if (plan.how != shape::open || plan.warm_up <= duration()) return all;
-  const double rate = all.front().from_per_s;
-  all.insert(all.begin(), stage{rate, rate, plan.warm_up});
-  return all;
+arrivals warm_up_of(const scenario& plan) {
+  if (plan.how != shape::open) return {};
+  const double rate = plan.stages.front().from_per_s;
+  return arrivals({{rate, rate, plan.warm_up}});
 }
 
 }  // namespace
@@ -43,7 +42,8 @@ station::station(const scenario& plan, const method_mix& methods, connector& to,
       on_(on),
       index_(on.index()),
       stations_(plan.loops),
-      arrivals_(with_warm_up(plan)),
+      warm_up_(warm_up_of(plan)),
+      arrivals_(plan.stages),
       counted_(methods.size(), std::move(bands)) {}
 
 // Of so many numbered things, how many are this station's.
@@ -101,12 +101,37 @@ task<> station::wait_until(time_point planned, unsigned burst_max) {
   }
 }
 
+// What is late when the counting begins warms nothing up any more, and is left out.
 task<> station::start_calls(scope& in) {
-  for (std::uint64_t n = index_; n < arrivals_.planned(); n += stations_) {
-    const time_point planned = begins_ + arrivals_.at(n);
+  const std::uint64_t warm_ups = share_of(warm_up_.planned());
+  for (std::uint64_t n = 0; n < warm_ups && now() < counted_from_; ++n) {
+    const time_point planned = begins_ + warm_up_.at(index_ + n * stations_);
     co_await wait_until(planned, 64);
-    in.spawn(one_call(n, planned, *connections_[n / stations_ % connections_.size()]));
+    start_call(in, planned, false);
   }
+  const time_point until = counted_from_ + arrivals_.length() + plan_.patience;
+  const std::uint64_t calls = share_of(arrivals_.planned());
+  for (std::uint64_t n = 0; n < calls; ++n) {
+    if (now() >= until) co_return give_up(calls - n);
+    const time_point planned = counted_from_ + arrivals_.at(index_ + n * stations_);
+    co_await wait_until(planned, 64);
+    start_call(in, planned, true);
+  }
+}
+
+void station::start_call(scope& in, time_point planned, bool counts) {
+  const std::uint64_t number = numbered_++;
+  in.spawn(
+      one_call(index_ + number * stations_, planned, counts, *connections_[number % connections_.size()]));
+}
+
+// The plan asks for more than can be begun: its last calls, told at once, since there may be a great many.
+void station::give_up(std::uint64_t calls) {
+  const call_end why =
+      call_end::failed("NOT_STARTED", "the plan and a call's time limit were over before its turn came");
+  const std::uint64_t cycle = methods_.cycle();
+  for (std::uint64_t i = 0; i < std::min(cycle, calls); ++i)
+    counted_.not_begun(methods_.pick(numbered_ + i), (calls - i - 1) / cycle + 1, now(), why);
 }
 
 task<> station::start_users(scope& in) {
@@ -136,12 +161,12 @@ task<> station::work(std::uint64_t worker, connection& over) {
   }
 }
 
-task<> station::one_call(std::uint64_t number, time_point planned, connection& over) {
+task<> station::one_call(std::uint64_t number, time_point planned, bool counts, connection& over) {
   const presence here(counted_, on_.owner());
   request_place which;
   which.call = number;
-  const bool counted = co_await call(over, which, planned, planned >= counted_from_);
-  static_cast<void>(counted);
+  const bool goes_on = co_await call(over, which, planned, counts);
+  static_cast<void>(goes_on);
 }
 
 task<> station::user(std::uint64_t number, time_point planned) {

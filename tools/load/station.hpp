@@ -42,10 +42,12 @@ class station {
   void start_workers(scope& in);
   [[nodiscard]] task<> wait_until(time_point planned, unsigned burst_max);
   [[nodiscard]] task<> start_calls(scope& in);
+  void start_call(scope& in, time_point planned, bool counts);
+  void give_up(std::uint64_t calls);
   [[nodiscard]] task<> start_users(scope& in);
 
   [[nodiscard]] task<> work(std::uint64_t worker, connection& over);
-  [[nodiscard]] task<> one_call(std::uint64_t number, time_point planned, connection& over);
+  [[nodiscard]] task<> one_call(std::uint64_t number, time_point planned, bool counts, connection& over);
   [[nodiscard]] task<> user(std::uint64_t number, time_point planned);
   // False when the run is being stopped: the call is not counted.
   [[nodiscard]] task<bool> call(connection& over, request_place which, time_point planned, bool counts);
@@ -56,6 +58,7 @@ class station {
   loop& on_;
   const std::uint64_t index_;
   const std::uint64_t stations_;
+  const arrivals warm_up_;
   const arrivals arrivals_;
   std::vector<std::unique_ptr<connection>> connections_;
   tally counted_;

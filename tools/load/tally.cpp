@@ -33,19 +33,28 @@ void tally::change_active(time_point now, int by) {
   second.active = std::max(second.active, active_);
 }
 
+void tally::failed(std::size_t method, std::uint64_t calls, time_point now, const call_end& how) {
+  second_at(now).failed += calls;
+  failures& of_status = methods_[method].failed[how.status()];
+  if (of_status.count == 0) of_status.first = terminal_text(how.message());
+  of_status.count += calls;
+}
+
+void tally::not_begun(std::size_t method, std::uint64_t calls, time_point now, const call_end& why) {
+  failed(method, calls, now, why);
+  last_end_ = std::max(last_end_, now);
+}
+
 void tally::ended(std::size_t method, time_point began, time_point now, const call_end& how) {
   second_of_load& second = second_at(now);
-  method_tally& of_method = methods_[method];
   if (how.ok()) {
     const duration took = now - began;
     second.latency.add(took);
-    of_method.latency.add(took);
+    methods_[method].latency.add(took);
     const auto band = std::upper_bound(bands_.begin(), bands_.end(), took);
     ++in_band_[static_cast<std::size_t>(band - bands_.begin())];
   } else {
-    ++second.failed;
-    failures& of_status = of_method.failed[how.status()];
-    if (of_status.count++ == 0) of_status.first = terminal_text(how.message());
+    failed(method, 1, now, how);
   }
   second.bytes_sent += how.bytes_sent;
   second.bytes_received += how.bytes_received;

@@ -60,6 +60,8 @@ class tally {
 
   // began: by the plan, where there is one.
   void ended(std::size_t method, time_point began, time_point now, const call_end& how);
+  // So many at once that were never made.
+  void not_begun(std::size_t method, std::uint64_t calls, time_point now, const call_end& why);
   void connected(duration took) { connects_.add(took); }
   void not_connected() noexcept { ++connects_failed_; }
 
@@ -76,6 +78,7 @@ class tally {
 
  private:
   second_of_load& second_at(time_point now);
+  void failed(std::size_t method, std::uint64_t calls, time_point now, const call_end& how);
   void change_active(time_point now, int by);
 
   time_point from_{};

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""The plans of coracle load: what none can be is refused, and what is too much comes to an end."""
+
+import time
+
+from load import GREET, USAGE, adds_up, load, measured
+from stage import Cases, Server, equal, expect, own, run
+
+A_BILLION_AND_ONE = "1000000001"
+
+
+def what_cannot_be_meant_is_refused(server):
+    for words, text in (
+            (("--rate", "nan", "--duration", "1s"), "--rate is a number above 0"),
+            (("--rate", "inf", "--duration", "1s"), "--rate is a number above 0"),
+            (("--rate", "0"), "--rate is a number above 0"), (("--rate", "-5"), "--rate is a number above 0"),
+            (("--rate", "10000001", "--duration", "1ms"), "a rate is at most 10000000/s"),
+            (("--ramp", "0:10000001:1ms"), "a rate is at most 10000000/s"),
+            (("-n", "1000000", "--rate", "0.001"), "at most 1000h"), (("--rate", "1", "--duration", "1001h"), "at most 1000h"),
+            (("--stage", "1:600h", "--stage", "1:600h"), "at most 1000h"), (("--duration", "1001h"), "at most 1000h"),
+            (("-n", "1", "--warm-up", "1001h"), "at most 1000h"), (("--users", "1", "--ramp-up", "1001h"), "at most 1000h"),
+            (("-n", A_BILLION_AND_ONE), "from 1 to 1,000,000,000"), (("--users", A_BILLION_AND_ONE), "from 1 to 1,000,000,000"),
+            (("--users", "1", "--calls-per-user", A_BILLION_AND_ONE), "from 1 to 1,000,000,000"),
+            (("--users", "1", "--calls-per-user", "0"), "--calls-per-user: a whole number from 1 to 1,000,000,000, not '0'"),
+            (("-c", "1000001"), "from 1 to 1,000,000"), (("--connections", "1000001"), "from 1 to 1,000,000")):
+        done = load(server, *GREET, *words, code=USAGE)
+        equal(done.stdout, "", f"what {words} prints")
+        expect(text in done.stderr, f"{words}: {text!r} is not in {done.stderr!r}")
+
+
+def a_plan_that_asks_for_too_much_ends(server):
+    """Two million calls within 0.2 s: what is not begun 0.3 s later never is, and has failed."""
+    before = time.monotonic()
+    found = measured(server, *GREET, "SayHello=3", "-d", '{"name": "Bob"}', "--rate", "10000000", "--duration", "200ms", "--timeout", "300ms",
+                     "--loops", "2")
+    took_s = time.monotonic() - before
+    adds_up(found, 2_000_000)
+    by_status = {one["status"]: one for one in found["statuses"]}
+    expect(by_status["NOT_STARTED"]["calls"] > 0, f"all have begun: {by_status}")
+    expect("before its turn came" in by_status["NOT_STARTED"]["first"], f"it says {by_status['NOT_STARTED']}")
+    equal([one["calls"] for one in found["methods"]], [500_000, 1_500_000], "the shares")
+    expect(took_s < 30, f"it took {took_s} s")
+
+
+def main():
+    cases = Cases()
+    with Server(own("greeter_server"), "--port=0") as server:
+        cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends], server)
+    cases.end()
+
+
+if __name__ == "__main__":
+    main()
