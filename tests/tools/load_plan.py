@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """The plans of coracle load: what none can be is refused, and what is too much comes to an end."""
 
+import contextlib
+import json
+import os
+import pty
+import re
+import subprocess
 import time
 
-from load import GREET, USAGE, adds_up, load, measured
-from stage import Cases, Server, equal, expect, own, run
+from load import GREET, USAGE, Endpoint, adds_up, endpoint, load, measured
+from stage import STOP_LIMIT_S, Cases, Server, equal, expect, own, run
 
 A_BILLION_AND_ONE = "1000000001"
 
@@ -42,10 +48,36 @@ def a_plan_that_asks_for_too_much_ends(server):
     expect(took_s < 30, f"it took {took_s} s")
 
 
+def a_ramp_from_zero_is_warmed_up(server):
+    with endpoint() as origin:
+        Endpoint.asked = 0
+        words = ("--ramp", "0:100:200ms", "--warm-up", "500ms", "--json", "-")
+        done = run(own("coracle"), "load", f"{origin}/keeping", *GREET, *words)
+        equal(done.returncode, 0, f"the exit code ({done.stderr})")
+        found, = json.loads(done.stdout)["runs"]
+    adds_up(found, 10)
+    equal(found["planned"], 10, "what is planned")
+    expect(10 < Endpoint.asked <= 10 + 50, f"{Endpoint.asked} calls were made")
+
+
+def a_terminal_sees_the_warm_up(server):
+    main, other = pty.openpty()
+    command = [own("coracle"), "load", server.address, "-p", *GREET, "-c", "1", "--duration", "100ms", "--warm-up", "1200ms"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other) as going:
+        os.close(other)
+        said = b""
+        with contextlib.suppress(OSError):  # so ends a terminal that nobody has open any more
+            while part := os.read(main, 4096):
+                said += part
+        equal(going.wait(STOP_LIMIT_S), 0, "the exit code")
+    os.close(main)
+    equal(re.findall(rb"warming up, ([^\x1b]*) left", said), [b"1.2 s", b"200 ms"], f"the lines of the warm-up in {said!r}")
+
+
 def main():
     cases = Cases()
     with Server(own("greeter_server"), "--port=0") as server:
-        cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends], server)
+        cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends,  a_ramp_from_zero_is_warmed_up, a_terminal_sees_the_warm_up], server)
     cases.end()
 
 

@@ -50,6 +50,12 @@ std::string progress::part_done(std::size_t second) const {
   return "  " + std::to_string(static_cast<int>(std::min(part, 1.0) * 100)) + " %";
 }
 
+void progress::warms_up(duration left) {
+  if (!live_) return;
+  std::fprintf(stderr, "\rwarming up, %s left\033[K", show(left).c_str());
+  std::fflush(stderr);
+}
+
 void progress::second_passed(std::size_t second, const second_of_load& s) {
   if (lines_) print_line(second, s);
   if (!live_) return;

@@ -23,6 +23,8 @@ class progress {
 
   void begins(const std::string& scenario, std::optional<duration> length,
               std::optional<std::uint64_t> planned);
+  // So much of the warm-up is still to come.
+  void warms_up(duration left);
   void second_passed(std::size_t second, const second_of_load& s);
   void ends();
 

@@ -106,8 +106,13 @@ class performance {
     work.request_stop();
   }
 
-  // A line for each second that is over.
+  // The warm-up as it goes on, then a line for each second that is over.
   task<> report() {
+    const time_point begins = counted_from_ - plan_.warm_up;
+    for (duration passed{}; passed < plan_.warm_up; passed += std::chrono::seconds(1)) {
+      co_await sleep_until(begins + passed);
+      tell_.warms_up(plan_.warm_up - passed);
+    }
     for (std::size_t second = 0;; ++second) {
       co_await sleep_until(counted_from_ + std::chrono::seconds(second + 1));
       second_of_load all;

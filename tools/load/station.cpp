@@ -25,11 +25,13 @@ class presence {
   const runtime& clock_;
 };
 
-// A plan begins with so much of its first rate.
+// At the plan's first rate above 0: a ramp from 0 warms up with what it leads to.
 arrivals warm_up_of(const scenario& plan) {
   if (plan.how != shape::open) return {};
-  const double rate = plan.stages.front().from_per_s;
-  return arrivals({{rate, rate, plan.warm_up}});
+  for (const stage& s : plan.stages)
+    for (const double rate : {s.from_per_s, s.to_per_s})
+      if (rate > 0) return arrivals({{rate, rate, plan.warm_up}});
+  return {};
 }
 
 }  // namespace
