@@ -5,6 +5,7 @@
 #include "tools/load/fixed_requests.hpp"
 #include "tools/load/grpc_connection.hpp"
 #include "tools/load/json_requests.hpp"
+#include "tools/load/output_file.hpp"
 #include "tools/load/outputs.hpp"
 #include "tools/load/plan_options.hpp"
 #include "tools/load/rest_connection.hpp"
@@ -15,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -46,30 +48,6 @@ std::string bytes_of_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-// Opened before the run, so that nobody waits for results that cannot be written.
-class output_file {
- public:
-  explicit output_file(std::string path) : path_(std::move(path)) {
-    if (path_.empty() || to_stdout()) return;
-    out_.open(path_, std::ios::binary);
-    if (!out_) throw failure("the file " + path_ + " cannot be written");
-  }
-  [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
-  [[nodiscard]] bool to_stdout() const noexcept { return path_ == "-"; }
-  void write(const std::string& text) {
-    if (to_stdout()) {
-      std::fwrite(text.data(), 1, text.size(), stdout);
-      return;
-    }
-    out_ << text << std::flush;
-    if (!out_) throw failure("the file " + path_ + " cannot be written to its end");
-  }
-
- private:
-  std::string path_;
-  std::ofstream out_;
-};
-
 struct load_command {
   session at;
   plan_options planned;
@@ -90,6 +68,7 @@ struct load_command {
     find_rest();
     const std::vector<expectation> expectations(expected.begin(), expected.end());
     const std::vector<duration> bands = read_bands();
+    expect_apart({json, csv, report});
     output_file json_file(json), csv_file(csv), report_file(report);
 
     const std::vector<results> runs = make_runs(plan, options, bands, expectations);
@@ -126,6 +105,15 @@ struct load_command {
       runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, tell));
     for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
     return runs;
+  }
+
+  // One would be written over the other, or into it.
+  static void expect_apart(std::vector<std::string> files) {
+    std::sort(files.begin(), files.end());
+    for (std::size_t i = 1; i < files.size(); ++i)
+      if (!files[i].empty() && files[i] == files[i - 1])
+        throw usage_failure("--json, --csv and --report go to different files: '" + files[i] +
+                            "' is said twice");
   }
 
   // An ADDRESS that is a URL is REST, and nothing else is called.
@@ -202,8 +190,8 @@ struct load_command {
     if (path.find('/', 1) == path.npos)
       throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
                           name + "'");
-    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind), std::move(bytes),
-                                            messages.value_or(1));
+    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind),
+                                            std::move(bytes), messages.value_or(1));
   }
 
   std::unique_ptr<request_source> from_json_text(const std::string& name, const std::string& said) {

@@ -1,0 +1,62 @@
+#include "tools/load/output_file.hpp"
+
+#include "tools/failure.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace coracle::tools::load {
+
+namespace {
+
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const auto count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+// A pipe or a device has nothing to be emptied.
+bool empty(int descriptor) {
+  struct stat what{};
+  if (::fstat(descriptor, &what) != 0) return false;
+  return !S_ISREG(what.st_mode) || ::ftruncate(descriptor, 0) == 0;
+}
+
+}  // namespace
+
+output_file::output_file(std::string path) : path_(std::move(path)) {
+  if (path_.empty() || to_stdout()) return;
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  made_for_nothing_ = descriptor_ >= 0;
+  // O_CREAT again: a symbolic link may lead to what is still to be made.
+  if (descriptor_ < 0 && errno == EEXIST)
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw failure("the file " + path_ + " cannot be written: " + std::strerror(errno));
+}
+
+output_file::~output_file() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (made_for_nothing_) ::unlink(path_.c_str());
+}
+
+void output_file::write(const std::string& text) {
+  if (to_stdout()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  made_for_nothing_ = false;
+  if (!empty(descriptor_) || !write_all(descriptor_, text))
+    throw failure("the file " + path_ + " cannot be written to its end: " + std::strerror(errno));
+}
+
+}  // namespace coracle::tools::load
