@@ -48,6 +48,13 @@ def a_plan_that_asks_for_too_much_ends(server):
     expect(took_s < 30, f"it took {took_s} s")
 
 
+def what_would_be_ignored_is_refused(server):
+    for words, text in ((("--kind", "unary"), "--kind goes with --raw"), (("--messages", "3"), "--messages goes with a METHOD"),
+                        (("--messages", "1", "SayHello=2", "-d", "{}"), "--messages goes with a METHOD")):
+        done = load(server, *GREET, "-n", "1", *words, code=USAGE)
+        expect(text in done.stderr, f"{words}: {text!r} is not in {done.stderr!r}")
+
+
 def a_ramp_from_zero_is_warmed_up(server):
     with endpoint() as origin:
         Endpoint.asked = 0
@@ -77,7 +84,8 @@ def a_terminal_sees_the_warm_up(server):
 def main():
     cases = Cases()
     with Server(own("greeter_server"), "--port=0") as server:
-        cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends,  a_ramp_from_zero_is_warmed_up, a_terminal_sees_the_warm_up], server)
+        cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends, what_would_be_ignored_is_refused,
+                                a_ramp_from_zero_is_warmed_up, a_terminal_sees_the_warm_up], server)
     cases.end()
 
 

@@ -52,7 +52,7 @@ struct load_command {
   session at;
   plan_options planned;
   std::vector<std::string> names, data, raw, expected;
-  std::string kind = "unary";
+  std::string kind;  // without one unary
   std::optional<std::uint32_t> messages;
   std::vector<std::string> band_texts;
   std::string json, csv, report, rest;
@@ -156,6 +156,8 @@ struct load_command {
   method_mix mix() {
     method_mix all;
     if (!data.empty() && !raw.empty()) throw usage_failure("give either --data or --raw");
+    if (!kind.empty() && raw.empty())
+      throw usage_failure("--kind goes with --raw: elsewhere the definition says of which kind a method is");
     const std::size_t bodies = data.size() + raw.size();
     if (bodies > names.size() || (bodies != 0 && names.size() > 1 && bodies != names.size()))
       throw usage_failure("give a --data or --raw for each METHOD, in their order");
@@ -166,9 +168,17 @@ struct load_command {
       if (!raw.empty()) all.add(from_bytes(name, bytes_of_file(raw[i])), weight);
       else all.add(from_json_text(name, i < data.size() ? data[i] : std::string()), weight);
     }
+    if (messages && !sends_streams(all))
+      throw usage_failure("--messages goes with a METHOD to which the client sends a stream");
     if (!rest.empty() && all.at(0).kind() != call_kind::unary)
       throw usage_failure("--rest goes with a unary METHOD: HTTP/1.1 has one request and one response");
     return all;
+  }
+
+  static bool sends_streams(const method_mix& all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all.at(i).kind() == call_kind::client_streaming || all.at(i).kind() == call_kind::bidi) return true;
+    return false;
   }
 
   // "METHOD=3"
@@ -190,7 +200,7 @@ struct load_command {
     if (path.find('/', 1) == path.npos)
       throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
                           name + "'");
-    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind),
+    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind.empty() ? "unary" : kind),
                                             std::move(bytes), messages.value_or(1));
   }
 
