@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """coracle load against our greeter and movie servers: counts that add up, plans that are kept, results in every form."""
 
-import contextlib
 import csv
-import http.server
 import io
 import json
 import os
@@ -12,9 +10,9 @@ import re
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
+from rest_endpoint import Endpoint, endpoint
 from stage import ROOT, STOP_LIMIT_S, Cases, Server, equal, expect, own, run
 
 GREET_NOBODY = ("SayHello", "--proto", ROOT / "examples/01_greeter/greeter.proto")
@@ -55,10 +53,15 @@ def a_count_is_exact(server):
 
 
 def a_time_ends_and_the_warm_up_does_not_count(server):
+    before = time.monotonic()
     found = measured(server, *GREET, "-c", "2", "--duration", "300ms", "--warm-up", "200ms")
+    expect(time.monotonic() - before >= 0.5, "it ended before its time")
+    expect(found["seconds"] >= 0.29, f"the calls took {found['seconds']} s")
     expect(found["ok"] > 0, "no call was made")
     adds_up(found, found["calls"])
+    before = time.monotonic()
     found = measured(server, *GREET, "-c", "2", "--count", "50", "--warm-up", "100ms")
+    expect(time.monotonic() - before >= 0.1, "there was no warm-up")
     adds_up(found, 50)
 
 
@@ -74,6 +77,7 @@ def users_bring_their_own_connections(server):
     found = measured(server, *GREET, "--users", "30", "--calls-per-user", "4", "--ramp-up", "200ms", "--loops", "2")
     adds_up(found, 120)
     equal(found["connects"]["made"], 30, "the connections")
+    expect(found["seconds"] >= 0.2 * 29 / 30, f"the last user has come and gone within {found['seconds']} s")
     active = [one["active"] for one in found["per_second"]]
     expect(all(0 <= one <= 30 for one in active) and max(active) > 0, f"there were {active} active users")
 
@@ -211,41 +215,6 @@ def templates_number_the_requests(_):
     movies_there = [json.loads(line) for line in shelf]
     expect({f"Part {n}" for n in range(25)} <= {one["title"] for one in movies_there}, f"the shelf has {movies_there}")
     expect(len({one["year"] for one in movies_there if one["title"].startswith("Part")}) > 20, "the years are no random numbers")
-
-
-class Endpoint(http.server.BaseHTTPRequestHandler):
-    """Greets as JSON over HTTP/1.1; keeps its connections, or closes them after each response."""
-
-    protocol_version = "HTTP/1.1"
-    asked = 0
-
-    def do_POST(self):
-        Endpoint.asked += 1
-        name = json.loads(self.rfile.read(int(self.headers["Content-Length"]))).get("name")
-        body = json.dumps({"message": f"Hello, {name}"}).encode()
-        self.send_response(200 if name else 400)
-        self.send_header("Content-Length", str(len(body)))
-        if self.path == "/closing":
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-class Endpoints(http.server.ThreadingHTTPServer):
-    request_queue_size = 256  # else the kernel has those wait who come together
-    daemon_threads = True
-
-
-@contextlib.contextmanager
-def endpoint():
-    """The URL of an endpoint, without its path."""
-    with Endpoints(("127.0.0.1", 0), Endpoint) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{serving.server_port}"
-        serving.shutdown()
 
 
 def both_protocols_stand_in_one_report(server):

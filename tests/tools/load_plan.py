@@ -9,7 +9,8 @@ import re
 import subprocess
 import time
 
-from load import GREET, USAGE, Endpoint, adds_up, endpoint, load, measured
+from load import GREET, USAGE, adds_up, load, measured
+from rest_endpoint import Endpoint, endpoint
 from stage import STOP_LIMIT_S, Cases, Server, equal, expect, own, run
 
 A_BILLION_AND_ONE = "1000000001"
