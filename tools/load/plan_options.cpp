@@ -37,55 +37,70 @@ double read_rate(const std::string& text) {
 }  // namespace
 
 void plan_options::add_to(CLI::App& command) {
-  constexpr const char* closed = "Closed loop: workers, each of which calls again when its call has ended";
-  auto* const concurrency =
-      command.add_option("-c,--concurrency", concurrency_, "workers, over all connections; default 50")
-          ->group(closed);
-  auto* const count = command.add_option("-n,--count", count_, "calls in all")->group(closed);
+  add_closed(command);
+  add_open(command);
+  add_users(command);
+  add_run(command);
+  const auto named = [&](const char* name) { return command.get_option(name); };
+  named("--rate")->excludes(named("--stage"));
+  for (const char* other : {"--rate", "--stage"}) {
+    named(other)->excludes(named("--users"));
+    named("--concurrency")->excludes(named(other));
+  }
+  for (const char* other : {"--concurrency", "--connections", "--count"})
+    named(other)->excludes(named("--users"));
+  named("--count")->excludes(named("--stage"));
+}
+
+void plan_options::add_closed(CLI::App& command) {
+  constexpr const char* group = "Closed loop: workers, each of which calls again when its call has ended";
+  command.add_option("-c,--concurrency", concurrency_, "workers, over all connections; default 50")
+      ->group(group)
+      ->check(whole_number_to(workers_max));
+  command.add_option("-n,--count", count_, "calls in all")->group(group)->check(whole_number_to(calls_max));
   command.add_option("--duration", duration_, "no call begins later; default 10s, without a count")
-      ->group(closed);
+      ->group(group);
+}
 
-  constexpr const char* open = "Open loop: calls begin by a plan, and latencies count from there";
-  auto* const rate = command.add_option("--rate", rate_, "calls a second, for --duration or until --count")
-                         ->group(open)
-                         ->type_name("NUMBER");
-  auto* const stages =
-      command
-          .add_option("--stage,--ramp", stages_,
-                      "RATE:TIME, or FROM:TO:TIME for a rate that changes evenly; one after the other")
-          ->group(open)
-          ->take_all()
-          ->allow_extra_args(false);
+void plan_options::add_open(CLI::App& command) {
+  constexpr const char* group = "Open loop: calls begin by a plan, and latencies count from there";
+  command.add_option("--rate", rate_, "calls a second, for --duration or until --count")
+      ->group(group)
+      ->type_name("NUMBER");
+  command
+      .add_option("--stage,--ramp", stages_,
+                  "RATE:TIME, or FROM:TO:TIME for a rate that changes evenly; one after the other")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+}
 
-  constexpr const char* each = "Users: each opens a connection of its own, calls, and goes";
+void plan_options::add_users(CLI::App& command) {
+  constexpr const char* group = "Users: each opens a connection of its own, calls, and goes";
   auto* const users =
-      command.add_option("--users", users_, "how many come")->group(each)->check(whole_number_to(calls_max));
+      command.add_option("--users", users_, "how many come")->group(group)->check(whole_number_to(calls_max));
   command.add_option("--ramp-up", ramp_up_, "within which time they come; default at once")
-      ->group(each)
+      ->group(group)
       ->needs(users);
   command.add_option("--calls-per-user", calls_per_user_, "default 1, or as many as --duration has room for")
-      ->group(each)
+      ->group(group)
       ->check(whole_number_to(calls_max))
       ->needs(users);
+}
 
-  constexpr const char* all = "Run";
-  auto* const connections =
-      command.add_option("--connections", connections_, "kept for the whole run; default one for each loop")
-          ->group(all);
+void plan_options::add_run(CLI::App& command) {
+  constexpr const char* group = "Run";
+  command.add_option("--connections", connections_, "kept for the whole run; default one for each loop")
+      ->group(group)
+      ->check(whole_number_to(workers_max));
   command.add_option("--loops", loops_, "threads that make the calls; default 1")
-      ->group(all)
+      ->group(group)
       ->check(CLI::Range(1, 256));
-  command.add_option("--warm-up", warm_up_, "how long calls are made before any is counted")->group(all);
+  command.add_option("--warm-up", warm_up_, "how long calls are made before any is counted")->group(group);
   command
       .add_option("--connect-timeout", connect_timeout_,
                   "how long a connection may take to be made; default 10s")
-      ->group(all);
-
-  rate->excludes(stages);
-  for (auto* const other : {rate, stages}) other->excludes(users);
-  concurrency->check(whole_number_to(workers_max))->excludes(users)->excludes(rate)->excludes(stages);
-  connections->check(whole_number_to(workers_max))->excludes(users);
-  count->check(whole_number_to(calls_max))->excludes(users)->excludes(stages);
+      ->group(group);
 }
 
 scenario plan_options::plan() const {

@@ -23,6 +23,11 @@ class plan_options {
   [[nodiscard]] scenario plan() const;
 
  private:
+  void add_closed(CLI::App& command);
+  void add_open(CLI::App& command);
+  void add_users(CLI::App& command);
+  void add_run(CLI::App& command);
+
   std::size_t loops_ = 1;
   std::optional<std::size_t> connections_, concurrency_;
   std::optional<std::uint64_t> count_, users_, calls_per_user_;
