@@ -1,13 +1,11 @@
 // coracle load: many calls, by a plan, and what they showed.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
-#include "tools/json/json_splitter.hpp"
-#include "tools/load/fixed_requests.hpp"
 #include "tools/load/grpc_connection.hpp"
-#include "tools/load/json_requests.hpp"
 #include "tools/load/output_file.hpp"
 #include "tools/load/outputs.hpp"
 #include "tools/load/plan_options.hpp"
+#include "tools/load/request_options.hpp"
 #include "tools/load/rest_connection.hpp"
 #include "tools/load/run.hpp"
 #include "tools/schema/session.hpp"
@@ -17,12 +15,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,23 +31,11 @@ using namespace load;
 
 constexpr int exit_not_met = 66;
 
-const std::map<std::string, call_kind> kinds = {{"unary", call_kind::unary},
-                                                {"client-streaming", call_kind::client_streaming},
-                                                {"server-streaming", call_kind::server_streaming},
-                                                {"bidi", call_kind::bidi}};
-
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw failure("the file " + path + " cannot be read");
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 struct load_command {
   session at;
   plan_options planned;
-  std::vector<std::string> names, data, raw, expected;
-  std::string kind;  // without one unary
-  std::optional<std::uint32_t> messages;
+  request_options requests;
+  std::vector<std::string> expected;
   std::vector<std::string> band_texts;
   std::string json, csv, report, rest;
   bool lines = false, rest_alone = false;
@@ -87,7 +69,7 @@ struct load_command {
                                  const std::vector<duration>& bands,
                                  const std::vector<expectation>& expectations) {
     runtime own(plan.loops);
-    const method_mix methods = mix();
+    const method_mix methods = requests.mix(at, !rest.empty());
     progress tell(lines);
 
     const subject ours{"gRPC", at.where().address(), at.where().hint(status::unavailable())};
@@ -152,93 +134,7 @@ struct load_command {
     }
     return all;
   }
-
-  method_mix mix() {
-    method_mix all;
-    if (!data.empty() && !raw.empty()) throw usage_failure("give either --data or --raw");
-    if (!kind.empty() && raw.empty())
-      throw usage_failure("--kind goes with --raw: elsewhere the definition says of which kind a method is");
-    const std::size_t bodies = data.size() + raw.size();
-    if (bodies > names.size() || (bodies != 0 && names.size() > 1 && bodies != names.size()))
-      throw usage_failure("give a --data or --raw for each METHOD, in their order");
-    if (!rest.empty() && (names.size() > 1 || !raw.empty()))
-      throw usage_failure("--rest goes with one METHOD, whose request is JSON");
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto [name, weight] = weighted(names[i]);
-      if (!raw.empty()) all.add(from_bytes(name, bytes_of_file(raw[i])), weight);
-      else all.add(from_json_text(name, i < data.size() ? data[i] : std::string()), weight);
-    }
-    if (messages && !sends_streams(all))
-      throw usage_failure("--messages goes with a METHOD to which the client sends a stream");
-    if (!rest.empty() && all.at(0).kind() != call_kind::unary)
-      throw usage_failure("--rest goes with a unary METHOD: HTTP/1.1 has one request and one response");
-    return all;
-  }
-
-  static bool sends_streams(const method_mix& all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all.at(i).kind() == call_kind::client_streaming || all.at(i).kind() == call_kind::bidi) return true;
-    return false;
-  }
-
-  // "METHOD=3"
-  static std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
-    const std::size_t equals = text.rfind('=');
-    if (equals == text.npos) return {text, 1};
-    std::uint32_t weight = 0;
-    const char* const begin = text.data() + equals + 1;
-    const char* const end = text.data() + text.size();
-    const auto [read, error] = std::from_chars(begin, end, weight);
-    if (error != std::errc() || read != end || weight == 0 || weight > method_mix::weight_max)
-      throw usage_failure("the weight in '" + text + "' is a number from 1 to " +
-                          std::to_string(method_mix::weight_max));
-    return {text.substr(0, equals), weight};
-  }
-
-  std::unique_ptr<request_source> from_bytes(const std::string& name, std::string bytes) const {
-    std::string path = name.starts_with('/') ? name : "/" + name;
-    if (path.find('/', 1) == path.npos)
-      throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
-                          name + "'");
-    return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind.empty() ? "unary" : kind),
-                                            std::move(bytes), messages.value_or(1));
-  }
-
-  std::unique_ptr<request_source> from_json_text(const std::string& name, const std::string& said) {
-    json_splitter values;
-    values.add(said.starts_with('@') ? bytes_of_file(said.substr(1)) : said);
-    std::vector<std::string> texts;
-    while (auto one = values.next()) texts.push_back(std::move(*one));
-    if (auto last = values.rest()) texts.push_back(std::move(*last));
-    schema& types = at.types();
-    return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages);
-  }
 };
-
-void add_requests(CLI::App& command, load_command& to) {
-  constexpr const char* group = "Requests";
-  command
-      .add_option("METHOD", to.names, "package.Service/Method, with =WEIGHT where several share the calls")
-      ->required();
-  command
-      .add_option("-d,--data", to.data,
-                  "the request as JSON, or @FILE; once for each METHOD. {{call}}, {{user}}, {{message}} and "
-                  "{{random}} "
-                  "stand for numbers. A client's stream sends one value after the other")
-      ->group(group)
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      .add_option("--raw", to.raw,
-                  "in place of it: a file with the bytes of a message, as they are on the wire")
-      ->group(group)
-      ->take_all()
-      ->allow_extra_args(false);
-  command.add_option("--kind", to.kind, "with --raw: unary, client-streaming, server-streaming or bidi")
-      ->group(group)
-      ->check(CLI::IsMember(kinds));
-  command.add_option("--messages", to.messages, "how many a client's stream sends")->group(group);
-}
 
 void add_results(CLI::App& command, load_command& to) {
   constexpr const char* group = "Results";
@@ -273,7 +169,7 @@ void add_load(CLI::App& app, action& chosen) {
   const auto it = std::make_shared<load_command>();
   it->band_texts = {"800ms", "1200ms"};
   it->at.add_to(*command);
-  add_requests(*command, *it);
+  it->requests.add_to(*command);
   it->planned.add_to(*command);
   add_results(*command, *it);
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });

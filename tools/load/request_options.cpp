@@ -1,0 +1,121 @@
+#include "tools/load/request_options.hpp"
+
+#include "tools/failure.hpp"
+#include "tools/json/json_splitter.hpp"
+#include "tools/load/fixed_requests.hpp"
+#include "tools/load/json_requests.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace coracle::tools::load {
+
+namespace {
+
+const std::map<std::string, call_kind> kinds = {{"unary", call_kind::unary},
+                                                {"client-streaming", call_kind::client_streaming},
+                                                {"server-streaming", call_kind::server_streaming},
+                                                {"bidi", call_kind::bidi}};
+
+std::string bytes_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw failure("the file " + path + " cannot be read");
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+bool sends_streams(const method_mix& all) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all.at(i).kind() == call_kind::client_streaming || all.at(i).kind() == call_kind::bidi) return true;
+  return false;
+}
+
+// "METHOD=3"
+std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == text.npos) return {text, 1};
+  std::uint32_t weight = 0;
+  const char* const begin = text.data() + equals + 1;
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(begin, end, weight);
+  if (error != std::errc() || read != end || weight == 0 || weight > method_mix::weight_max)
+    throw usage_failure("the weight in '" + text + "' is a number from 1 to " +
+                        std::to_string(method_mix::weight_max));
+  return {text.substr(0, equals), weight};
+}
+
+}  // namespace
+
+void request_options::add_to(CLI::App& command) {
+  constexpr const char* group = "Requests";
+  command.add_option("METHOD", names_, "package.Service/Method, with =WEIGHT where several share the calls")
+      ->required();
+  command
+      .add_option("-d,--data", data_,
+                  "the request as JSON, or @FILE; once for each METHOD. {{call}}, {{user}}, {{message}} and "
+                  "{{random}} "
+                  "stand for numbers. A client's stream sends one value after the other")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--raw", raw_,
+                  "in place of it: a file with the bytes of a message, as they are on the wire")
+      ->group(group)
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--kind", kind_, "with --raw: unary, client-streaming, server-streaming or bidi")
+      ->group(group)
+      ->check(CLI::IsMember(kinds));
+  command.add_option("--messages", messages_, "how many a client's stream sends")->group(group);
+}
+
+method_mix request_options::mix(session& at, bool rest) const {
+  method_mix all;
+  if (!data_.empty() && !raw_.empty()) throw usage_failure("give either --data or --raw");
+  if (!kind_.empty() && raw_.empty())
+    throw usage_failure("--kind goes with --raw: elsewhere the definition says of which kind a method is");
+  const std::size_t bodies = data_.size() + raw_.size();
+  if (bodies > names_.size() || (bodies != 0 && names_.size() > 1 && bodies != names_.size()))
+    throw usage_failure("give a --data or --raw for each METHOD, in their order");
+  if (rest && (names_.size() > 1 || !raw_.empty()))
+    throw usage_failure("--rest goes with one METHOD, whose request is JSON");
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const auto [name, weight] = weighted(names_[i]);
+    if (!raw_.empty()) all.add(from_bytes(name, bytes_of_file(raw_[i])), weight);
+    else all.add(from_json_text(at, name, i < data_.size() ? data_[i] : std::string()), weight);
+  }
+  if (messages_ && !sends_streams(all))
+    throw usage_failure("--messages goes with a METHOD to which the client sends a stream");
+  if (rest && all.at(0).kind() != call_kind::unary)
+    throw usage_failure("--rest goes with a unary METHOD: HTTP/1.1 has one request and one response");
+  return all;
+}
+
+std::unique_ptr<request_source> request_options::from_bytes(const std::string& name,
+                                                            std::string bytes) const {
+  std::string path = name.starts_with('/') ? name : "/" + name;
+  if (path.find('/', 1) == path.npos)
+    throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
+                        name + "'");
+  return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind_.empty() ? "unary" : kind_),
+                                          std::move(bytes), messages_.value_or(1));
+}
+
+std::unique_ptr<request_source> request_options::from_json_text(session& at, const std::string& name,
+                                                                const std::string& said) const {
+  json_splitter values;
+  values.add(said.starts_with('@') ? bytes_of_file(said.substr(1)) : said);
+  std::vector<std::string> texts;
+  while (auto one = values.next()) texts.push_back(std::move(*one));
+  if (auto last = values.rest()) texts.push_back(std::move(*last));
+  schema& types = at.types();
+  return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages_);
+}
+
+}  // namespace coracle::tools::load
