@@ -1,6 +1,7 @@
 // coracle: calls gRPC servers, ours or not, and looks into them.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
+#include "tools/standard_files.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <coracle/base/version.hpp>
@@ -20,6 +21,7 @@ int end_of_parsing(CLI::App& app, const CLI::ParseError& why) { return app.exit(
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_files();
   CLI::App app("coracle: calls gRPC servers, and looks into them.", "coracle");
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
   app.require_subcommand(1);
