@@ -1,6 +1,6 @@
 #include "tools/json/json_splitter.hpp"
 
-#include <utility>
+#include <algorithm>
 
 namespace coracle::tools {
 
@@ -8,8 +8,24 @@ namespace {
 constexpr std::string_view space = " \t\r\n";
 }
 
+void json_splitter::add(std::string_view text) {
+  // What was given goes once it is the larger part: to move the rest costs less than what was read since the last time.
+  if (begin_ > held_.size() / 2) {
+    held_.erase(0, begin_);
+    at_ -= begin_;
+    begin_ = 0;
+  }
+  held_ += text;
+}
+
 void json_splitter::skip_space() {
-  if (at_ == 0) held_.erase(0, held_.find_first_not_of(space));
+  if (at_ == begin_) at_ = begin_ = std::min(held_.find_first_not_of(space, begin_), held_.size());
+}
+
+std::string json_splitter::take() {
+  std::string value = held_.substr(begin_, at_ - begin_);
+  begin_ = at_;
+  return value;
 }
 
 std::optional<std::string> json_splitter::next() {
@@ -31,19 +47,16 @@ std::optional<std::string> json_splitter::next() {
     } else if (depth_ == 0 && space.find(c) != std::string_view::npos) {
       whole = true;  // a number, or a word
     }
-    if (!whole) continue;
-    std::string value = held_.substr(0, at_);
-    held_.erase(0, std::exchange(at_, 0));
-    return value;
+    if (whole) return take();
   }
   return std::nullopt;
 }
 
 std::optional<std::string> json_splitter::rest() {
   skip_space();
-  if (held_.empty()) return std::nullopt;
-  at_ = 0;
-  return std::exchange(held_, {});
+  if (begin_ == held_.size()) return std::nullopt;
+  at_ = held_.size();
+  return take();
 }
 
 }  // namespace coracle::tools
