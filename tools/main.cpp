@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/standard_files.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <coracle/base/version.hpp>
@@ -18,6 +19,18 @@ using namespace coracle::tools;
 // What the wrong command line was is said on stderr; help that was asked for goes to stdout.
 int end_of_parsing(CLI::App& app, const CLI::ParseError& why) { return app.exit(why) == 0 ? 0 : exit_usage; }
 
+int run(CLI::App& app, int argc, char** argv, const action& chosen) {
+  int code = 0;
+  try {
+    app.parse(argc, argv);
+    code = chosen();
+  } catch (const CLI::ParseError& why) {
+    code = end_of_parsing(app, why);
+  }
+  flush_output();
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,10 +43,11 @@ int main(int argc, char** argv) {
                          add_replay, add_bench, add_certs, add_new, add_completion, add_man})
     add(app, chosen);
   try {
-    app.parse(argc, argv);
-    return chosen();
-  } catch (const CLI::ParseError& why) {
-    return end_of_parsing(app, why);
+    return run(app, argc, argv, chosen);
+  } catch (const output_failure& why) {
+    if (why.reader_gone()) return exit_reader_gone;
+    std::fprintf(stderr, "coracle: %s\n", why.what());
+    return exit_failure;
   } catch (const usage_failure& why) {
     std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
     return exit_usage;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """coracle where its standard files are closed, full or left by their reader: it ends, and says what was lost."""
 
+import json
 import os
 import subprocess
 
@@ -26,10 +27,50 @@ def a_closed_input_is_empty(server):
     expect(code == 0 and "movieId" in out, f"it ends with {code} and prints {out!r}")
 
 
+FULL = "standard output cannot be written: No space left on device"
+ADD = "-d '{\"title\": \"x\"}'"
+READER_GONE, FAILURE = 141, 65
+
+
+def output_that_is_lost_is_told(server):
+    for words in ("ls ADDRESS -p", "describe ADDRESS -p movie.Movie", f"call ADDRESS -p AddMovie {ADD}", "man",
+                  "completion bash"):
+        code, _, err = in_a_shell(server, words, "coracle >/dev/full")
+        expect(code == FAILURE and FULL in err, f"`{words}` ends with {code} and says {err!r}")
+        code, _, err = in_a_shell(server, words, "coracle >&-")
+        expect(code == FAILURE and "cannot be written: Bad file descriptor" in err, f"`{words}` ends with {code} and says {err!r}")
+    for words in ("health ADDRESS -p", "--help", "--version"):  # lose it before they are asked, and the reason with it
+        code, _, err = in_a_shell(server, words, "coracle >/dev/full")
+        expect(code == FAILURE and "cannot be written" in err, f"`{words}` ends with {code} and says {err!r}")
+    for line in ("ls", "help", 'call AddMovie {"title": "x"}', "call ListMovies {}"):
+        code, _, err = in_a_shell(server, "repl ADDRESS -p", f"echo '{line}' | coracle >/dev/full")
+        expect(code == FAILURE and FULL in err, f"the line `{line}` ends with {code} and says {err!r}")
+
+
+def a_stream_ends_with_its_reader(server):
+    """Nothing ends the call's requests, so that it would run on."""
+    movie = json.loads(in_a_shell(server, f"call ADDRESS -p AddMovie {ADD}", "coracle")[1])["movieId"]
+    with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as chat:
+        request = json.dumps({"id": movie}) + "\n"
+        chat.stdin.write(request)
+        chat.stdin.flush()
+        expect("title" in chat.stdout.readline(), "there is no reply")
+        chat.stdout.close()
+        chat.stdin.write(request)
+        chat.stdin.flush()
+        try:
+            code = chat.wait(stage.STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            chat.kill()
+            raise Wrong("it runs on when its reader has left") from None
+        equal((code, chat.stderr.read()), (READER_GONE, ""), "how it ends")
+
+
 def main():
     cases = Cases()
     with Server(own("movie_server"), "--port=0") as server:
-        cases.each("Streams", (a_closed_input_is_empty,), server)
+        cases.each("Streams", (a_closed_input_is_empty, output_that_is_lost_is_told, a_stream_ends_with_its_reader), server)
     cases.end()
 
 

@@ -5,6 +5,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/schema/session.hpp"
+#include "tools/standard_output.hpp"
 
 #include <coracle/coro/scope.hpp>
 #include <coracle/rpc/generic_stub.hpp>
@@ -13,7 +14,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -54,7 +54,7 @@ struct call_command {
     const messages typed(at.types(), method);
     const std::string path = path_of(method);
     conversation call = stub.bidi(path.c_str());
-    std::exception_ptr slip;  // of the requests
+    std::exception_ptr slip;  // of the requests, or of what is done with the replies
     scope writing{co_await coro::this_environment()};
     writing.spawn(send_all(call, method, requests, tell, slip));
     const status headed = co_await call.wait_for_initial_metadata();
@@ -63,7 +63,13 @@ struct call_command {
       auto reply = co_await call.next_result();
       if (!reply.ok() || !reply->has_value()) break;
       const bytes_message& bytes = **reply;
-      co_await offload([&] { print(typed, bytes, tell); });
+      try {
+        co_await offload([&] { show(typed, bytes, tell); });
+      } catch (const failure&) {
+        slip = std::current_exception();
+        call.cancel();
+        break;
+      }
     }
     const status how = co_await call.finish();
     writing.request_stop();
@@ -97,10 +103,9 @@ struct call_command {
     }
   }
 
-  void print(const messages& typed, const bytes_message& bytes, narrator& tell) {
+  static void show(const messages& typed, const bytes_message& bytes, narrator& tell) {
     tell.received(bytes.view().size());
-    std::printf("%s\n", typed.reply(bytes).c_str());
-    std::fflush(stdout);
+    print(typed.reply(bytes) + "\n");
   }
 };
 

@@ -9,6 +9,7 @@
 #include "tools/repl/names.hpp"
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <coracle/rpc/generic_stub.hpp>
@@ -18,9 +19,9 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <exception>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,11 +73,12 @@ class repl {
       if (word == "exit" || word == "quit") break;
       try {
         if (const int failed = act(word, rest, lines)) code = failed;
+      } catch (const output_failure&) {
+        throw;  // nobody sees what the other lines would print
       } catch (const failure& why) {
         std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
         code = exit_failure;
       }
-      std::fflush(stdout);
     }
     return code;
   }
@@ -90,20 +92,20 @@ class repl {
     if (word == "call") return call(rest, lines);
     if (word == "header") return header(rest), 0;
     if (word != "help") throw failure("there is no command " + word + "; help lists them");
-    std::printf("%s", help_text);
+    print(help_text);
     return 0;
   }
 
   void list(const std::string& of) {
     if (of.empty())
-      for (const std::string& name : at.types().services()) std::printf("%s\n", name.c_str());
-    else std::printf("%s", methods_text(at.types().service(of)).c_str());
+      for (const std::string& name : at.types().services()) print(name + "\n");
+    else print(methods_text(at.types().service(of)));
   }
 
   void describe(const std::string& name) {
     if (name.empty()) throw failure("describe what? a service, a method, a message or an enum");
     const auto* const method = own_method(name);
-    std::printf("%s", method ? definition_text(*method).c_str() : definition_text(at.types(), name).c_str());
+    print(method ? definition_text(*method) : definition_text(at.types(), name));
   }
 
   const pb::MethodDescriptor* own_method(const std::string& name) {
@@ -114,7 +116,7 @@ class repl {
   void header(const std::string& said) {
     const std::size_t colon = said.find(':');
     if (said.empty())
-      for (const auto& [name, value] : headers_) std::printf("%s: %s\n", name.c_str(), value.c_str());
+      for (const auto& [name, value] : headers_) print(name + ": " + value + "\n");
     else if (colon == std::string::npos) headers_.erase(said);
     else
       headers_[said.substr(0, colon)] =
@@ -138,19 +140,19 @@ class repl {
     tell.begins(at.where(), method, sent);
     sync_wait(at.on(), begin(c));
     const messages typed(at.types(), method);
-    std::optional<failure> unread;
+    std::exception_ptr unread;
     std::thread replies([&] { read_all(c, typed, tell, unread); });
-    std::optional<failure> slip;
+    std::exception_ptr slip;
     try {
       send_all(c, method, typed, rest, lines, tell);
-    } catch (const failure& why) {
-      slip = why;
+    } catch (const failure&) {
+      slip = std::current_exception();
       sync_wait(at.on(), stop(c));
     }
     replies.join();
     const status how = sync_wait(c.finish());
-    if (slip) throw *slip;
-    if (unread) throw *unread;
+    if (slip) std::rethrow_exception(slip);
+    if (unread) std::rethrow_exception(unread);
     tell.ends(how, c.trailing_metadata(), at.types(), at.where());
     return static_cast<int>(how.code());
   }
@@ -160,8 +162,7 @@ class repl {
     co_return;
   }
 
-  static void read_all(conversation& c, const messages& typed, narrator& tell,
-                       std::optional<failure>& unread) {
+  void read_all(conversation& c, const messages& typed, narrator& tell, std::exception_ptr& unread) {
     bool headed = false;
     for (;;) {
       const auto reply = sync_wait(c.next_result());
@@ -169,11 +170,11 @@ class repl {
       if (!reply.ok() || !reply->has_value()) return;
       tell.received((*reply)->view().size());
       try {
-        std::printf("%s\n", typed.reply(**reply).c_str());
-      } catch (const failure& why) {
-        unread = why;
+        print(typed.reply(**reply) + "\n");
+      } catch (const failure&) {
+        unread = std::current_exception();
+        return sync_wait(at.on(), stop(c));
       }
-      std::fflush(stdout);
     }
   }
 

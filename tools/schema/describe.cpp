@@ -2,10 +2,10 @@
 #include "tools/commands.hpp"
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"
+#include "tools/standard_output.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +24,6 @@ struct describe {
     for (const std::string& name : names) print(definition_text(at.types(), name));
     return 0;
   }
-
-  static void print(const std::string& text) { std::printf("%s", text.c_str()); }
 };
 
 }  // namespace

@@ -2,10 +2,10 @@
 #include "tools/commands.hpp"
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"
+#include "tools/standard_output.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -19,15 +19,10 @@ struct ls {
   bool methods = false;
 
   int run() {
-    if (!service.empty()) return print(at.types().service(service)), 0;
+    if (!service.empty()) return print(methods_text(at.types().service(service))), 0;
     for (const std::string& name : at.types().services())
-      if (methods) print(at.types().service(name));
-      else std::printf("%s\n", name.c_str());
+      print(methods ? methods_text(at.types().service(name)) : name + "\n");
     return 0;
-  }
-
-  static void print(const google::protobuf::ServiceDescriptor& s) {
-    std::printf("%s", methods_text(s).c_str());
   }
 };
 
