@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """coracle repl against our movie server: as a script through a pipe, and typed on a terminal with completion."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import re
 import select
 import subprocess
 import tempfile
+import termios
 import time
 
 import stage
@@ -67,13 +69,18 @@ def nobody_there(_):
     expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
 
 
+def controlled_by_the_terminal():
+    """Ctrl-C becomes a signal for who has a terminal of its own: the first that a session's leader opens, or asks for."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class Terminal:
     """Types, and reads what comes onto the screen."""
 
     def __init__(self, *command, env):
         self.main, other = pty.openpty()
         self.process = subprocess.Popen([str(word) for word in command], stdin=other, stdout=other, stderr=other, close_fds=True,
-                                        start_new_session=True, env={**os.environ, "TERM": "xterm", **env})
+                                        start_new_session=True, preexec_fn=controlled_by_the_terminal, env={**os.environ, "TERM": "xterm", **env})
         os.close(other)
         self.screen = ""
 
@@ -133,6 +140,38 @@ def a_terminal_completes_and_remembers(server):
         expect("AddMultipleMovies" in pathlib.Path(folder, "coracle/repl_history").read_text(), "the history was not kept")
 
 
+def ctrl_c_ends_the_call_or_the_line_and_no_more(server):
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal(own("coracle"), "repl", server.address, "-p", "-v", env={"XDG_STATE_HOME": folder})
+        history = pathlib.Path(folder, "coracle/repl_history")
+        prompt = f"@{server.address}> "
+        try:
+            terminal.wait_for(prompt)
+            terminal.type("half a line\x03")
+            terminal.wait_for(prompt)
+            terminal.type('call AddMovie {"title": "Kept"}\n')
+            terminal.wait_for("movieId")
+            terminal.wait_for(prompt)
+            expect("Kept" in history.read_text(), "the history is not written after the line")
+            terminal.type('call ListMovies {"pauseMs": 60000}\n')
+            terminal.wait_for("> a message")  # the reply comes in a minute
+            terminal.type("\x03")
+            terminal.wait_for("CANCELLED")
+            terminal.wait_for(prompt)
+            terminal.type("call AddMovie\n")
+            terminal.wait_for("id (int64) = ")
+            terminal.type("\x03")
+            terminal.wait_for(prompt)
+            terminal.type("ser\t")  # names of commands again, not of the field's
+            terminal.wait_for("vice ")
+            terminal.type("\x03")
+            terminal.wait_for(prompt)
+            terminal.type("\x04")
+            equal(terminal.process.wait(stage.STOP_LIMIT_S), 1, "the exit code, which is that of the call")
+        finally:
+            terminal.close()
+
+
 TRANSCRIPT = re.compile(r"<!-- transcript -->\n```\n\$ coracle repl 127\.0\.0\.1:(\d+) -p\n(.*?)```", re.S)
 PROMPT = re.compile(r"(.*?@127\.0\.0\.1:\d+>|\w+ \(\w+\) =) ?(.*)")
 
@@ -157,7 +196,8 @@ def main():
     cases = Cases()
     with Server(own("movie_server"), "--port=0") as server:
         cases.each("Repl", (a_pipe_is_a_script, fields_are_asked_for, requests_stream_until_the_input_ends, headers_go_with_calls,
-                            mistakes_do_not_end_it, nobody_there, a_terminal_completes_and_remembers), server)
+                            mistakes_do_not_end_it, nobody_there, a_terminal_completes_and_remembers,
+                            ctrl_c_ends_the_call_or_the_line_and_no_more), server)
     cases.each("Repl", [the_guide_shows_what_happens])
     cases.end()
 

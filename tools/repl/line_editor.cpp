@@ -3,9 +3,12 @@
 #include <editline/readline.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,6 +21,45 @@ constexpr int remembered_lines = 1000;
 
 line_editor* current = nullptr;  // libedit's functions know no user's data
 std::vector<std::string> matches;
+
+volatile std::sig_atomic_t interrupt_came = 0;
+
+// While one lives, SIGINT ends a read: without a handler it would end the program, with most others the read goes on.
+class reading_ends_at_an_interrupt {
+ public:
+  reading_ends_at_an_interrupt() {
+    interrupt_came = 0;
+    struct sigaction ours{};
+    ours.sa_handler = [](int) { interrupt_came = 1; };
+    ::sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGINT, &ours, &before_);
+  }
+  ~reading_ends_at_an_interrupt() { ::sigaction(SIGINT, &before_, nullptr); }
+  reading_ends_at_an_interrupt(const reading_ends_at_an_interrupt&) = delete;
+  reading_ends_at_an_interrupt& operator=(const reading_ends_at_an_interrupt&) = delete;
+
+ private:
+  struct sigaction before_{};
+};
+
+// As libedit's own, which goes on reading after an interrupt. -1 ends the line, and all that was typed of it.
+int next_character(std::FILE* /*input*/) {
+  std::mbstate_t state{};
+  while (!interrupt_came) {
+    char byte = 0;
+    const auto count = ::read(STDIN_FILENO, &byte, 1);
+    if (count < 0 && errno == EINTR) {
+      if (!interrupt_came) rl_forced_update_display();  // back from Ctrl-Z, or in another window's size
+      continue;
+    }
+    if (count != 1) return -1;
+    wchar_t character = 0;
+    const std::size_t used = std::mbrtowc(&character, &byte, 1, &state);
+    if (used == static_cast<std::size_t>(-2)) continue;  // there are more bytes of it
+    return used == static_cast<std::size_t>(-1) ? '?' : static_cast<int>(character);
+  }
+  return -1;
+}
 
 // Empty where there is no place to keep it.
 std::string history_file() {
@@ -52,6 +94,7 @@ line_editor::line_editor(completions offer)
   if (!interactive_) return;
   rl_readline_name = "coracle";
   rl_outstream = stderr;
+  rl_getc_function = next_character;
   rl_initialize();
   using_history();
   stifle_history(remembered_lines);
@@ -60,11 +103,7 @@ line_editor::line_editor(completions offer)
   rl_basic_word_break_characters = " \t";
 }
 
-line_editor::~line_editor() {
-  if (interactive_)
-    if (const std::string file = history_file(); !file.empty()) write_history(file.c_str());
-  current = nullptr;
-}
+line_editor::~line_editor() { current = nullptr; }
 
 std::vector<std::string> line_editor::offered(std::string_view before, std::string_view word) const {
   if (!instead_) return offer_(before, word);
@@ -76,20 +115,24 @@ std::vector<std::string> line_editor::offered(std::string_view before, std::stri
 
 std::optional<std::string> line_editor::next(const std::string& prompt) {
   if (interactive_) {
+    const reading_ends_at_an_interrupt here;
     const std::unique_ptr<char, decltype(&std::free)> line(readline(prompt.c_str()), &std::free);
-    if (!line) {
-      std::fputc('\n', stderr);
-      return std::nullopt;
-    }
-    return std::string(line.get());
+    if (line) return std::string(line.get());
+    std::fputc('\n', stderr);
+    if (!interrupt_came) return std::nullopt;
+    instead_ = nullptr;  // nobody goes on with the field
+    throw interrupted();
   }
   std::string line;
   if (!std::getline(std::cin, line)) return std::nullopt;
+  if (line.ends_with('\r')) line.pop_back();
   return line;
 }
 
 void line_editor::remember(const std::string& line) {
-  if (interactive_ && !line.empty()) add_history(line.c_str());
+  if (!interactive_ || line.empty()) return;
+  add_history(line.c_str());
+  if (const std::string file = history_file(); !file.empty()) write_history(file.c_str());
 }
 
 }  // namespace coracle::tools

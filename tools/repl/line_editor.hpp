@@ -9,6 +9,9 @@
 
 namespace coracle::tools {
 
+// Ctrl-C at a prompt.
+struct interrupted {};
+
 // One at a time in a program, on one thread.
 class line_editor {
  public:
@@ -20,9 +23,10 @@ class line_editor {
   line_editor(const line_editor&) = delete;
   line_editor& operator=(const line_editor&) = delete;
 
-  // The next line, without its end; nothing at the end of the input (Ctrl-D). The prompt is shown to people alone.
+  // The next line, without its end (\n or \r\n); nothing at the end of the input (Ctrl-D). The prompt is shown to people
+  // alone, who may throw `interrupted`.
   [[nodiscard]] std::optional<std::string> next(const std::string& prompt);
-  // Into the history, which the next start of the program knows.
+  // Into the history, which the next start of the program knows, however this one ends.
   void remember(const std::string& line);
   // Somebody types.
   [[nodiscard]] bool interactive() const noexcept { return interactive_; }

@@ -5,6 +5,7 @@
 #include "tools/failure.hpp"
 #include "tools/json/json_splitter.hpp"
 #include "tools/repl/field_prompts.hpp"
+#include "tools/repl/interrupts.hpp"
 #include "tools/repl/line_editor.hpp"
 #include "tools/repl/names.hpp"
 #include "tools/schema/definition_text.hpp"
@@ -22,6 +23,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -51,8 +53,6 @@ std::string take_word(std::string& line) {
   return word;
 }
 
-task<> begin(conversation& c) { co_await c.start(); }
-
 class repl {
  public:
   session at;
@@ -64,26 +64,36 @@ class repl {
     line_editor lines(
         [&](std::string_view before, std::string_view word) { return all.fitting(before, word); });
     static_cast<void>(at.types().services());  // nobody there? then say so at once
+    if (lines.interactive()) on_ctrl_c_.emplace(at.on());
     int code = 0;
-    while (const auto line = lines.next(service_ + "@" + at.where().address() + "> ")) {
-      lines.remember(*line);
-      std::string rest = *line;
-      rest.erase(rest.find_last_not_of(" \t") + 1);
-      const std::string word = take_word(rest);
-      if (word == "exit" || word == "quit") break;
-      try {
-        if (const int failed = act(word, rest, lines)) code = failed;
-      } catch (const output_failure&) {
-        throw;  // nobody sees what the other lines would print
-      } catch (const failure& why) {
-        std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
-        code = exit_failure;
-      }
+    while (one_line(lines, code)) {
     }
     return code;
   }
 
  private:
+  // False at the end. `code` becomes that of a line that failed.
+  bool one_line(line_editor& lines, int& code) {
+    try {
+      const auto line = lines.next(service_ + "@" + at.where().address() + "> ");
+      if (!line) return false;
+      lines.remember(*line);
+      std::string rest = *line;
+      rest.erase(rest.find_last_not_of(" \t") + 1);
+      const std::string word = take_word(rest);
+      if (word == "exit" || word == "quit") return false;
+      if (const int failed = act(word, rest, lines)) code = failed;
+    } catch (const interrupted&) {
+      // Of the line, or of the call whose fields were asked for, nothing is left.
+    } catch (const output_failure&) {
+      throw;  // nobody sees what the other lines would print
+    } catch (const failure& why) {
+      std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
+      code = exit_failure;
+    }
+    return true;
+  }
+
   int act(const std::string& word, std::string& rest, line_editor& lines) {
     if (word.empty() || word.starts_with('#')) return 0;
     if (word == "ls") return list(rest), 0;
@@ -145,16 +155,27 @@ class repl {
     std::exception_ptr slip;
     try {
       send_all(c, method, typed, rest, lines, tell);
-    } catch (const failure&) {
+    } catch (...) {
       slip = std::current_exception();
       sync_wait(at.on(), stop(c));
     }
     replies.join();
     const status how = sync_wait(c.finish());
+    sync_wait(at.on(), end());
     if (slip) std::rethrow_exception(slip);
     if (unread) std::rethrow_exception(unread);
     tell.ends(how, c.trailing_metadata(), at.types(), at.where());
     return static_cast<int>(how.code());
+  }
+
+  task<> begin(conversation& c) {
+    if (on_ctrl_c_) on_ctrl_c_->cancel(&c);
+    co_await c.start();
+  }
+
+  task<> end() {
+    if (on_ctrl_c_) on_ctrl_c_->cancel(nullptr);
+    co_return;
   }
 
   static task<> stop(conversation& c) {
@@ -206,6 +227,7 @@ class repl {
 
   static task<> done(conversation& c) { co_await c.writes_done(); }
 
+  std::optional<interrupts> on_ctrl_c_;
   std::string service_;
   std::map<std::string, std::string> headers_;
 };
