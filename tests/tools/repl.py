@@ -50,9 +50,31 @@ def requests_stream_until_the_input_ends(server):
 
 
 def headers_go_with_calls(server):
-    done = script(server, 'header x-who: ada\nheader\ncall AddMovie {"title": "x"}\nheader x-who\nheader\n', "-v")
-    equal(done.stdout.count("x-who: ada"), 1, "how often the header is listed")
-    expect("> x-who: ada" in done.stderr, f"it says {done.stderr!r}")
+    """The server sends x-echo-... back."""
+    add = 'call AddMovie {"title": "x"}\n'
+    done = script(server, f"header X-Echo-Who: ada\nheader\n{add}header x-echo-Who\nheader\n{add}", "-v", "-H", "x-echo-all: 1")
+    equal(done.stdout.count("x-echo-who: ada\n"), 1, "how often the header is listed")
+    equal(done.stdout.count("x-echo-all: 1\n"), 2, "how often the header of -H is listed")
+    equal(done.stderr.count("< x-echo-who: ada\n"), 1, f"how often it comes back in {done.stderr!r}")
+    equal(done.stderr.count("< x-echo-all: 1\n"), 2, f"how often the other comes back in {done.stderr!r}")
+
+
+def nothing_of_a_line_is_dropped(server):
+    before = script(server, "call ListMovies {}\n").stdout.count("\n")
+    for line, text in (('call AddMovie {"title": "a"} {"title": "b"}', "takes one request; there are more"),
+                       ('call AddMovie {"title": "a"} junk', "takes one request; there are more"),
+                       ("service", "service what?"), ("describe", "describe what?"), ("call", "call what?"),
+                       ("header A B", "no header A B was set"), ("header :x", "name: value"), ("header a b: c", "breaks gRPC's rules")):
+        done = script(server, line + "\nheader\n", code=64)
+        expect(text in done.stderr, f"{line!r} says {done.stderr!r}")
+        equal(done.stdout, "", f"what {line!r} prints, or sets")
+    equal(script(server, "call ListMovies {}\n").stdout.count("\n"), before, "the shelf's length")
+
+
+def lines_may_end_as_on_windows(server):
+    done = script(server, 'header x-echo-a: b\r\nls\r\ncall AddMovie {"title": "x"}\r\ncall AddMovie\r\n\r\ny\r\n1999\r\n\r\n\r\n\r\n', "-v")
+    equal(done.stdout.count("movieId"), 2, "the movies that were added")
+    expect("< x-echo-a: b\n" in done.stderr, f"it says {done.stderr!r}")
 
 
 def mistakes_do_not_end_it(server):
@@ -196,6 +218,7 @@ def main():
     cases = Cases()
     with Server(own("movie_server"), "--port=0") as server:
         cases.each("Repl", (a_pipe_is_a_script, fields_are_asked_for, requests_stream_until_the_input_ends, headers_go_with_calls,
+                            nothing_of_a_line_is_dropped, lines_may_end_as_on_windows,
                             mistakes_do_not_end_it, nobody_there, a_terminal_completes_and_remembers,
                             ctrl_c_ends_the_call_or_the_line_and_no_more), server)
     cases.each("Repl", [the_guide_shows_what_happens])

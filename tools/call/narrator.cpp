@@ -16,23 +16,6 @@ namespace {
 
 namespace pb = google::protobuf;
 
-std::string printable(const metadata& of, const char* before) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const auto field : of) {
-    text.append(before).append(field.name).append(": ");
-    if (field.name.ends_with("-bin")) {
-      for (const char c : field.value)
-        text.append(
-            {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
-    } else {
-      text.append(terminal_text(field.value));
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 std::string told(const pb::Any& detail, schema& types) {
   const std::string& url = detail.type_url();
   const std::string name = url.substr(url.find_last_of('/') + 1);
@@ -57,6 +40,23 @@ std::string details_of(const status& how, schema& types) {
 
 }  // namespace
 
+std::string metadata_text(const metadata& of, const char* before) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const auto field : of) {
+    text.append(before).append(field.name).append(": ");
+    if (field.name.ends_with("-bin")) {
+      for (const char c : field.value)
+        text.append(
+            {digits[static_cast<unsigned char>(c) >> 4], digits[static_cast<unsigned char>(c) & 15], ' '});
+    } else {
+      text.append(terminal_text(field.value));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 double narrator::ms() const {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
 }
@@ -65,7 +65,7 @@ void narrator::begins(const endpoint& where, const pb::MethodDescriptor& method,
   began_ = std::chrono::steady_clock::now();
   if (!verbose_) return;
   std::fprintf(stderr, "> %s on %s%s\n%s", path_of(method).c_str(), where.address().c_str(),
-               where.plaintext() ? ", plaintext" : ", TLS", printable(sent, "> ").c_str());
+               where.plaintext() ? ", plaintext" : ", TLS", metadata_text(sent, "> ").c_str());
 }
 
 void narrator::sent(std::size_t bytes) {
@@ -73,7 +73,7 @@ void narrator::sent(std::size_t bytes) {
 }
 
 void narrator::head(const metadata& came) {
-  if (verbose_) std::fprintf(stderr, "< the head, at %.1f ms\n%s", ms(), printable(came, "< ").c_str());
+  if (verbose_) std::fprintf(stderr, "< the head, at %.1f ms\n%s", ms(), metadata_text(came, "< ").c_str());
 }
 
 void narrator::received(std::size_t bytes) {
@@ -82,7 +82,7 @@ void narrator::received(std::size_t bytes) {
 
 void narrator::ends(const status& how, const metadata& trailers, schema& types, const endpoint& where) {
   if (verbose_)
-    std::fprintf(stderr, "%s< %s, at %.1f ms\n", printable(trailers, "< ").c_str(),
+    std::fprintf(stderr, "%s< %s, at %.1f ms\n", metadata_text(trailers, "< ").c_str(),
                  std::string(name_of(how.code())).c_str(), ms());
   if (how.ok()) return;
   const std::string hint = where.hint(how);

@@ -13,6 +13,9 @@
 
 namespace coracle::tools {
 
+// A line for each field, behind `before`; values of names in -bin are in hexadecimal.
+[[nodiscard]] std::string metadata_text(const metadata& of, const char* before);
+
 class narrator {
  public:
   explicit narrator(bool verbose) noexcept : verbose_(verbose) {}

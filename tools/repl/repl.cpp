@@ -27,6 +27,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace coracle::tools {
 
@@ -51,6 +52,15 @@ std::string take_word(std::string& line) {
   std::string word = line.substr(begin, end - begin);
   line.erase(0, std::min(line.find_first_not_of(" \t", end), line.size()));
   return word;
+}
+
+std::vector<std::string> values_of(const std::string& text) {
+  json_splitter splitter;
+  splitter.add(text);
+  std::vector<std::string> values;
+  while (auto value = splitter.next()) values.push_back(std::move(*value));
+  if (auto value = splitter.rest()) values.push_back(std::move(*value));
+  return values;
 }
 
 class repl {
@@ -87,21 +97,27 @@ class repl {
       // Of the line, or of the call whose fields were asked for, nothing is left.
     } catch (const output_failure&) {
       throw;  // nobody sees what the other lines would print
+    } catch (const usage_failure& why) {
+      code = say(why, exit_usage);
     } catch (const failure& why) {
-      std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
-      code = exit_failure;
+      code = say(why, exit_failure);
     }
     return true;
+  }
+
+  static int say(const failure& why, int code) {
+    std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
+    return code;
   }
 
   int act(const std::string& word, std::string& rest, line_editor& lines) {
     if (word.empty() || word.starts_with('#')) return 0;
     if (word == "ls") return list(rest), 0;
     if (word == "describe") return describe(rest), 0;
-    if (word == "service") return service_ = std::string(at.types().service(rest).full_name()), 0;
+    if (word == "service") return choose(rest), 0;
     if (word == "call") return call(rest, lines);
     if (word == "header") return header(rest), 0;
-    if (word != "help") throw failure("there is no command " + word + "; help lists them");
+    if (word != "help") throw usage_failure("there is no command " + word + "; help lists them");
     print(help_text);
     return 0;
   }
@@ -112,8 +128,13 @@ class repl {
     else print(methods_text(at.types().service(of)));
   }
 
+  void choose(const std::string& service) {
+    if (service.empty()) throw usage_failure("service what? ls, or Tab, lists them");
+    service_ = at.types().service(service).full_name();
+  }
+
   void describe(const std::string& name) {
-    if (name.empty()) throw failure("describe what? a service, a method, a message or an enum");
+    if (name.empty()) throw usage_failure("describe what? a service, a method, a message or an enum");
     const auto* const method = own_method(name);
     print(method ? definition_text(*method) : definition_text(at.types(), name));
   }
@@ -123,23 +144,41 @@ class repl {
     return service_.empty() || !bare ? nullptr : at.types().service(service_).FindMethodByName(name);
   }
 
+  // Those of -H go with all calls of the channel; ours with those of this session, too.
   void header(const std::string& said) {
-    const std::size_t colon = said.find(':');
-    if (said.empty())
-      for (const auto& [name, value] : headers_) print(name + ": " + value + "\n");
-    else if (colon == std::string::npos) headers_.erase(said);
-    else
-      headers_[said.substr(0, colon)] =
-          said.substr(std::min(said.find_first_not_of(' ', colon + 1), said.size()));
+    if (said.empty()) {
+      print(metadata_text(at.where().options().calls().metadata(), "") + metadata_text(headers(), ""));
+    } else if (said.find(':') == std::string::npos) {
+      if (headers_.erase(lower(said)) == 0)
+        throw usage_failure("no header " + said + " was set here; 'header " + said + ": VALUE' would");
+    } else {
+      metadata checked;
+      endpoint::add_header(said, checked);
+      headers_[std::string((*checked.begin()).name)] = said;
+    }
+  }
+
+  static std::string lower(std::string name) {
+    for (char& c : name)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return name;
+  }
+
+  [[nodiscard]] metadata headers() const {
+    metadata all;
+    for (const auto& [name, line] : headers_) endpoint::add_header(line, all);
+    return all;
   }
 
   int call(std::string& rest, line_editor& lines) {
     const std::string name = take_word(rest);
-    if (name.empty()) throw failure("call what? ls -m of the program, or Tab, lists methods");
+    if (name.empty()) throw usage_failure("call what? ls -m of the program, or Tab, lists methods");
     const auto* const own = own_method(name);
     const pb::MethodDescriptor& method = own ? *own : at.types().method(name);
-    metadata sent;
-    for (const auto& [key, value] : headers_) endpoint::add_header(key + ": " + value, sent);
+    const std::vector<std::string> json = values_of(rest);
+    if (json.size() > 1 && !method.client_streaming())
+      throw usage_failure(path_of(method) + " takes one request; there are more");
+    const metadata sent = headers();
     call_options options;
     options.metadata(sent);
 
@@ -154,7 +193,7 @@ class repl {
     std::thread replies([&] { read_all(c, typed, tell, unread); });
     std::exception_ptr slip;
     try {
-      send_all(c, method, typed, rest, lines, tell);
+      send_all(c, method, typed, json, lines, tell);
     } catch (...) {
       slip = std::current_exception();
       sync_wait(at.on(), stop(c));
@@ -200,27 +239,20 @@ class repl {
   }
 
   void send_all(conversation& c, const pb::MethodDescriptor& method, const messages& typed,
-                const std::string& json, line_editor& lines, narrator& tell) {
+                const std::vector<std::string>& json, line_editor& lines, narrator& tell) {
     const auto send = [&](const bytes_message& request) {
       const status sent = sync_wait(c.write_result(request));
       if (sent.ok()) tell.sent(request.view().size());
       return sent.ok();
     };
-    json_splitter values;
-    values.add(json + "\n");
+    for (const std::string& value : json)
+      if (!send(typed.request(value))) return;
     field_prompts prompts(lines);
-    for (bool first = true;; first = false) {
-      if (!first && !method.client_streaming()) break;
-      if (!json.empty()) {
-        auto value = values.next();
-        if (!value) value = values.rest();
-        if (!value || !send(typed.request(*value))) break;
-      } else {
-        const auto message = at.types().make(*method.input_type());
-        const bool filled = prompts.fill(*message);
-        if (!filled && method.client_streaming()) break;
-        if (!send(bytes_message(message->SerializeAsString()))) break;
-      }
+    for (bool more = json.empty(); more; more = method.client_streaming()) {
+      const auto message = at.types().make(*method.input_type());
+      const bool filled = prompts.fill(*message);
+      if (!filled && method.client_streaming()) break;
+      if (!send(bytes_message(message->SerializeAsString()))) return;
     }
     sync_wait(at.on(), done(c));
   }
@@ -229,7 +261,7 @@ class repl {
 
   std::optional<interrupts> on_ctrl_c_;
   std::string service_;
-  std::map<std::string, std::string> headers_;
+  std::map<std::string, std::string> headers_;  // by their names, as they were typed
 };
 
 }  // namespace
