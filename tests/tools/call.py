@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -47,6 +48,47 @@ def describe_prints_definitions(server):
     expect("message Movie {" in coracle("describe", server.address, "-p", "movie.Movie").stdout, "it is no message")
     done = coracle("describe", server.address, "-p", "movie.Nothing", code=FAILURE)
     expect("no service, method, message or enum movie.Nothing" in done.stderr, f"it says {done.stderr!r}")
+
+
+DEFINITIONS = """// harm.Harm
+message Harm {  // Does none.
+  // harm.Harm.Kind, in short.
+  enum Kind {
+    NONE = 0;  // the first
+    SOME = 1;
+  }
+  string name = 1;  // of one line
+  string same = 2;
+  // Before, and
+  .harm.Harm.Kind kind = 3 [deprecated = true];  // behind:
+                                                 // of two lines
+  oneof one {  // of them
+    int32 a = 4;  // the one
+    int32 b = 5;
+  }
+}
+"""
+
+
+def describe_has_comments_where_they_stood():
+    with tempfile.TemporaryDirectory() as folder:
+        proto = pathlib.Path(folder, "harm.proto")
+        text = DEFINITIONS.split("\n", 1)[1].replace(".harm.Harm.Kind kind", "Kind kind")
+        # Of two lines, such a comment is one before a blank line.
+        text = re.sub(r"(kind = 3 .*;)  (// behind:)\n +(// of two lines)", r"\1\n\2\n\3\n", text)
+        proto.write_text(f'syntax = "proto3";\npackage harm;\n{text}')
+        equal(coracle("describe", "nowhere:1", "--proto", proto, "harm.Harm").stdout, DEFINITIONS, "the definition")
+
+
+def describe_names_things_by_all_their_names(server):
+    every = coracle("describe", server.address, "-p").stdout
+    for name in coracle("ls", server.address, "-p").stdout.split():
+        expect(f"// {name}\nservice {name.rsplit('.')[-1]} {{\n" in every, f"{name} is not in {every!r}")
+    for name in ("movie.Movie", f"{SERVICE}", f"{SERVICE}/AddMovie"):
+        equal(coracle("describe", server.address, "-p", f".{name}").stdout, coracle("describe", server.address, "-p", name).stdout,
+              f"what .{name} is")
+    coracle("ls", server.address, "-p", f".{SERVICE}")
+    call(server, f".{SERVICE}/AddMovie", "-d", '{"title": "Dot"}')
 
 
 def a_unary_call_prints_its_reply(server):
@@ -186,12 +228,12 @@ def main():
     cases = Cases()
     with Server(own("movie_server"), "--port=0") as server:
         cases.each("Coracle", (
-            ls_lists_services_and_methods, describe_prints_definitions, a_unary_call_prints_its_reply,
+            ls_lists_services_and_methods, describe_prints_definitions, describe_names_things_by_all_their_names, a_unary_call_prints_its_reply,
             the_end_of_a_name_is_enough, the_exit_code_is_the_status, requests_stream_from_the_input,
             requests_come_from_files_and_words, replies_stream_as_lines, both_directions_are_live,
             a_call_that_ends_early_does_not_wait_for_input, a_deadline_expires, verbose_tells_the_course_on_stderr,
             requests_are_compressed, mistakes_are_told, health_tells_by_its_exit_code), server)
-    cases.each("Coracle", (definitions_come_from_files, nobody_there, tls_and_certificates_of_clients))
+    cases.each("Coracle", (describe_has_comments_where_they_stood, definitions_come_from_files, nobody_there, tls_and_certificates_of_clients))
     cases.end()
 
 

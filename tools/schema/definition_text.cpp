@@ -1,6 +1,7 @@
 #include "tools/schema/definition_text.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/schema/trailing_comments.hpp"
 #include "tools/terminal_text.hpp"
 
 #include <set>
@@ -11,17 +12,16 @@ namespace {
 
 namespace pb = google::protobuf;
 
+// Says which of several of that name it is: the text itself has no package.
 template <class Descriptor>
 std::string text(const Descriptor& d) {
-  pb::DebugStringOptions options;
-  options.include_comments = true;
-  return terminal_text(d.DebugStringWithOptions(options));
+  return terminal_text("// " + std::string(d.full_name()) + "\n" + commented_text(d));
 }
 
 // A message, and the messages and enums that its fields have, each once.
 void add_with_parts(std::string& to, const pb::Descriptor& type, std::set<std::string>& added) {
   if (!added.insert(std::string(type.full_name())).second) return;
-  to += "// " + std::string(type.full_name()) + "\n" + text(type);
+  to += text(type);
   for (int i = 0; i < type.field_count(); ++i) {
     const pb::FieldDescriptor& field = *type.field(i);
     if (const auto* part = field.message_type(); part && part->containing_type() != &type) {
@@ -37,7 +37,7 @@ void add_with_parts(std::string& to, const pb::Descriptor& type, std::set<std::s
 std::string definition_text(const pb::ServiceDescriptor& service) { return text(service); }
 
 std::string definition_text(const pb::MethodDescriptor& method) {
-  std::string all = text(method);
+  std::string all = terminal_text(commented_text(method));
   std::set<std::string> added;
   add_with_parts(all, *method.input_type(), added);
   add_with_parts(all, *method.output_type(), added);

@@ -18,6 +18,12 @@ bool ends_in_parts(std::string_view name, std::string_view parts) {
          (name.size() == parts.size() || name[name.size() - parts.size() - 1] == '.');
 }
 
+// ".movie.Movie" is how definitions spell movie.Movie.
+std::string_view without_dot(std::string_view name) {
+  if (name.starts_with('.')) name.remove_prefix(1);
+  return name;
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += "\n  " + name;
@@ -52,6 +58,7 @@ const std::vector<std::string>& schema::services() {
 }
 
 const pb::ServiceDescriptor* schema::find_service(std::string_view name) {
+  name = without_dot(name);
   if (const auto* found = pool_.FindServiceByName(std::string(name))) return found;
   const pb::ServiceDescriptor* found = nullptr;
   for (const std::string& one : services()) {
@@ -71,6 +78,7 @@ const pb::ServiceDescriptor& schema::service(std::string_view name) {
 
 const pb::MethodDescriptor* schema::find_method(std::string_view name) {
   if (name.starts_with('/')) name.remove_prefix(1);
+  name = without_dot(name);
   const std::size_t end = name.find_last_of("/.");
   if (end == std::string_view::npos) {
     const pb::MethodDescriptor* found = nullptr;
@@ -96,10 +104,10 @@ const pb::MethodDescriptor& schema::method(std::string_view name) {
 }
 
 const pb::Descriptor* schema::find_message(const std::string& name) {
-  return pool_.FindMessageTypeByName(name);
+  return pool_.FindMessageTypeByName(std::string(without_dot(name)));
 }
 const pb::EnumDescriptor* schema::find_enum(const std::string& name) {
-  return pool_.FindEnumTypeByName(name);
+  return pool_.FindEnumTypeByName(std::string(without_dot(name)));
 }
 
 std::unique_ptr<pb::Message> schema::make(const pb::Descriptor& type) {

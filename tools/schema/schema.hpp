@@ -33,8 +33,8 @@ class schema {
 
   // Sorted.
   [[nodiscard]] const std::vector<std::string>& services();
-  // "package.Service/Method", "package.Service.Method", or the last parts of either where only one has them. Throws
-  // failure, which names what there is.
+  // "package.Service/Method", "package.Service.Method", or the last parts of either where only one has them; of all names
+  // also with a dot before. Throws failure, which names what there is.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method(std::string_view name);
   [[nodiscard]] const google::protobuf::ServiceDescriptor& service(std::string_view name);
   // Null when there is none of that name.

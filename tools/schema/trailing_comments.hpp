@@ -1,0 +1,17 @@
+// trailing_comments: definitions with the comments that stand behind something behind it.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+
+#include <string>
+
+namespace coracle::tools {
+
+// As DebugString() has them, with comments; but it has the comment of `int64 id = 1;  // given by the server` on the next
+// line, where it would be read as that of the next field.
+[[nodiscard]] std::string commented_text(const google::protobuf::Descriptor& type);
+[[nodiscard]] std::string commented_text(const google::protobuf::EnumDescriptor& type);
+[[nodiscard]] std::string commented_text(const google::protobuf::ServiceDescriptor& service);
+[[nodiscard]] std::string commented_text(const google::protobuf::MethodDescriptor& method);
+
+}  // namespace coracle::tools
