@@ -15,8 +15,12 @@ using text_lines = std::vector<std::string>;
 
 text_lines lines_of(std::string_view text) {
   text_lines lines;
-  for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1))
-    lines.emplace_back(text.substr(0, end));
+  for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
+    std::string& line = lines.emplace_back(text.substr(0, end));
+    // DebugString() puts "// " before lines that begin with a space already, but for a comment's first.
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (line.compare(begin, 4, "//  ") == 0) line.erase(begin + 2, 1);
+  }
   return lines;
 }
 
