@@ -169,16 +169,23 @@ def requests_are_compressed(server):
 def mistakes_are_told(server):
     for words, code, text in (
             (("AddMovie", "-d", '{"titel": "x"}'), FAILURE, "titel"),
+            (("AddMovie", "-d", "[]"), FAILURE, "\n  Root element"),
             (("AddMovie", "-d", "{"), FAILURE, "is no movie.Movie"),
             (("AddMovie", "-d", '{"title": "a"}{"title": "b"}'), USAGE, "takes one request"),
+            (("AddMovie", "-d", ""), USAGE, "takes one request; there is none"),
+            (("ListMovies", "-d", "-"), USAGE, "takes one request; there is none"),
+            (("AddMovie", "-d", "@/etc"), FAILURE, "the file /etc cannot be read: Is a directory"),
+            (("AddMovie", "-d", "@/no/such"), FAILURE, "the file /no/such cannot be read: No such file"),
+            (("AddMovie", "-d", "@-"), USAGE, "the standard input is '-d -'"),
+            (("AddMovie", "-d", "@"), USAGE, "names no file"),
             (("NoSuch",), FAILURE, f"{SERVICE}/AddMovie"),
-            (("AddMovie", "-d", "@/no/such/file"), FAILURE, "cannot be read"),
             (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "breaks gRPC's rules"),
             (("AddMovie", "--timeout", "5"), USAGE, "such as 5s"),
             (("AddMovie", "--ca", "x.pem"), USAGE, "contradict")):
-        done = call(server, *words, code=code)
+        done = call(server, *words, data="", code=code)
         equal(done.stdout, "", f"what {words} prints")
         expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+        expect("INVALID_ARGUMENT" not in done.stderr, f"{done.stderr!r} reads as if a server had said it")
     coracle("call", code=USAGE)
     coracle("cull", code=USAGE)
 

@@ -86,6 +86,8 @@ struct call_command {
       std::size_t count = 0;
       for (;;) {
         const std::optional<std::string> text = co_await requests.next();
+        if (!text && count == 0 && requests.ended() && !method.client_streaming())
+          throw usage_failure(path_of(method) + " takes one request; there is none ('{}' is an empty one)");
         if (!text) break;
         if (++count > 1 && !method.client_streaming())
           throw usage_failure(path_of(method) + " takes one request; there are more");

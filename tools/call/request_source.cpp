@@ -1,23 +1,12 @@
 #include "tools/call/request_source.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/file_content.hpp"
 
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace coracle::tools {
-
-namespace {
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw failure("the file " + path + " cannot be read");
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-}  // namespace
 
 request_source::request_source(const std::vector<std::string>& said, std::string alone) {
   if (said.empty()) values_.add(alone);
@@ -27,7 +16,9 @@ request_source::request_source(const std::vector<std::string>& said, std::string
       continue;
     }
     if (from_input_) throw usage_failure("what comes after -d - would never be sent");
-    values_.add(one.starts_with('@') ? text_of_file(one.substr(1)) : one);
+    if (one == "@" || one == "@-")
+      throw usage_failure("'-d " + one + "' names no file; the standard input is '-d -'");
+    values_.add(one.starts_with('@') ? file_content(one.substr(1)) : one);
     values_.add("\n");
   }
 }

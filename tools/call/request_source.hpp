@@ -20,6 +20,8 @@ class request_source {
 
   // The next JSON value, as soon as it is there; nothing at the end, and when it is stopped. Throws failure. On a loop.
   [[nodiscard]] task<std::optional<std::string>> next();
+  // There are no more requests; not so where next() was stopped.
+  [[nodiscard]] bool ended() const noexcept { return ended_ || !from_input_; }
 
  private:
   json_splitter values_;
