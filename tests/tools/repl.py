@@ -135,6 +135,10 @@ def a_terminal_completes_and_remembers(server):
         try:
             prompt = f"@{server.address}> "
             first.wait_for(prompt)
+            first.type('call WatchT\t{"id": 999999}\n')  # before a service is chosen
+            first.wait_for("ogether")
+            first.wait_for("NOT_FOUND")
+            first.wait_for(prompt)
             first.type("serv\tmovie.\t\n")
             first.wait_for(f"{SERVICE}{prompt}")
             first.type("call AddMu\t")
@@ -156,7 +160,7 @@ def a_terminal_completes_and_remembers(server):
             first.wait_for("movieId")
             first.wait_for(prompt)
             first.type("exit\n")
-            equal(first.process.wait(stage.STOP_LIMIT_S), 0, "the exit code")
+            equal(first.process.wait(stage.STOP_LIMIT_S), 5, "the exit code, which is that of the first call")
         finally:
             first.close()
         expect("AddMultipleMovies" in pathlib.Path(folder, "coracle/repl_history").read_text(), "the history was not kept")

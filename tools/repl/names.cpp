@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -20,7 +21,10 @@ std::vector<std::string> beginning_with(const std::vector<std::string>& all, std
     if (one.starts_with(word)) fitting.insert(one);
   if (fitting.size() <= offered_max) return {fitting.begin(), fitting.end()};
   std::set<std::string> steps;
-  for (const std::string& one : fitting) steps.insert(one.substr(0, one.find('.', word.size() + 1) + 1));
+  for (const std::string& one : fitting) {
+    const std::size_t dot = one.find('.', word.size() + 1);
+    steps.insert(dot == one.npos ? one : one.substr(0, dot + 1));
+  }
   return {steps.begin(), steps.end()};
 }
 
@@ -30,13 +34,18 @@ std::vector<std::string> names::services() const { return at_.types().services()
 
 std::vector<std::string> names::methods() const {
   std::vector<std::string> all;
+  std::map<std::string, int> having;  // services, by the names of their methods
   for (const std::string& name : services()) {
     const auto& s = at_.types().service(name);
     for (int i = 0; i < s.method_count(); ++i) {
       all.push_back(path_of(*s.method(i)).substr(1));
-      if (name == service_) all.push_back(std::string(s.method(i)->name()));
+      const std::string alone(s.method(i)->name());
+      ++having[alone];
+      if (name == service_) all.push_back(alone);
     }
   }
+  for (const auto& [name, services] : having)
+    if (services == 1) all.push_back(name);
   return all;
 }
 

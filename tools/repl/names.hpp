@@ -20,6 +20,7 @@ class names {
 
  private:
   [[nodiscard]] std::vector<std::string> services() const;
+  // By all of their names, and by their own where only one has it or the service is chosen.
   [[nodiscard]] std::vector<std::string> methods() const;
   [[nodiscard]] std::vector<std::string> messages() const;
   [[nodiscard]] std::vector<std::string> fields(const std::string& method, std::string_view word) const;
