@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import tempfile
 
@@ -15,6 +16,8 @@ from stage import ROOT, Cases, Server, equal, expect, own, run
 SERVICE = "movie.MovieService"
 GREETER_PROTO = ROOT / "examples/01_greeter/greeter.proto"
 USAGE, FAILURE = 64, 65
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA = 0  # the type of a frame
 
 
 def coracle(*words, data=None, code=0):
@@ -161,9 +164,37 @@ def verbose_tells_the_course_on_stderr(server):
     json.loads(done.stdout)
 
 
+def data_frames(connection):
+    """What comes in DATA frames on an HTTP/2 connection, whose server says nothing but its settings."""
+    stream = connection.makefile("rb")
+    equal(stream.read(len(PREFACE)), PREFACE, "the preface")
+    connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # SETTINGS, empty
+    while head := stream.read(9):
+        payload = stream.read(int.from_bytes(head[:3], "big"))
+        if head[3] == DATA:
+            yield payload
+
+
 def requests_are_compressed(server):
-    for encoding in ("gzip", "deflate", "zstd"):
-        call(server, "AddMovie", "-d", '{"title": "C"}', "--compress", encoding)
+    """Looks at the bytes: a message's flag, and how the encoding begins."""
+    title = 5000 * "C"  # below a KiB nothing is compressed
+    for encoding, begins in ((None, b"\x12"), ("gzip", b"\x1f\x8b"), ("deflate", b"\x78"), ("zstd", b"\x28\xb5\x2f\xfd")):
+        words = ("--compress", encoding) if encoding else ()
+        call(server, "AddMovie", "-d", json.dumps({"title": title}), *words)  # a server understands it
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.settimeout(stage.STOP_LIMIT_S)
+            command = [own("coracle"), "call", f"127.0.0.1:{listener.getsockname()[1]}", "-p", "AddMovie", "--proto", stage.MOVIE_PROTO,
+                       "-d", json.dumps({"title": title}), *words]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                try:
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.settimeout(stage.STOP_LIMIT_S)
+                        message = next(data_frames(connection))
+                finally:
+                    process.kill()
+        equal(message[0], 1 if encoding else 0, f"the flag of a message with {encoding}")
+        expect(message[5:].startswith(begins), f"a message with {encoding} begins with {message[5:9].hex()}")
 
 
 def mistakes_are_told(server):
