@@ -23,7 +23,7 @@ class json_splitter {
   [[nodiscard]] std::string take();
   std::string held_;
   std::size_t begin_ = 0;  // of what was not given yet
-  std::size_t at_ = 0;     // as far as held_ was looked at
+  std::size_t at_ = 0;  // as far as held_ was looked at
   std::size_t depth_ = 0;
   bool in_string_ = false;
   bool escaped_ = false;

@@ -29,8 +29,7 @@ std::string to_json(const google::protobuf::Message& message, bool indented) {
   std::string text;
   const auto how = json::MessageToJsonString(message, &text, options);
   if (!how.ok())
-    throw failure("a " + std::string(message.GetTypeName()) +
-                  " cannot be written as JSON: " + reason(how));
+    throw failure("a " + std::string(message.GetTypeName()) + " cannot be written as JSON: " + reason(how));
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

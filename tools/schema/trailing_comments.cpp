@@ -90,7 +90,8 @@ class definition {
     for (auto at = lines_.begin(); at != lines_.end(); ++at) {
       const std::size_t margin = std::min(at->find_first_not_of(' '), at->size());
       const auto same = [&](const std::string& own, const std::string& line) {
-        return own.empty() ? line.empty() : line.size() >= margin && line.compare(margin, line.npos, own) == 0;
+        return own.empty() ? line.empty()
+                           : line.size() >= margin && line.compare(margin, line.npos, own) == 0;
       };
       if (static_cast<std::size_t>(lines_.end() - at) < before.size()) return;
       if (!std::equal(before.begin(), before.end(), at, same)) continue;
