@@ -130,7 +130,7 @@ class Terminal:
 def a_terminal_completes_and_remembers(server):
     with tempfile.TemporaryDirectory() as folder:
         def opened():
-            return Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": folder})
+            return Terminal(own("coracle"), "repl", server.address, "-p", env={"XDG_STATE_HOME": folder, "LC_ALL": "C.UTF-8"})
         first = opened()
         try:
             prompt = f"@{server.address}> "
@@ -145,9 +145,10 @@ def a_terminal_completes_and_remembers(server):
             first.wait_for("ltipleMovies")
             first.type('{"tit\t')
             first.wait_for('le":')
-            first.type('"Typed"}\n')
+            first.type('"Übertypt 漢"}\n')
             first.wait_for("movieIds")
             first.wait_for(prompt)
+            expect("Übertypt 漢" in script(server, "call ListMovies {}\n").stdout, "letters beyond ASCII were lost")
             first.type("call AddMovie\n")
             for name in ("id (int64) = ", "title (string) = "):
                 first.wait_for(name)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -92,6 +93,7 @@ line_editor::line_editor(completions offer)
     : offer_(std::move(offer)), interactive_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1) {
   current = this;
   if (!interactive_) return;
+  std::setlocale(LC_CTYPE, "");  // else only ASCII can be typed
   rl_readline_name = "coracle";
   rl_outstream = stderr;
   rl_getc_function = next_character;
