@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
 #include "grpc/health/v1/health.coracle.hpp"
@@ -44,7 +45,7 @@ struct health {
     const auto reply = sync_wait(stub.Check(request, within(where.timeout_or(answer_time))));
     if (reply) return say(reply->status());
     if (reply.status().code() == status_code::not_found) {
-      std::printf("SERVICE_UNKNOWN\n");
+      print("SERVICE_UNKNOWN\n");
       return not_serving;
     }
     return complain(reply.status());
@@ -61,8 +62,7 @@ struct health {
   }
 
   static int say(wire::HealthCheckResponse::ServingStatus s) {
-    std::printf("%s\n", wire::HealthCheckResponse::ServingStatus_Name(s).c_str());
-    std::fflush(stdout);
+    print(wire::HealthCheckResponse::ServingStatus_Name(s) + "\n");
     return s == wire::HealthCheckResponse::SERVING ? serving : not_serving;
   }
 

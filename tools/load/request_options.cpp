@@ -1,6 +1,7 @@
 #include "tools/load/request_options.hpp"
 
 #include "tools/failure.hpp"
+#include "tools/files/file_content.hpp"
 #include "tools/json/json_splitter.hpp"
 #include "tools/load/fixed_requests.hpp"
 #include "tools/load/json_requests.hpp"
@@ -8,8 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -22,12 +21,6 @@ const std::map<std::string, call_kind> kinds = {{"unary", call_kind::unary},
                                                 {"client-streaming", call_kind::client_streaming},
                                                 {"server-streaming", call_kind::server_streaming},
                                                 {"bidi", call_kind::bidi}};
-
-std::string bytes_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw failure("the file " + path + " cannot be read");
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
 
 bool sends_streams(const method_mix& all) {
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -87,7 +80,7 @@ method_mix request_options::mix(session& at, bool rest) const {
     throw usage_failure("--rest goes with one METHOD, whose request is JSON");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto [name, weight] = weighted(names_[i]);
-    if (!raw_.empty()) all.add(from_bytes(name, bytes_of_file(raw_[i])), weight);
+    if (!raw_.empty()) all.add(from_bytes(name, file_content(raw_[i])), weight);
     else all.add(from_json_text(at, name, i < data_.size() ? data_[i] : std::string()), weight);
   }
   if (messages_ && !sends_streams(all))
@@ -110,7 +103,7 @@ std::unique_ptr<request_source> request_options::from_bytes(const std::string& n
 std::unique_ptr<request_source> request_options::from_json_text(session& at, const std::string& name,
                                                                 const std::string& said) const {
   json_splitter values;
-  values.add(said.starts_with('@') ? bytes_of_file(said.substr(1)) : said);
+  values.add(said.starts_with('@') ? file_content(said.substr(1)) : said);
   std::vector<std::string> texts;
   while (auto one = values.next()) texts.push_back(std::move(*one));
   if (auto last = values.rest()) texts.push_back(std::move(*last));

@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/units.hpp"
 #include "tools/workloads/allocated.hpp"
 #include "tools/workloads/workloads.hpp"
@@ -108,7 +109,7 @@ struct bench {
         std::printf("%zu loop%s%53s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
                     "allocations", "messages/s", "mean us", "std-dev", "min", "max");
       print_row(*one, all);
-      std::fflush(stdout);
+      flush_output();
     }
   }
 
