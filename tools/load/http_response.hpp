@@ -38,7 +38,7 @@ class http_response {
     body_until_end,
     complete
   };
-  static constexpr std::size_t head_bytes_max = 64 * 1024;
+  static constexpr std::size_t head_bytes_max = std::size_t{64} * 1024;
 
   [[nodiscard]] bool step();
   [[nodiscard]] bool read_head();
