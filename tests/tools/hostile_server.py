@@ -6,7 +6,7 @@ import contextlib
 import resource
 
 import stage
-from stage import Cases, equal, expect, own, run
+from stage import Cases, Server, equal, expect, own, run
 
 stage.with_packages("grpc", "grpc_reflection")
 
@@ -15,6 +15,7 @@ from google.protobuf import descriptor_pb2  # noqa: E402
 from grpc_reflection.v1alpha import reflection_pb2  # noqa: E402
 
 FAILURE, RESOURCE_EXHAUSTED, NO_ANSWER = 65, 8, 2
+GREETER_PROTO = stage.ROOT / "examples/01_greeter/greeter.proto"
 REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 BOMB_BYTES = 300 << 20  # past endpoint::reply_bytes_max
 MEMORY_MB = 900  # for that limit, JSON and the rest of the program; far below what the server offers
@@ -132,6 +133,23 @@ def silence_of_health():
         says("DEADLINE_EXCEEDED", "health", address, "-p", code=NO_ANSWER)
 
 
+def silence_of_reflection_behind_a_proxy():
+    """Asked once, and told: every call would wait for it otherwise."""
+    def waits(questions, context):
+        done = concurrent.futures.Future()
+        context.add_callback(lambda: done.set_result(None))
+        done.result()
+        return iter(())
+    echo = grpc.unary_unary_rpc_method_handler(lambda request, context: request)
+    with serving({REFLECTION: grpc.stream_stream_rpc_method_handler(waits), "/helloworld.Greeter/SayHello": echo}) as address, \
+            Server(own("coracle"), "proxy", address, "-p", "--timeout", "1500ms") as proxy:
+        for _ in range(2):
+            done = run(own("coracle"), "call", proxy.address, "-p", "SayHello", "--proto", GREETER_PROTO, "-d", "{}")
+            equal(done.returncode, 0, f"the exit code ({done.stderr[-300:]})")
+        equal(proxy.stop(), 0, "the proxy's exit code")
+        equal(sum("it is not asked again" in line for line in proxy.said), 1, "how often it says so")
+
+
 def a_reply_that_unpacks_without_end():
     def bomb(request, context):
         context.set_compression(grpc.Compression.Gzip)
@@ -145,6 +163,7 @@ def main():
     cases = Cases()
     cases.each("HostileServer", [imports_without_end, files_without_end_in_one_answer, files_of_great_size, a_file_that_imports_itself,
                                  what_is_no_file, a_file_whose_types_are_missing, silence_of_reflection, silence_of_health,
+                                 silence_of_reflection_behind_a_proxy,
                                  a_reply_that_unpacks_without_end])
     cases.end()
 

@@ -77,14 +77,25 @@ void tap::record(Write write) {
     }
 }
 
+// Null without a definition: then messages are told in bytes. Other calls wait meanwhile, so a server that keeps its
+// reflection waiting is asked once.
+const google::protobuf::MethodDescriptor* tap::definition_of(const std::string& path) {
+  const duration asked = now();
+  try {
+    return at_.types().find_method(path);
+  } catch (const failure& why) {
+    definitions_are_slow_ = now() - asked > patience;
+    if (definitions_are_slow_)
+      std::fprintf(stderr, "coracle: %s\n  it is not asked again: messages are told in bytes\n",
+                   terminal_text(why.what()).c_str());
+    return nullptr;
+  }
+}
+
 void tap::begins(course& c, server_context& context) {
   const std::lock_guard lock(mutex_);
   c.number = ++calls_;
-  try {
-    c.method = at_.types().find_method(c.path);
-  } catch (const failure&) {
-    // Without definitions messages are told in bytes.
-  }
+  if (!definitions_are_slow_) c.method = definition_of(c.path);
   const duration at = now();
   record([&](recorder& to) {
     recorded_call begun;

@@ -27,6 +27,7 @@ class tap final : public generic_service {
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  private:
+  static constexpr duration patience = std::chrono::seconds(1);  // with reflection that then fails
   using onward_call = bidi_call<bytes_message, bytes_message>;
   // Of one call.
   struct course {
@@ -40,6 +41,8 @@ class tap final : public generic_service {
   template <class Write>
   void record(Write write);  // under the lock
 
+  [[nodiscard]] const google::protobuf::MethodDescriptor* definition_of(const std::string& path);
+
   // These may block: they are run away from the loop.
   void begins(course& c, server_context& context);
   void request(const course& c, const bytes_message& m);
@@ -52,6 +55,7 @@ class tap final : public generic_service {
   session& at_;
   recorder* recording_;  // null, too, once it could not be written
   bool lost_ = false;
+  bool definitions_are_slow_ = false;
   generic_stub next_;
   std::mutex mutex_;  // of what is written
   std::uint64_t calls_ = 0;
