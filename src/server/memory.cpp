@@ -1,4 +1,6 @@
-// How a server keeps within its memory_quota.
+// How large a server's memory_quota is, and how the server keeps within it.
+#include "runtime/backend.hpp"
+#include "runtime/memory_limit.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
@@ -14,7 +16,26 @@ constexpr duration relief_interval = std::chrono::milliseconds(50);
 // The last eighth is for what is under way and not counted: replies that are being written, the heap's own waste.
 constexpr std::size_t closing_bytes(std::size_t limit) noexcept { return limit / 8 * 7; }
 constexpr std::size_t pressing_bytes(std::size_t limit) noexcept { return limit / 8 * 5; }
+
+constexpr std::uint64_t default_quota_bytes_max = std::uint64_t{1} << 30;
 }  // namespace
+
+memory_quota quota_for(runtime& on, const server_limits& limits) {
+  if (limits.memory()) return *limits.memory();
+  // A simulated world does not depend on the machine that it runs on.
+  const bool real = on.at(0).io().takes_descriptors();
+  const io::memory_limit system = real ? io::read_memory_limit() : io::memory_limit();
+  const bool tight = system.bytes / 2 < default_quota_bytes_max;
+  const std::uint64_t bytes = tight ? system.bytes / 2 : default_quota_bytes_max;
+  if (on.log().wants(log_level::info)) {
+    on.log().write(log_level::info,
+                   "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
+                       (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
+                              : "the default, 1 GiB") +
+                       " (set another with server_limits::memory())");
+  }
+  return memory_quota(static_cast<std::size_t>(bytes));
+}
 
 shard::relief::relief(shard& s) noexcept : of(s) {
   fire = [](coro::timer& t) noexcept { static_cast<relief&>(t).of.look_for_relief(); };

@@ -13,7 +13,7 @@ server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
       rules(connection_rules(o)),
-      memory(o.limits().memory()),
+      memory(quota_for(on, o.limits())),
       loads_(on.size()),
       asked_for_room_(on.size()) {
   for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);

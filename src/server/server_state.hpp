@@ -31,6 +31,9 @@ class shard;
 
 enum class memory_state : std::uint8_t { pressed, exceeded };
 
+// What `limits` say, or the default, which it writes to the log with its reason.
+memory_quota quota_for(runtime& on, const server_limits& limits);
+
 // Kept alive by the server, its shards and its in-process connectors.
 class server_state : public std::enable_shared_from_this<server_state> {
  public:

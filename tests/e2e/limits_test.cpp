@@ -1,5 +1,15 @@
 // Limits of a server: calls, connections, time.
 #include "support/echo_fixture.hpp"
+#include "support/kept_log.hpp"
+#include "support/limited_process.hpp"
+
+#include "coracle/coro/frame_pool.hpp"
+#include "coracle/runtime/sim.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string>
 
 namespace coracle::testing_support {
 namespace {
@@ -64,6 +74,31 @@ TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
   channel_.reset();
   server_.reset();
   EXPECT_EQ(quota.used_bytes(), 0u);
+}
+
+[[noreturn]] void serve_with_little_address_space() {
+  limit(RLIMIT_AS, 1'500'000'000);
+  kept_log log;
+  runtime rt(runtime_options().log_to(log));
+  const server s(rt, {});
+  const bool said = log.text().find(
+                        "the server's memory quota is 750000000 bytes: half of RLIMIT_AS, which is "
+                        "1500000000 (set another with server_limits::memory())\n") != std::string::npos;
+  ::_exit(said ? 0 : 1);
+}
+
+TEST(default_quota_of_a_server, IsHalfOfWhatTheSystemLetsTheProcessUse) {
+  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "sanitizers map more than any such limit allows";
+  EXPECT_EXIT(serve_with_little_address_space(), testing::ExitedWithCode(0), "");
+}
+
+TEST(default_quota_of_a_server, IsTheSameOnEveryMachineThatSimulates) {
+  kept_log log;
+  sim::world world(1, sim::world_options().log_to(log));
+  const server s(world.host("server"), {});
+  EXPECT_NE(log.text().find("the server's memory quota is 1073741824 bytes: the default, 1 GiB"),
+            std::string::npos)
+      << log.text();
 }
 
 class connections_of_a_server : public echo_fixture {};

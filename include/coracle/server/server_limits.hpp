@@ -18,7 +18,10 @@ class server_limits {
  public:
   server_limits() noexcept {}
 
-  // What all connections together may hold because of their peers. Default: 1 GiB for each server.
+  // What all connections together may hold because of their peers. Default, for each server: 1 GiB, or half of the memory
+  // that the system lets the process use, if that is less: of the tightest of memory.max and memory.high (cgroup v2),
+  // memory.limit_in_bytes (cgroup v1), of the process's cgroup and those above it, and RLIMIT_AS. The server logs the default
+  // that it chooses and the reason at level info. In a simulation it is 1 GiB.
   server_limits& memory(memory_quota q) { return memory_ = std::move(q), *this; }
   // Connections at once; one more is closed as it comes. Default 50,000.
   server_limits& connections(std::size_t n) noexcept { return connections_ = n, *this; }
@@ -46,9 +49,8 @@ class server_limits {
   // come for so long. Default 60 s.
   server_limits& stall_time(duration d) noexcept { return stall_time_ = d, *this; }
 
-  [[nodiscard]] memory_quota memory() const {
-    return memory_ ? *memory_ : memory_quota(std::size_t{1} << 30);
-  }
+  // Empty: the default.
+  [[nodiscard]] const std::optional<memory_quota>& memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
   [[nodiscard]] std::uint32_t streams() const noexcept { return streams_; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
