@@ -5,7 +5,9 @@ import json
 import socket
 import subprocess
 
+from fleeting_server import fleeting_server
 from load import GREET, adds_up, load, measured
+from rest_endpoint import endpoint
 from stage import Cases, Server, equal, expect, own, run
 
 FAILURE, NOT_MET = 65, 66
@@ -60,12 +62,39 @@ def a_server_that_goes_and_comes_back_is_called_again():
     found = json.loads(text)["runs"][0]
     adds_up(found, 300)
     expect(found["per_second"][-1]["ok"] + found["per_second"][-2]["ok"] > 0, "nobody is called after the restart")
+    equal((found["connects"]["made"], found["connects"]["reconnects"]), (1, 1), "the connections")
+
+
+def reconnects_are_counted():
+    """The server counts, too. One of its connections is the trial that precedes the run; each of the plan's may have been
+    connecting when the run ended."""
+    plans = ((1, ("--rate", "20", "--duration", "2s")), (2, ("-c", "3", "--connections", "2", "--duration", "2s")),
+             (4, ("--users", "4", "--duration", "2s", "--loops", "2")))
+    for connections, plan in plans:
+        with fleeting_server() as server:
+            found = measured(server, *GREET, *plan)
+            connects = found["connects"]
+            equal(connects["made"], connections, f"the first connections of {plan}")
+            expect(connects["reconnects"] > 0, f"{plan} has not reconnected")
+            missed = server.connections - 1 - connects["made"] - connects["reconnects"]
+            expect(0 <= missed <= connections, f"{plan} found {connects}, the server {server.connections}")
+            summary = load(server, *GREET, *plan).stdout
+            expect("; reconnects: " in summary, f"the summary is {summary!r}")
+
+
+def further_connections_of_rest_are_counted():
+    with endpoint() as origin:
+        for path, reconnects in (("/closing", 19), ("/keeping", 0)):
+            done = run(own("coracle"), "load", origin + path, *GREET, "-n", "20", "-c", "1", "--json", "-")
+            found, = json.loads(done.stdout)["runs"]
+            equal((found["connects"]["made"], found["connects"]["reconnects"]), (1, reconnects), f"the connections to {path}")
 
 
 def main():
     cases = Cases()
     cases.each("LoadTrouble", [a_call_ends_by_its_timeout, a_silent_server_is_given_up_after_the_connect_timeout,
-                               users_who_come_too_late_are_failures, a_server_that_goes_and_comes_back_is_called_again])
+                               users_who_come_too_late_are_failures, a_server_that_goes_and_comes_back_is_called_again,
+                               reconnects_are_counted, further_connections_of_rest_are_counted])
     cases.end()
 
 

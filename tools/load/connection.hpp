@@ -46,6 +46,14 @@ class connection {
   // Connects and waits until calls can be made.
   [[nodiscard]] virtual task<call_end> open(duration at_most) = 0;
   [[nodiscard]] virtual task<call_end> call(const request_source& what, request_place which) = 0;
+  // Runs beside the calls, after open(), until it is stopped: keeps reconnects() up to date where the calls cannot.
+  [[nodiscard]] virtual task<> watch() { co_return; }
+  // How many connections were made after the one of open(): in place of a lost one or, with HTTP/1.1, because every other
+  // one was busy.
+  [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
+
+ protected:
+  std::uint64_t reconnects_ = 0;
 };
 
 // Makes connections, from every loop at the same time, and outlives them.

@@ -98,6 +98,17 @@ class grpc_connection final : public connection {
     return bidi(what, at);
   }
 
+  // The channel reconnects by itself when a call comes. Misses a connection that is lost in the loop's turn in which it
+  // becomes ready: no call has run over that one.
+  task<> watch() override {
+    for (connectivity before = channel_.state();;) {
+      co_await channel_.wait_for_state_change(before);
+      const connectivity now = channel_.state();
+      if (now == connectivity::ready && before != connectivity::ready) ++reconnects_;
+      before = now;
+    }
+  }
+
  private:
   // A channel says why it cannot connect by how its calls fail. Should it be connected by now, this asks whether the
   // server is well, which harms nobody.

@@ -77,6 +77,7 @@ class rest_connection final : public connection {
     }
     result<net::stream> fresh = co_await dial();
     if (!fresh.ok()) co_return fresh.status();
+    ++reconnects_;
     http_response reply;
     const status how = co_await exchange(*fresh, request, reply);
     if (!how.ok()) co_return how;

@@ -37,6 +37,7 @@ void results::add(const tally& t) {
   for (std::size_t i = 0; i < in_band.size(); ++i) in_band[i] += t.in_band()[i];
   connects.add_all(t.connects());
   connects_failed += t.connects_failed();
+  reconnects += t.reconnects();
 }
 
 }  // namespace coracle::tools::load

@@ -39,8 +39,9 @@ struct results {
   traffic_tally traffic;
   std::vector<duration> bands;
   std::vector<std::uint64_t> in_band;  // one more
-  latency_histogram connects;
+  latency_histogram connects;  // the first of each connection
   std::uint64_t connects_failed = 0;
+  std::uint64_t reconnects = 0;  // after the first, warm-up included
   std::vector<expectation::verdict> verdicts;
 
   [[nodiscard]] std::uint64_t ok() const noexcept { return latency.count(); }

@@ -130,8 +130,10 @@ json verdicts(const results& r) {
 }
 
 json run_json(const results& r) {
-  json connects = {
-      {"made", r.connects.count()}, {"failed", r.connects_failed}, {"latency_ms", latency_json(r.connects)}};
+  json connects = {{"made", r.connects.count()},
+                   {"failed", r.connects_failed},
+                   {"reconnects", r.reconnects},
+                   {"latency_ms", latency_json(r.connects)}};
   return {{"name", r.name},
           {"target", r.target},
           {"scenario", r.scenario},

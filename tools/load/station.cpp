@@ -72,6 +72,26 @@ task<> station::run(time_point begins) {
   counted_from_ = begins + plan_.warm_up;
   if (plan_.length) ends_ = deadline_after(counted_from_, *plan_.length);
   counted_.begins(counted_from_);
+  task<> calls = make_calls();
+  co_await watched(connections_, std::move(calls));
+}
+
+task<> station::watched(std::span<const std::unique_ptr<connection>> over, task<> calls) {
+  scope watches;  // inherits no stop: it ends with the calls
+  for (const auto& one : over) watches.spawn(one->watch());
+  std::exception_ptr slip;
+  try {
+    co_await std::move(calls);
+  } catch (...) {
+    slip = std::current_exception();
+  }
+  watches.request_stop();
+  co_await watches.join();
+  for (const auto& one : over) counted_.reconnected(one->reconnects());
+  if (slip) std::rethrow_exception(slip);
+}
+
+task<> station::make_calls() {
   std::exception_ptr slip;
   scope calls{co_await coro::this_environment()};
   try {
@@ -177,10 +197,10 @@ task<> station::user(std::uint64_t number, time_point planned) {
   const coro::stop_token stop = (co_await coro::this_environment()).stop;
   const call_end opened = co_await own->open(plan_.connect_timeout);
   if (stop.stop_requested()) co_return;
-  request_place which;
-  which.user = number;
   if (!opened.ok()) {
     // The first call is the one that failed; the user goes away, and the others are never made.
+    request_place which;
+    which.user = number;
     which.call = index_ + numbered_++ * stations_;
     ++begun_;
     counted_.not_connected();
@@ -188,12 +208,20 @@ task<> station::user(std::uint64_t number, time_point planned) {
     co_return;
   }
   counted_.connected(now() - planned);
+  task<> calls = calls_of_user(number, *own);
+  const std::span<const std::unique_ptr<connection>> over(&own, 1);
+  co_await watched(over, std::move(calls));
+}
+
+task<> station::calls_of_user(std::uint64_t number, connection& over) {
+  request_place which;
+  which.user = number;
   for (std::uint64_t made = 0; !plan_.calls_per_user || made < *plan_.calls_per_user; ++made) {
     const time_point began = now();
     if (began >= ends_) co_return;
     which.call = index_ + numbered_++ * stations_;
     ++begun_;
-    const bool goes_on = co_await call(*own, which, began, true);
+    const bool goes_on = co_await call(over, which, began, true);
     if (!goes_on) co_return;
   }
 }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace coracle::tools::load {
@@ -39,6 +40,9 @@ class station {
 
  private:
   [[nodiscard]] std::uint64_t share_of(std::uint64_t whole) const noexcept;
+  // Runs the calls over these connections, and counts how often they reconnect meanwhile.
+  [[nodiscard]] task<> watched(std::span<const std::unique_ptr<connection>> over, task<> calls);
+  [[nodiscard]] task<> make_calls();
   void start_workers(scope& in);
   [[nodiscard]] task<> wait_until(time_point planned, unsigned burst_max);
   [[nodiscard]] task<> start_calls(scope& in);
@@ -49,6 +53,7 @@ class station {
   [[nodiscard]] task<> work(std::uint64_t worker, connection& over);
   [[nodiscard]] task<> one_call(std::uint64_t number, time_point planned, bool counts, connection& over);
   [[nodiscard]] task<> user(std::uint64_t number, time_point planned);
+  [[nodiscard]] task<> calls_of_user(std::uint64_t number, connection& over);
   // False when the run is being stopped: the call is not counted.
   [[nodiscard]] task<bool> call(connection& over, request_place which, time_point planned, bool counts);
 

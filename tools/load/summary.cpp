@@ -63,6 +63,7 @@ std::string connects_of(const results& r) {
     text += ", p50 " + show(r.connects.quantile(0.5)) + ", p99 " + show(r.connects.quantile(0.99)) +
             ", max " + show(r.connects.max());
   if (r.connects_failed > 0) text += "; failed: " + show_count(r.connects_failed);
+  if (r.reconnects > 0) text += "; reconnects: " + show_count(r.reconnects);
   return text;
 }
 

@@ -64,6 +64,7 @@ class tally {
   void not_begun(std::size_t method, std::uint64_t calls, time_point now, const call_end& why);
   void connected(duration took) { connects_.add(took); }
   void not_connected() noexcept { ++connects_failed_; }
+  void reconnected(std::uint64_t times) noexcept { reconnects_ += times; }
 
   // All seconds up to the one that `now` lies in.
   void fill_up(time_point now);
@@ -73,6 +74,7 @@ class tally {
   [[nodiscard]] const std::vector<std::uint64_t>& in_band() const noexcept { return in_band_; }
   [[nodiscard]] const latency_histogram& connects() const noexcept { return connects_; }
   [[nodiscard]] std::uint64_t connects_failed() const noexcept { return connects_failed_; }
+  [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
   // When the last call ended that was counted.
   [[nodiscard]] time_point last_end() const noexcept { return last_end_; }
 
@@ -91,6 +93,7 @@ class tally {
   std::vector<std::uint64_t> in_band_;
   latency_histogram connects_;
   std::uint64_t connects_failed_ = 0;
+  std::uint64_t reconnects_ = 0;
 };
 
 }  // namespace coracle::tools::load

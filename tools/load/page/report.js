@@ -56,6 +56,7 @@
       ["messages received", (r) => `${count(r.messages_received)} (${bytes(r.bytes_received)})`],
       ["message bytes a call, out and in", (r) => (r.calls ? `${count(r.bytes_sent / r.calls)} / ${count(r.bytes_received / r.calls)}` : "–")],
       ["connections made", (r) => count(r.connects.made)], ["connections failed", (r) => count(r.connects.failed)],
+      ["reconnects", (r) => count(r.connects.reconnects)],
       ["connecting, p50", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p50)],
       ["connecting, p99", (r) => ms(r.connects.latency_ms && r.connects.latency_ms.p99)],
     ];
