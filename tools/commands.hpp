@@ -25,5 +25,7 @@ void add_certs(CLI::App& app, action& chosen);
 void add_new(CLI::App& app, action& chosen);
 void add_completion(CLI::App& app, action& chosen);
 void add_man(CLI::App& app, action& chosen);
+void add_help(CLI::App& app, action& chosen);
+void add_version(CLI::App& app, action& chosen);
 
 }  // namespace coracle::tools

@@ -1,6 +1,7 @@
 // coracle: calls gRPC servers, ours or not, and looks into them.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
+#include "tools/manual/unknown_word.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
@@ -11,13 +12,19 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
 namespace {
 
 using namespace coracle::tools;
 
-// What the wrong command line was is said on stderr; help that was asked for goes to stdout.
-int end_of_parsing(CLI::App& app, const CLI::ParseError& why) { return app.exit(why) == 0 ? 0 : exit_usage; }
+// Help that was asked for goes to stdout, an error in the command line to stderr.
+int end_of_parsing(CLI::App& app, const CLI::ParseError& why) {
+  const bool wrong = why.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success);
+  if (const std::string text = wrong ? unknown_word(app) : std::string(); !text.empty())
+    throw usage_failure(text);
+  return app.exit(why) == 0 ? 0 : exit_usage;
+}
 
 int run(CLI::App& app, int argc, char** argv, const action& chosen) {
   int code = 0;
@@ -39,8 +46,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
   app.require_subcommand(1);
   action chosen;
-  for (const auto add : {add_ls, add_describe, add_call, add_repl, add_load, add_health, add_proxy,
-                         add_replay, add_bench, add_certs, add_new, add_completion, add_man})
+  for (const auto add :
+       {add_ls, add_describe, add_call, add_repl, add_load, add_health, add_proxy, add_replay, add_bench,
+        add_certs, add_new, add_completion, add_man, add_help, add_version})
     add(app, chosen);
   try {
     return run(app, argc, argv, chosen);

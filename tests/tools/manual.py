@@ -49,6 +49,31 @@ def the_manual_has_all_commands_and_options():
     expect(manual.startswith(".TH CORACLE 1"), "it does not begin as a manual page")
 
 
+def help_and_version_are_commands():
+    equal(coracle("help"), coracle("--help"), "what help prints")
+    for words in (["call"], ["help"], ["completion", "bash"]):
+        equal(coracle("help", *words), coracle(*words, "--help"), f"what help prints on {words}")
+    equal(coracle("version"), coracle("--version"), "what version prints")
+
+
+def an_unknown_word_is_an_error_that_suggests_the_closest_ones():
+    for words, says in ((("foo",), "there is no command 'foo'; 'coracle help' lists"),
+                        (("cal",), "did you mean 'call'? 'coracle help' lists"),
+                        (("list",), "did you mean 'ls'?"),
+                        (("desc", "localhost:1"), "did you mean 'describe'?"),
+                        (("help", "laod"), "did you mean 'load'?"),
+                        (("completion", "bsh"), "completion has no command 'bsh'; did you mean 'bash' or 'zsh'? 'coracle help completion' lists"),
+                        (("call", "--plaintex", "a:1", "B/C"), "call has no option --plaintex; did you mean '--plaintext'? 'coracle help call' lists"),
+                        (("load", "--druation=1s", "a:1", "B/C"), "load has no option --druation; did you mean '--duration'?"),
+                        (("call", "-x", "a:1", "B/C"), "call has no option -x; 'coracle help call' lists"),
+                        (("--vesrion",), "there is no option --vesrion; did you mean '--version'?"),
+                        (("\x1b[2J",), "there is no command '?[2J'")):
+        done = run(own("coracle"), *words)
+        equal(done.returncode, 64, f"the exit code of {words}")
+        equal(done.stdout, "", f"what {words} print")
+        expect(says in done.stderr and done.stderr.count("\n") == 1, f"{words} say {done.stderr!r}")
+
+
 def it_is_one_file():
     """What it is linked to beside the C library came from archives; tools/archives.cmake says when it does not."""
     needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", own("coracle")).stdout)
@@ -59,7 +84,7 @@ def it_is_one_file():
 def main():
     cases = Cases()
     cases.each("Manual", (bash_completes_commands_and_options, other_shells_get_theirs, the_manual_has_all_commands_and_options))
-    cases.each("Program", [it_is_one_file])
+    cases.each("Program", [help_and_version_are_commands, an_unknown_word_is_an_error_that_suggests_the_closest_ones, it_is_one_file])
     cases.end()
 
 

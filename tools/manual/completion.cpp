@@ -1,5 +1,6 @@
 // coracle completion: what a shell needs to complete our command line, made from the command line's own description.
 #include "tools/commands.hpp"
+#include "tools/manual/command_names.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -11,24 +12,9 @@ namespace coracle::tools {
 
 namespace {
 
-std::vector<std::string> flags_of(const CLI::App& app) {
-  std::vector<std::string> all;
-  for (const CLI::Option* o : app.get_options()) {
-    for (const std::string& name : o->get_snames()) all.push_back("-" + name);
-    for (const std::string& name : o->get_lnames()) all.push_back("--" + name);
-  }
-  return all;
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
-std::vector<std::string> commands_of(const CLI::App& app) {
-  std::vector<std::string> all;
-  for (const CLI::App* one : app.get_subcommands({})) all.push_back(one->get_name());
   return all;
 }
 

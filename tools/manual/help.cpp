@@ -1,0 +1,56 @@
+// coracle help and coracle version: what --help and --version print, as words.
+#include "tools/commands.hpp"
+#include "tools/failure.hpp"
+#include "tools/manual/unknown_word.hpp"
+#include "tools/standard_output.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace coracle::tools {
+
+namespace {
+
+// "help certs server" shows what "certs server --help" shows.
+void print_help(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string path = app.get_name();
+  for (const std::string& word : words) {
+    const std::vector<const CLI::App*> inner =
+        command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (inner.empty()) throw usage_failure(unknown_command(*command, word));
+    command = inner.front();
+    path += " " + word;
+  }
+  // App::help() would go on to the command that was parsed, which is this one.
+  print(command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal));
+}
+
+}  // namespace
+
+void add_help(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("help", "prints what the commands are, or how COMMAND is used");
+  const auto words = std::make_shared<std::vector<std::string>>();
+  command->add_option("COMMAND", *words, "call, load ...");
+  command->callback([&app, &chosen, words] {
+    chosen = [&app, words] {
+      print_help(app, *words);
+      return 0;
+    };
+  });
+}
+
+void add_version(CLI::App& app, action& chosen) {
+  app.add_subcommand("version", "prints the program's version")->callback([&app, &chosen] {
+    chosen = [&app] {
+      print(app.version() + "\n");
+      return 0;
+    };
+  });
+}
+
+}  // namespace coracle::tools
