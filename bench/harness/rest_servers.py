@@ -18,7 +18,8 @@ SOURCES = ROOT / "bench/rest"
 PROTO = ROOT / "examples/02_movie/movie.proto"
 INSTALL_TIMEOUT_S = 15 * 60
 ASK_TIMEOUT_S = 60
-MOVIE = '{"title": "Alien {{call}}", "year": 1979, "director": "Ridley Scott"}'
+MOVIE = ('{"title": "Alien {{call}}", "directors": [{"first_name": "Ridley", "last_name": "Scott"}], '
+         '"year_of_production": 1979}')
 ASK_REST = """import sys, urllib.request
 request = urllib.request.Request(sys.argv[1], sys.argv[2].encode(), {"Content-Type": "application/json"})
 print(urllib.request.urlopen(request).read().decode())"""

@@ -15,8 +15,7 @@ class Movies(movie_pb2_grpc.MovieServiceServicer):
     def AddMovie(self, request, context):
         if not request.title:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a movie needs a title")
-        added = self.shelf.add(request.title, request.year, request.director, request.poster)
-        return movie_pb2.AddMovieResponse(movie_id=added)
+        return movie_pb2.AddMovieResponse(movie_id=self.shelf.add(request.SerializeToString()))
 
 
 if __name__ == "__main__":

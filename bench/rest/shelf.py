@@ -1,4 +1,4 @@
-"""The shelf of the movie service, which both Python servers put their movies onto: what movie_store.cpp does."""
+"""The movies of both Python servers, in SQLite: what movie_store.cpp does."""
 
 import sqlite3
 import threading
@@ -10,12 +10,9 @@ class Shelf:
     def __init__(self):
         self.lock = threading.Lock()
         self.db = sqlite3.connect(":memory:", check_same_thread=False)
-        self.db.execute("create table movies (id integer primary key, title text not null, year integer not null, "
-                        "director text not null, poster blob, views integer not null default 0)")
+        self.db.execute("create table movie_messages (id integer primary key, movie blob not null, views integer not null default 0)")
 
-    def add(self, title, year, director, poster):
-        """The id that the movie got."""
+    def add(self, movie):
+        """Stores a movie in the server's own format; returns its id."""
         with self.lock, self.db:  # a transaction
-            cursor = self.db.execute("insert into movies (title, year, director, poster) values (?, ?, ?, ?)",
-                                     (title, year, director, poster))
-            return cursor.lastrowid
+            return str(self.db.execute("insert into movie_messages (movie) values (?)", (movie,)).lastrowid)

@@ -1,44 +1,46 @@
-// movie_store: the shelf, kept by SQLite.
+// movie_store: the movies, stored by SQLite.
 #pragma once
 
 #include "movie.pb.h"
 
 #include <coracle/runtime/offload.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct sqlite3;
 
-// Opens its database when it is made and closes it when it is destroyed. SQLite blocks, for a disk perhaps, so
-// each member gives an awaitable that runs it on the runtime's blocking pool: the loops go on serving meanwhile.
-// What is passed must stay until the await ends. May be used from every loop; SQLite works on one thing at a time.
+// Opens its database on construction and closes it on destruction. SQLite blocks, for a disk perhaps, so each member
+// function returns an awaitable that runs on the runtime's blocking pool, and the loops serve other calls meanwhile.
+// Arguments passed by reference must stay valid until the await ends. Any loop may call; SQLite runs one statement at a time.
 //
-// Throws status_error (INTERNAL, or UNAVAILABLE for a database that somebody else has locked).
+// A movie's id is the decimal text of its row number. Ids that no movie has, numbers or not, find nothing.
+//
+// Throws status_error: UNAVAILABLE while another process locks the database, INTERNAL for every other failure.
 class movie_store {
  public:
-  // ":memory:" keeps nothing when the program ends.
+  // ":memory:" stores nothing beyond the program's end.
   explicit movie_store(const std::string& path);
 
-  // All of them or none; their ids, in order.
+  // Inserts all movies or none; returns their ids, in order.
   auto insert(const std::vector<movie::Movie>& movies) {
     return coracle::offload(&movie_store::insert_now, this, &movies);
   }
-  // Up to `most` movies with an id above `after`, by id.
-  auto page(std::int64_t after, int most) {
-    return coracle::offload(&movie_store::page_now, this, after, most);
+  // Returns at most `limit` movies that were inserted after the one with the id `after`, in order; "" begins with the first.
+  auto page(std::string after, int limit) {
+    return coracle::offload(&movie_store::page_now, this, std::move(after), limit);
   }
-  // Counts a view; the movie, if there is one with that id.
-  auto watch(std::int64_t id) { return coracle::offload(&movie_store::watch_now, this, id); }
+  // Counts a view of the movie, if there is one with this id.
+  auto watch(std::string id) { return coracle::offload(&movie_store::watch_now, this, std::move(id)); }
 
  private:
-  std::vector<std::int64_t> insert_now(const std::vector<movie::Movie>* movies);
-  std::vector<movie::Movie> page_now(std::int64_t after, int most);
-  std::optional<movie::Movie> watch_now(std::int64_t id);
+  std::vector<std::string> insert_now(const std::vector<movie::Movie>* movies);
+  std::vector<movie::Movie> page_now(const std::string& after, int limit);
+  std::optional<movie::WatchTogetherResponse> watch_now(const std::string& id);
 
   struct closer {
     void operator()(sqlite3* db) const noexcept;

@@ -14,8 +14,9 @@
 namespace {
 
 const auto needs_title = coracle::status::invalid_argument("a movie needs a title");
+const auto no_such_movie = coracle::status::not_found("no movie has this id");
 
-// Shows metadata: whatever the client calls x-echo-... comes back, text before the reply and binary after it.
+// Shows metadata: returns the request's x-echo-... fields, text before the reply and binary after it.
 void echo(coracle::server_context& context) {
   for (const auto& field : context.metadata()) {
     if (!field.name.starts_with("x-echo-")) continue;
@@ -46,22 +47,23 @@ class movies final : public movie::rpc::MovieService::service {
     std::size_t all_bytes = 0;
     while (auto movie = co_await requests.next()) {
       if (movie->title().empty()) co_return needs_title;
-      all_bytes += movie->ByteSizeLong();
+      all_bytes += movie->SpaceUsedLong();  // more than its size on the wire
       if (all_bytes > upload_bytes_max)
-        co_return coracle::status::resource_exhausted("an upload holds at most 64 MiB");
+        co_return coracle::status::resource_exhausted(
+            "the movies of an upload take at most 64 MiB of memory");
       all.push_back(*std::move(movie));
     }
     // Reached only after a clean end of the client's stream: a cut upload unwinds from next() and leaves nothing.
     const auto ids = co_await store_.insert(all);
     movie::AddMultipleMoviesResponse response;
-    for (const auto id : ids) response.add_movie_ids(id);
+    for (const auto& id : ids) response.add_movie_ids(id);
     co_return response;
   }
 
   coracle::stream<movie::Movie> ListMovies(coracle::server_context&,
                                            const movie::ListMoviesRequest& request) override {
     const std::chrono::milliseconds pause(request.pause_ms());
-    std::int64_t last = 0;
+    std::string last;
     while (true) {
       const auto page = co_await store_.page(last, page_size);
       if (page.empty()) co_return coracle::status();
@@ -73,18 +75,18 @@ class movies final : public movie::rpc::MovieService::service {
     }
   }
 
-  coracle::stream<movie::Movie> WatchTogether(coracle::server_context&,
-                                              coracle::reader<movie::Movie> requests) override {
-    while (const auto wish = co_await requests.next()) {
-      const auto movie = co_await store_.watch(wish->id());
-      if (!movie) co_return coracle::status::not_found("no movie has the id " + std::to_string(wish->id()));
-      co_yield *movie;
+  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+      coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
+    while (const auto request = co_await requests.next()) {
+      const auto watched = co_await store_.watch(request->movie_id());
+      if (!watched) co_return no_such_movie;
+      co_yield *watched;
     }
     co_return coracle::status();
   }
 
  private:
-  // What one call may make the server hold: enough for some thousand movies with small posters.
+  // Limits the memory that one upload takes; enough for some hundred thousand movies.
   static constexpr std::size_t upload_bytes_max = 64u << 20;
   static constexpr int page_size = 16;
   movie_store& store_;

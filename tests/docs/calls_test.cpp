@@ -228,7 +228,7 @@ TEST(GuideToInterceptors, BaggagePassesOnUnlessTheCallIsDetached) {
 TEST(GuideToMessages, FormsOfMessages) {
   movie::rpc::MovieServiceFake service;
   movie::AddMovieResponse seven;
-  seven.set_movie_id(7);
+  seven.set_movie_id("7");
   service.on.AddMovie.returns(seven);
   coracle::runtime runtime;
   // [json_server]

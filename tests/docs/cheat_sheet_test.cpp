@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace {
@@ -23,9 +23,8 @@ class shelf final : public movie::rpc::MovieService::service {
                                                  const movie::Movie& movie) override {
     if (movie.title().empty()) co_return coracle::status::invalid_argument("a title is needed");
     context.initial_metadata().add("x-shelf", "upper");
-    movies_.push_back(movie);
     movie::AddMovieResponse reply;
-    reply.set_movie_id(static_cast<std::int64_t>(movies_.size()));
+    reply.set_movie_id(add(movie));
     co_return reply;
   }
   // [/unary_server]
@@ -34,10 +33,7 @@ class shelf final : public movie::rpc::MovieService::service {
   coracle::rpc<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context&, coracle::reader<movie::Movie> requests) override {
     movie::AddMultipleMoviesResponse reply;
-    while (const auto movie = co_await requests.next()) {
-      movies_.push_back(*movie);
-      reply.add_movie_ids(static_cast<std::int64_t>(movies_.size()));
-    }
+    while (const auto movie = co_await requests.next()) reply.add_movie_ids(add(*movie));
     co_return reply;
   }
   // [/client_streaming_server]
@@ -51,25 +47,38 @@ class shelf final : public movie::rpc::MovieService::service {
   // [/server_streaming_server]
 
   // [bidi_server]
-  coracle::stream<movie::Movie> WatchTogether(coracle::server_context&,
-                                              coracle::reader<movie::Movie> requests) override {
-    while (const auto wish = co_await requests.next()) {
-      const auto place = static_cast<std::size_t>(wish->id());
-      if (place == 0 || place > movies_.size()) co_return coracle::status::not_found("no such movie");
-      co_yield movies_[place - 1];
+  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+      coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
+    while (const auto request = co_await requests.next()) {
+      const movie::Movie* const found = find(request->movie_id());
+      if (!found) co_return coracle::status::not_found("no such movie");
+      movie::WatchTogetherResponse reply;
+      *reply.mutable_movie() = *found;
+      co_yield reply;
     }
     co_return coracle::status();
   }
   // [/bidi_server]
 
+  std::string add(const movie::Movie& movie) {
+    movies_.push_back(movie);
+    movies_.back().set_id(std::to_string(movies_.size()));
+    return movies_.back().id();
+  }
+  [[nodiscard]] const movie::Movie* find(const std::string& id) const {
+    const auto found =
+        std::find_if(movies_.begin(), movies_.end(), [&](const auto& m) { return m.id() == id; });
+    return found == movies_.end() ? nullptr : &*found;
+  }
+
   std::vector<movie::Movie> movies_;
 };
 
 // [unary_client]
-coracle::task<std::int64_t> add(movies_stub movies, movie::Movie movie) {
+coracle::task<std::string> add(movies_stub movies, movie::Movie movie) {
   auto call = movies.AddMovie(movie, coracle::within(1s).metadata("x-who", "ada"));
-  const auto reply = co_await call;  // result<AddMovieResponse>
-  if (!reply) co_return -1;          // reply.status() says why
+  const auto reply = co_await call;                      // result<AddMovieResponse>
+  if (!reply) co_return reply.status().to_string();
   EXPECT_EQ(call.initial_metadata().find("x-shelf"), "upper");
   co_return reply->movie_id();
 }
@@ -88,20 +97,20 @@ coracle::task<int> add_many(movies_stub movies, std::vector<movie::Movie> all) {
 coracle::task<int> list(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(1s));
   int years = 0;
-  while (const auto movie = co_await call.next()) years += movie->year();
+  while (const auto movie = co_await call.next()) years += movie->year_of_production();
   co_return years;
 }
 // [/server_streaming_client]
 
 // [bidi_client]
-coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_t> ids) {
+coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string> ids) {
   auto call = movies.WatchTogether(coracle::within(1s));
-  for (const auto id : ids) {
-    movie::Movie wish;
-    wish.set_id(id);
-    co_await call.write(wish);
-    const auto movie = co_await call.next_result();
-    if (!movie) co_return movie.status();
+  for (const auto& id : ids) {
+    movie::WatchTogetherRequest request;
+    request.set_movie_id(id);
+    co_await call.write(request);
+    const auto reply = co_await call.next_result();
+    if (!reply) co_return reply.status();
   }
   co_return co_await call.finish();
 }
@@ -110,7 +119,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_
 movie::Movie of_year(int year) {
   movie::Movie m;
   m.set_title("A movie");
-  m.set_year(year);
+  m.set_year_of_production(year);
   return m;
 }
 
@@ -118,14 +127,14 @@ TEST(CheatSheet, AllKindsOfCall) {
   coracle::testing::service_fixture<shelf> fixture;
   const movies_stub movies(fixture.channel());
   coracle::runtime& on = fixture.runtime();
-  EXPECT_EQ(coracle::sync_wait(on, add(movies, of_year(1979))), 1);
-  EXPECT_EQ(coracle::sync_wait(on, add(movies, movie::Movie())), -1);
+  EXPECT_EQ(coracle::sync_wait(on, add(movies, of_year(1979))), "1");
+  EXPECT_EQ(coracle::sync_wait(on, add(movies, movie::Movie())), "INVALID_ARGUMENT: a title is needed");
   const std::vector<movie::Movie> two = {of_year(1993), of_year(1994)};
   EXPECT_EQ(coracle::sync_wait(on, add_many(movies, two)), 2);
   EXPECT_EQ(coracle::sync_wait(on, list(movies)), 1979 + 1993 + 1994);
-  const std::vector<std::int64_t> known = {1, 3};
+  const std::vector<std::string> known = {"1", "3"};
   EXPECT_EQ(coracle::sync_wait(on, watch(movies, known)), coracle::status());
-  const std::vector<std::int64_t> unknown = {4};
+  const std::vector<std::string> unknown = {"4"};
   EXPECT_EQ(coracle::sync_wait(on, watch(movies, unknown)), coracle::status::not_found("no such movie"));
 }
 

@@ -62,8 +62,8 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
 // [cancel]
 coracle::task<coracle::status> change_ones_mind(movies_stub movies) {
   auto call = movies.WatchTogether();
-  const movie::Movie wish;
-  co_await call.write(wish);
+  const movie::WatchTogetherRequest request;
+  co_await call.write(request);
   call.cancel();                    // what waits on the call resumes, and its handler is stopped
   co_return co_await call.finish();  // CANCELLED
 }
@@ -106,10 +106,12 @@ class projector final : public movie::rpc::MovieService::service {
 class accountant final : public movie::rpc::MovieService::service {
   coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context&, const movie::Movie&) override {
     movie::AddMovieResponse reply;
+    int sum = 0;
     for (int page = 0; page < 1000; ++page) {
-      reply.set_movie_id(reply.movie_id() + page);
-      co_await coracle::yield();  // others have a turn; it throws when the call has ended
+      sum += page;
+      co_await coracle::yield();  // lets other calls run; throws when this call has ended
     }
+    reply.set_movie_id(std::to_string(sum));
     co_return reply;
   }
 };
@@ -209,7 +211,7 @@ TEST(GuideToDeadlines, WorkYieldsAndTheJournalIsWritten) {
   EXPECT_EQ(journal.service().on.AddMovie.calls().front().requests.front().title(), "Stalker");
 
   coracle::testing::simulated_fixture<accountant> busy(1);
-  EXPECT_EQ(coracle::sync_wait(movies_stub(busy.channel()).AddMovie(named("Red")))->movie_id(), 499'500);
+  EXPECT_EQ(coracle::sync_wait(movies_stub(busy.channel()).AddMovie(named("Red")))->movie_id(), "499500");
 }
 
 }  // namespace

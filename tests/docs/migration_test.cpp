@@ -77,7 +77,7 @@ class movies final : public movie::rpc::MovieService::service {
                                            const movie::ListMoviesRequest&) override {
     movie::Movie movie;
     for (int year = 1993; year <= 1994; ++year) {
-      movie.set_year(year);
+      movie.set_year_of_production(year);
       co_yield movie;  // waits while the client does not read
     }
     co_return coracle::status();
@@ -87,7 +87,7 @@ class movies final : public movie::rpc::MovieService::service {
 coracle::task<int> list(movie::rpc::MovieService::stub stub) {
   auto call = stub.ListMovies(movie::ListMoviesRequest());
   int count = 0;
-  while (const auto movie = co_await call.next()) count += movie->year() > 0 ? 1 : 0;
+  while (const auto movie = co_await call.next()) count += movie->year_of_production() > 0 ? 1 : 0;
   co_return count;
 }
 // [/streams]

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,32 +42,32 @@ coracle::task<int> count(movies_stub movies) {
 // [/download]
 
 // [reuse]
-coracle::task<std::size_t> weigh(movies_stub movies) {
+coracle::task<int> total_minutes(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
-  std::size_t bytes = 0;
-  movie::Movie movie;  // its memory is used again for each
+  int minutes = 0;
+  movie::Movie movie;  // every read reuses its memory
   for (;;) {
     const bool more = co_await call.read(movie);
-    if (!more) co_return bytes;
-    bytes += movie.poster().size();
+    if (!more) co_return minutes;
+    minutes += movie.duration_minutes();
   }
 }
 // [/reuse]
 
 // [talk]
-using talk = coracle::bidi_call<movie::Movie, movie::Movie>;
+using talk = coracle::bidi_call<movie::WatchTogetherRequest, movie::WatchTogetherResponse>;
 
-coracle::task<> ask_for(talk& call, std::vector<std::int64_t> ids) {
-  for (const auto id : ids) {
-    movie::Movie wish;
-    wish.set_id(id);
-    const auto sent = co_await call.write_result(wish);
-    if (!sent.ok()) co_return;  // the reader hears why
+coracle::task<> ask_for(talk& call, std::vector<std::string> ids) {
+  for (const auto& id : ids) {
+    movie::WatchTogetherRequest request;
+    request.set_movie_id(id);
+    const auto sent = co_await call.write_result(request);
+    if (!sent.ok()) co_return;  // the reader gets the status
   }
   co_await call.writes_done();
 }
 
-coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_t> ids,
+coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string> ids,
                                      std::vector<std::string>& titles) {
   auto call = movies.WatchTogether(coracle::within(10s));
   coracle::scope writing{co_await coracle::coro::this_environment()};
@@ -76,7 +75,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_
   for (;;) {
     const auto next = co_await call.next_result();  // ... while another reads
     if (!next || !*next) break;
-    titles.push_back((*next)->title());
+    titles.push_back((*next)->movie().title());
   }
   co_await writing.join();  // on every path: the task refers to `call`
   co_return co_await call.finish();
@@ -85,49 +84,49 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::int64_
 
 // [handler]
 class library final : public movie::rpc::MovieService::service {
-  // Each wish is looked up on a thread that may block, and answered when it is found; the next is read meanwhile.
-  coracle::stream<movie::Movie> WatchTogether(coracle::server_context& context,
-                                              coracle::reader<movie::Movie> wishes) override {
-    const auto answers = co_await coracle::stream<movie::Movie>::writer();
-    coracle::mutex turn;  // one write at a time
+  // Looks each movie up on a thread that may block and replies when it is found; reads the next request meanwhile.
+  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+      coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
+    const auto replies = co_await coracle::stream<movie::WatchTogetherResponse>::writer();
+    coracle::mutex writing;  // one write at a time
     coracle::scope lookups{context.environment()};
     for (;;) {
-      const auto wish = co_await wishes.next_result();  // next() would throw past the join
-      if (!wish || !*wish) break;
-      lookups.spawn(answer((*wish)->id(), answers, turn));
+      const auto request = co_await requests.next_result();  // next() would throw past the join
+      if (!request || !*request) break;
+      lookups.spawn(reply_to((*request)->movie_id(), replies, writing));
     }
     co_await lookups.join();
     co_return coracle::status();
   }
 
-  static coracle::task<> answer(std::int64_t id, coracle::writer<movie::Movie> answers,
-                                coracle::mutex& turn) {
+  static coracle::task<> reply_to(std::string id, coracle::writer<movie::WatchTogetherResponse> replies,
+                                  coracle::mutex& writing) {
     const auto found = co_await coracle::offload(&library::look_up, id);
-    const auto mine = co_await turn.lock();
-    co_await answers.write(found);
+    const auto mine = co_await writing.lock();
+    co_await replies.write(found);
   }
 
-  static movie::Movie look_up(std::int64_t id) {
-    movie::Movie found;
-    found.set_title("Number " + std::to_string(id));
+  static movie::WatchTogetherResponse look_up(const std::string& id) {
+    movie::WatchTogetherResponse found;
+    found.mutable_movie()->set_title("Number " + id);
     return found;
   }
 };
 // [/handler]
 
-movie::Movie with_poster(std::string title, std::size_t bytes) {
+movie::Movie make_movie(std::string title, int minutes) {
   movie::Movie m;
   m.set_title(std::move(title));
-  m.set_poster(std::string(bytes, 'x'));
+  m.set_duration_minutes(minutes);
   return m;
 }
 
 TEST(GuideToStreaming, AnUploadEndsWithAReplyOrTheReason) {
   faked fixture;
   movie::AddMultipleMoviesResponse two;
-  two.add_movie_ids(1);
-  two.add_movie_ids(2);
-  const std::vector<movie::Movie> shelf = {with_poster("White", 10), with_poster("Red", 20)};
+  two.add_movie_ids("1");
+  two.add_movie_ids("2");
+  const std::vector<movie::Movie> shelf = {make_movie("White", 92), make_movie("Red", 99)};
   fixture.service().on.AddMultipleMovies.returns(two);
   const movies_stub movies(fixture.channel());
   EXPECT_EQ(coracle::sync_wait(fixture.runtime(), upload(movies, shelf))->movie_ids_size(), 2);
@@ -140,10 +139,10 @@ TEST(GuideToStreaming, AnUploadEndsWithAReplyOrTheReason) {
 
 TEST(GuideToStreaming, ADownloadIsALoop) {
   faked fixture;
-  fixture.service().on.ListMovies.returns({with_poster("White", 10), with_poster("Red", 20)});
+  fixture.service().on.ListMovies.returns({make_movie("White", 92), make_movie("Red", 99)});
   const movies_stub movies(fixture.channel());
   EXPECT_EQ(coracle::sync_wait(fixture.runtime(), count(movies)), 2);
-  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), weigh(movies)), 30u);
+  EXPECT_EQ(coracle::sync_wait(fixture.runtime(), total_minutes(movies)), 191);
 
   fixture.service().on.ListMovies.fails(coracle::status::unavailable("closed"));
   try {
@@ -157,7 +156,7 @@ TEST(GuideToStreaming, ADownloadIsALoop) {
 TEST(GuideToStreaming, BothSidesMaySpeakAtOnce) {
   coracle::testing::service_fixture<library> fixture;
   std::vector<std::string> titles;
-  const std::vector<std::int64_t> ids = {3, 1, 2};
+  const std::vector<std::string> ids = {"3", "1", "2"};
   EXPECT_EQ(coracle::sync_wait(fixture.runtime(), watch(movies_stub(fixture.channel()), ids, titles)),
             coracle::status());
   std::sort(titles.begin(), titles.end());

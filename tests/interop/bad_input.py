@@ -266,7 +266,7 @@ class Bystander:
         self.answers = 0
 
     def still_served(self):
-        self.connection.write(self.stream, message(b"\x08\x01"))  # the movie with the id 1
+        self.connection.write(self.stream, message(b"\x0a\x011"))  # the movie with the id "1"
         reply, before = self.connection.on(self.stream), len(self.connection.on(self.stream).data)
         self.connection.read_until(lambda: len(reply.data) > before or reply.ended)
         expect(not reply.ended, f"the call beside it has ended: {reply}")

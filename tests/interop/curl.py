@@ -56,7 +56,7 @@ def calls_with_a_body_made_by_hand(server):
     equal(reply.fields.get("grpc-status"), "0", f"grpc-status in {reply.fields}")
     expect(reply.fields["content-type"].startswith("application/grpc"), f"the fields are {reply.fields}")
     expect(reply.body[:1] == b"\0" and int.from_bytes(reply.body[1:5], "big") == len(reply.body) - 5, f"the body is {reply.body!r}")
-    equal(reply.body[5:6], b"\x08", "the reply's first field")  # movie_id, a varint
+    equal(reply.body[5:6], b"\x0a", "the reply's first field")  # movie_id, a string
 
 
 def sees_an_error_in_the_trailers(server):

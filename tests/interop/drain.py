@@ -17,7 +17,7 @@ from raw_http2 import Connection, message  # noqa: E402
 
 ADD, ADD_MANY, WATCH = (f"/movie.MovieService/{name}" for name in ("AddMovie", "AddMultipleMovies", "WatchTogether"))
 MOVIE = message(b"\x12\x04Jaws")
-FIRST = message(b"\x08\x01")  # the movie with the id 1
+FIRST = message(b"\x0a\x011")  # the movie with the id "1"
 
 
 def serve():

@@ -41,7 +41,7 @@ def proxies(backend):
     with Server(own("movie_server"), "--port=0", env=env) as movies, \
             Server(own("proxy"), "--port=0", "--to", movies.address, env=env) as proxy:
         shown = client("movie_client", proxy, backend=backend)
-        expect("everything was right" in shown, f"the tour through the proxy was not right: {shown}")
+        expect("all calls returned what was expected" in shown, f"the tour through the proxy was not right: {shown}")
         for server in (proxy, movies):
             equal(server.stop(), 0, "a server's exit code")
 

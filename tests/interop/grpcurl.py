@@ -28,7 +28,7 @@ class Grpcurl:
 
 
 def adds_a_movie(grpcurl):
-    replies = grpcurl.replies("AddMovie", {"title": "Alphaville", "year": 1965})
+    replies = grpcurl.replies("AddMovie", {"title": "Alphaville", "year_of_production": 1965})
     expect(int(replies[0]["movieId"]) > 0, f"the reply is {replies}")
 
 
@@ -45,12 +45,12 @@ def lists_them(grpcurl):
 
 def watches_together(grpcurl):
     number = grpcurl.replies("AddMovie", {"title": "Vertigo"})[0]["movieId"]
-    replies = grpcurl.replies("WatchTogether", {"id": number}, {"id": number})
+    replies = grpcurl.replies("WatchTogether", {"movie_id": number}, {"movie_id": number})
     equal([reply["views"] for reply in replies], [1, 2], "the counts of views")
 
 
 def shows_an_error(grpcurl):
-    done = grpcurl("AddMovie", {"year": 2000})
+    done = grpcurl("AddMovie", {"year_of_production": 2000})
     expect(done.returncode == 64 + 3 and "InvalidArgument" in done.stderr, f"exit code {done.returncode}: {done.stderr}")
 
 

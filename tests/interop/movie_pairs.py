@@ -39,7 +39,7 @@ def their_client(language, scratch, made=None, host="127.0.0.1"):
     with Server(own("movie_server"), "--port=0", *flags) as server:
         done = run(*program, *language.client_words(f"{host}:{server.port}", made), env=language.env, limit_s=LIMIT_S)
         equal(done.returncode, 0, f"the client's exit code ({(done.stdout + done.stderr)[-400:]})")
-        expect("everything was right" in done.stdout, f"the client says {done.stdout[-200:]!r}")
+        expect("all calls returned what was expected" in done.stdout, f"the client says {done.stdout[-200:]!r}")
         equal(server.stop(), 0, "the server's exit code")
 
 
@@ -47,7 +47,7 @@ def their_server(language, scratch, made=None):
     with Server(*language.program("server", scratch), *language.server_words(made), env=language.env) as server:
         done = run(own("movie_client"), server.address, *(("--ca", made.ca) if made else ()), limit_s=LIMIT_S)
         equal(done.returncode, 0, f"the client's exit code ({(done.stdout + done.stderr)[-400:]})")
-        expect("everything was right" in done.stdout, f"the client says {done.stdout[-200:]!r}")
+        expect("all calls returned what was expected" in done.stdout, f"the client says {done.stdout[-200:]!r}")
         equal(server.stop(), language.ends_with, "the server's exit code")
 
 

@@ -35,9 +35,9 @@ def grpcurl_lists_what_is_served(server):
 
 
 def grpcurl_describes_a_service_and_a_message(server):
-    expect("rpc WatchTogether ( stream .movie.Movie ) returns ( stream .movie.Movie );" in grpcurl(server, "describe", SERVICE),
+    expect("rpc WatchTogether ( stream .movie.WatchTogetherRequest ) returns ( stream .movie.WatchTogetherResponse );" in grpcurl(server, "describe", SERVICE),
            "the service is described otherwise")
-    expect("int64 id = 1;" in grpcurl(server, "describe", "movie.Movie"), "the message is described otherwise")
+    expect("repeated .movie.MoviePerson directors = 4;" in grpcurl(server, "describe", "movie.Movie"), "the message is described otherwise")
 
 
 def grpcurl_calls_all_kinds(server):
@@ -45,8 +45,8 @@ def grpcurl_calls_all_kinds(server):
     several = grpcurl(server, f"{SERVICE}/AddMultipleMovies", data='{"title": "part 1"} {"title": "part 2"}')
     equal(len(objects(several)[0]["movieIds"]), 2, "the number of ids")
     expect(len(objects(grpcurl(server, f"{SERVICE}/ListMovies", data="{}"))) >= 3, "the shelf lacks movies")
-    wishes = json.dumps({"id": number}) * 2
-    equal([movie["views"] for movie in objects(grpcurl(server, f"{SERVICE}/WatchTogether", data=wishes))], [1, 2], "the views")
+    requests = json.dumps({"movie_id": number}) * 2
+    equal([reply["views"] for reply in objects(grpcurl(server, f"{SERVICE}/WatchTogether", data=requests))], [1, 2], "the views")
 
 
 def grpcurl_asks_for_health(server):
@@ -66,7 +66,8 @@ def buf_curl_calls_all_kinds(server):
     number = buf(server, "AddMovie", {"title": "Playtime"})[0]["movieId"]
     equal(len(buf(server, "AddMultipleMovies", {"title": "part 1"}, {"title": "part 2"})[0]["movieIds"]), 2, "the number of ids")
     expect("Playtime" in [movie["title"] for movie in buf(server, "ListMovies", {})], "the shelf lacks a movie")
-    equal([movie["views"] for movie in buf(server, "WatchTogether", {"id": number}, {"id": number})], [1, 2], "the views")
+    watched = buf(server, "WatchTogether", {"movie_id": number}, {"movie_id": number})
+    equal([reply["views"] for reply in watched], [1, 2], "the views")
 
 
 def buf_curl_shows_an_error(server):

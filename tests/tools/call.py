@@ -46,7 +46,7 @@ def ls_lists_services_and_methods(server):
 
 def describe_prints_definitions(server):
     method = coracle("describe", server.address, "-p", f"{SERVICE}/AddMovie").stdout
-    for text in ("rpc AddMovie(.movie.Movie) returns (.movie.AddMovieResponse);", "string title = 2;", "int64 movie_id = 1;"):
+    for text in ("rpc AddMovie(.movie.Movie) returns (.movie.AddMovieResponse);", "string title = 2;", "string movie_id = 1;"):
         expect(text in method, f"{text!r} is not in {method!r}")
     expect("message Movie {" in coracle("describe", server.address, "-p", "movie.Movie").stdout, "it is no message")
     done = coracle("describe", server.address, "-p", "movie.Nothing", code=FAILURE)
@@ -95,7 +95,7 @@ def describe_names_things_by_all_their_names(server):
 
 
 def a_unary_call_prints_its_reply(server):
-    reply = json.loads(call(server, f"{SERVICE}/AddMovie", "-d", '{"title": "Alien", "year": 1979}').stdout)
+    reply = json.loads(call(server, f"{SERVICE}/AddMovie", "-d", '{"title": "Alien", "yearOfProduction": 1979}').stdout)
     expect(int(reply["movieId"]) > 0, f"it is {reply}")
 
 
@@ -134,10 +134,10 @@ def both_directions_are_live(server):
     with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as chat:
         for views in (1, 2, 3):
-            chat.stdin.write(json.dumps({"id": reply["movieId"]}) + "\n")
+            chat.stdin.write(json.dumps({"movieId": reply["movieId"]}) + "\n")
             chat.stdin.flush()
             came = json.loads(chat.stdout.readline())  # before the next request is written
-            equal((came["title"], came["views"]), ("Ran", views), "the reply")
+            equal((came["movie"]["title"], came["views"]), ("Ran", views), "the reply")
         chat.stdin.close()
         equal(chat.stdout.read(), "", "what comes after the last request")
         equal(chat.wait(stage.STOP_LIMIT_S), 0, "the exit code")
@@ -146,7 +146,7 @@ def both_directions_are_live(server):
 def a_call_that_ends_early_does_not_wait_for_input(server):
     with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as chat:
-        chat.stdin.write('{"id": 999999}\n')
+        chat.stdin.write('{"movieId": "999999"}\n')
         chat.stdin.flush()
         equal(chat.wait(stage.STOP_LIMIT_S), 5, "the exit code")
         expect("NOT_FOUND" in chat.stderr.read(), "the status is not said")

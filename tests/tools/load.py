@@ -191,7 +191,7 @@ def mistakes_are_told(server):
 
 
 def methods_share_the_calls_by_weight(movies):
-    found = measured(movies, "AddMovie=3", "WatchTogether=1", "-d", '{"title": "Heat"}', "-d", '{"id": 1}', "-n", "400", "--messages",
+    found = measured(movies, "AddMovie=3", "WatchTogether=1", "-d", '{"title": "Heat"}', "-d", '{"movieId": "1"}', "-n", "400", "--messages",
                      "5", "-c", "10")
     adds_up(found, 400)
     equal([(m["method"], m["calls"]) for m in found["methods"]],
@@ -210,11 +210,11 @@ def streams_of_both_sides_are_driven(movies):
 
 def templates_number_the_requests(_):
     with Server(own("movie_server"), "--port=0") as movies:
-        measured(movies, "AddMovie", "-d", '{"title": "Part {{call}}", "year": {{random}}}', "-n", "25", "-c", "4")
+        measured(movies, "AddMovie", "-d", '{"title": "Part {{call}}", "yearOfProduction": {{random}}}', "-n", "25", "-c", "4")
         shelf = run(own("coracle"), "call", movies.address, "-p", "ListMovies").stdout.splitlines()
     movies_there = [json.loads(line) for line in shelf]
     expect({f"Part {n}" for n in range(25)} <= {one["title"] for one in movies_there}, f"the shelf has {movies_there}")
-    expect(len({one["year"] for one in movies_there if one["title"].startswith("Part")}) > 20, "the years are no random numbers")
+    expect(len({one["yearOfProduction"] for one in movies_there if one["title"].startswith("Part")}) > 20, "the years are no random numbers")
 
 
 def both_protocols_stand_in_one_report(server):

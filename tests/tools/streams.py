@@ -52,7 +52,7 @@ def a_stream_ends_with_its_reader(server):
     movie = json.loads(in_a_shell(server, f"call ADDRESS -p AddMovie {ADD}", "coracle")[1])["movieId"]
     with subprocess.Popen([own("coracle"), "call", server.address, "-p", "WatchTogether"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as chat:
-        request = json.dumps({"id": movie}) + "\n"
+        request = json.dumps({"movieId": movie}) + "\n"
         chat.stdin.write(request)
         chat.stdin.flush()
         expect("title" in chat.stdout.readline(), "there is no reply")

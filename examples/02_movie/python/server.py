@@ -1,6 +1,7 @@
-"""The movie service on grpcio, its shelf in memory: server.py [--port N] [--cert F --key F]."""
+"""The movie service on grpcio, with its movies in memory: server.py [--port N] [--cert F --key F]."""
 
 import argparse
+import collections
 import concurrent.futures
 import pathlib
 import signal
@@ -17,29 +18,28 @@ GRACE_S = 5
 class Movies(movie_pb2_grpc.MovieServiceServicer):
     def __init__(self):
         self.lock = threading.Lock()  # each call has a thread of the pool
-        self.shelf = {}
+        self.shelf = {}  # by id
+        self.views = collections.Counter()
 
     def keep(self, movies):
-        """Puts them all onto the shelf; their ids."""
+        """Adds them all to the shelf; returns their ids."""
         ids = []
         with self.lock:
             for movie in movies:
                 kept = movie_pb2.Movie()
                 kept.CopyFrom(movie)
-                kept.id, kept.views = len(self.shelf) + 1, 0
+                kept.id = str(len(self.shelf) + 1)
                 self.shelf[kept.id] = kept
                 ids.append(kept.id)
         return ids
 
-    def watch(self, number):
-        """Counts a view; a copy of the movie, or None."""
+    def watch(self, movie_id):
+        """Counts a view; returns the reply, or None if no movie has the id."""
         with self.lock:
-            if number not in self.shelf:
+            if movie_id not in self.shelf:
                 return None
-            self.shelf[number].views += 1
-            seen = movie_pb2.Movie()
-            seen.CopyFrom(self.shelf[number])
-            return seen
+            self.views[movie_id] += 1
+            return movie_pb2.WatchTogetherResponse(movie=self.shelf[movie_id], views=self.views[movie_id])
 
     def AddMovie(self, request, context):
         if not request.title:
@@ -47,7 +47,7 @@ class Movies(movie_pb2_grpc.MovieServiceServicer):
         return movie_pb2.AddMovieResponse(movie_id=self.keep([request])[0])
 
     def AddMultipleMovies(self, request_iterator, context):
-        movies = list(request_iterator)  # raises where the client's stream is cut: all or none
+        movies = list(request_iterator)  # raises if the stream is cut: all or none
         if not all(movie.title for movie in movies):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a movie needs a title")
         return movie_pb2.AddMultipleMoviesResponse(movie_ids=self.keep(movies))
@@ -59,15 +59,15 @@ class Movies(movie_pb2_grpc.MovieServiceServicer):
             movies = list(self.shelf.values())
         for movie in movies:
             if request.pause_ms and ended.wait(request.pause_ms / 1000):
-                return  # nobody listens any more
+                return  # the call has ended
             yield movie
 
     def WatchTogether(self, request_iterator, context):
-        for wish in request_iterator:
-            movie = self.watch(wish.id)
-            if movie is None:
-                context.abort(grpc.StatusCode.NOT_FOUND, f"no movie has the id {wish.id}")
-            yield movie
+        for request in request_iterator:
+            reply = self.watch(request.movie_id)
+            if reply is None:
+                context.abort(grpc.StatusCode.NOT_FOUND, "no movie has this id")
+            yield reply
 
 
 def add_port(server, line):
@@ -79,7 +79,7 @@ def add_port(server, line):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, default=0, help="0: the kernel chooses")
+    parser.add_argument("--port", type=int, default=0, help="0 (the default) lets the kernel choose")
     parser.add_argument("--cert", type=pathlib.Path, help="the server's certificate, PEM")
     parser.add_argument("--key", type=pathlib.Path, help="its key, PEM")
     line = parser.parse_args()
@@ -90,7 +90,7 @@ def main():
     port = add_port(server, line)
     server.start()
     for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: server.stop(GRACE_S))  # calls in flight may end
+        signal.signal(stop, lambda *_: server.stop(GRACE_S))  # calls in flight have this long to end
     print(f"listening on 127.0.0.1:{port}", flush=True)
     server.wait_for_termination()
 

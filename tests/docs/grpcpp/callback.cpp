@@ -37,7 +37,7 @@ class listing final : public grpc::ServerWriteReactor<movie::Movie> {
  private:
   void write_next() {
     if (year_ > 1994) return Finish(grpc::Status::OK);
-    movie_.set_year(year_++);
+    movie_.set_year_of_production(year_++);
     StartWrite(&movie_);
   }
   movie::Movie movie_;

@@ -53,7 +53,7 @@ class movies final : public movie::MovieService::Service {
                           grpc::ServerWriter<movie::Movie>* writer) override {
     movie::Movie movie;
     for (int year = 1993; year <= 1994; ++year) {
-      movie.set_year(year);
+      movie.set_year_of_production(year);
       if (!writer->Write(movie))
         return grpc::Status::CANCELLED;  // blocks a thread while the client does not read
     }

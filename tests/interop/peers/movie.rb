@@ -13,7 +13,7 @@ module Movies
     rpc :AddMovie, ::Movie::Movie, ::Movie::AddMovieResponse
     rpc :AddMultipleMovies, stream(::Movie::Movie), ::Movie::AddMultipleMoviesResponse
     rpc :ListMovies, ::Movie::ListMoviesRequest, stream(::Movie::Movie)
-    rpc :WatchTogether, stream(::Movie::Movie), stream(::Movie::Movie)
+    rpc :WatchTogether, stream(::Movie::WatchTogetherRequest), stream(::Movie::WatchTogetherResponse)
   end
 
   Stub = Service.rpc_stub_class

@@ -1,15 +1,15 @@
-// The movie service on grpc-js, its shelf in memory: movie_server.js PROTO [CERTIFICATE KEY]
+// The movie service on grpc-js, with its movies in memory: movie_server.js PROTO [CERTIFICATE KEY]
 "use strict";
 
 const fs = require("fs");
 const { grpc, service } = require("./movie.js");
 
 const [proto, certificate, key] = process.argv.slice(2);
-const shelf = new Map();
+const shelf = new Map(); // replies of WatchTogether, by id
 
 function keep(movie) {
-  const id = shelf.size + 1;
-  shelf.set(id, { ...movie, id });
+  const id = String(shelf.size + 1);
+  shelf.set(id, { movie: { ...movie, id }, views: 0 });
   return id;
 }
 
@@ -28,7 +28,7 @@ const handlers = {
   },
 
   async ListMovies(call) {
-    for (const movie of shelf.values()) {
+    for (const { movie } of shelf.values()) {
       if (call.request.pause_ms) await new Promise((go) => setTimeout(go, call.request.pause_ms).unref());
       if (call.cancelled) return;
       call.write(movie);
@@ -37,11 +37,11 @@ const handlers = {
   },
 
   WatchTogether(call) {
-    call.on("data", (wish) => {
-      const movie = shelf.get(wish.id);
-      if (!movie) return call.emit("error", failure(grpc.status.NOT_FOUND, `no movie has the id ${wish.id}`));
-      ++movie.views;
-      call.write(movie);
+    call.on("data", (request) => {
+      const reply = shelf.get(request.movie_id);
+      if (!reply) return call.emit("error", failure(grpc.status.NOT_FOUND, "no movie has this id"));
+      ++reply.views;
+      call.write(reply);
     });
     call.on("end", () => call.end());
   },

@@ -1,10 +1,11 @@
-# The movie service on Ruby's gRPC, its shelf in memory: movie_server.rb CLASSES [CERTIFICATE KEY]
+# The movie service on Ruby's gRPC, with its movies in memory: movie_server.rb CLASSES [CERTIFICATE KEY]
 require_relative "movie"
 
 class Shelf < Movies::Service
   def initialize
     @lock = Mutex.new
     @movies = {}
+    @views = Hash.new(0)
   end
 
   def add_movie(movie, _call)
@@ -28,9 +29,9 @@ class Shelf < Movies::Service
     end
   end
 
-  def watch_together(wishes, _call)
+  def watch_together(requests, _call)
     Enumerator.new do |replies|
-      wishes.each { |wish| replies << watch(wish.id) }
+      requests.each { |request| replies << watch(request.movie_id) }
     end
   end
 
@@ -38,7 +39,7 @@ class Shelf < Movies::Service
 
   def keep(movie)
     @lock.synchronize do
-      movie.id = @movies.size + 1
+      movie.id = (@movies.size + 1).to_s
       @movies[movie.id] = movie
       movie.id
     end
@@ -46,9 +47,8 @@ class Shelf < Movies::Service
 
   def watch(id)
     @lock.synchronize do
-      movie = @movies[id] or raise GRPC::NotFound, "no movie has the id #{id}"
-      movie.views += 1
-      movie
+      movie = @movies[id] or raise GRPC::NotFound, "no movie has this id"
+      Movie::WatchTogetherResponse.new(movie: movie, views: @views[id] += 1)
     end
   end
 end

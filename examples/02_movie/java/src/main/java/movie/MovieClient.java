@@ -1,5 +1,13 @@
 package movie;
 
+import com.proto.movie.AddMultipleMoviesResponse;
+import com.proto.movie.ListMoviesRequest;
+import com.proto.movie.Movie;
+import com.proto.movie.MovieGenre;
+import com.proto.movie.MoviePerson;
+import com.proto.movie.MovieServiceGrpc;
+import com.proto.movie.WatchTogetherRequest;
+import com.proto.movie.WatchTogetherResponse;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -15,13 +23,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import movie.MovieOuterClass.AddMultipleMoviesResponse;
-import movie.MovieOuterClass.ListMoviesRequest;
-import movie.MovieOuterClass.Movie;
 
-/** All four kinds of call and a deadline that expires, checked: MovieClient ADDRESS [CA]. */
+/** Makes all four kinds of call and one whose deadline expires, and checks the replies: MovieClient ADDRESS [CA]. */
 public final class MovieClient {
-  private static final int PATIENCE_S = 20;  // enough for a slow machine; a call without a deadline could wait for ever
+  private static final int PATIENCE_S = 20;  // for a slow machine; a call without a deadline could wait forever
   private static final int DEADLINE_S = 1;
 
   private final MovieServiceGrpc.MovieServiceBlockingStub blockingStub;
@@ -41,30 +46,33 @@ public final class MovieClient {
     return asyncStub.withDeadlineAfter(PATIENCE_S, TimeUnit.SECONDS);
   }
 
-  private static Movie movie(String title, int year, String director) {
-    return Movie.newBuilder().setTitle(title).setYear(year).setDirector(director).build();
+  private static Movie movie(String title, int year, String firstName, String lastName) {
+    MoviePerson director = MoviePerson.newBuilder().setFirstName(firstName).setLastName(lastName).build();
+    return Movie.newBuilder().setTitle(title).addGenres(MovieGenre.DRAMA).setYearOfProduction(year)
+        .addDirectors(director).build();
   }
 
-  private static void show(String step, String what) {
-    System.out.printf("%-17s %s%n", step, what);
+  private static void show(String step, String text) {
+    System.out.printf("%-17s %s%n", step, text);
   }
 
-  private static void require(boolean truth, String what) {
-    if (!truth) throw new IllegalStateException("wrong: " + what);
+  private static void require(boolean truth, String failure) {
+    if (!truth) throw new IllegalStateException(failure);
   }
 
   private static String mustFail(Runnable call, Status.Code wanted) {
     try {
       call.run();
     } catch (StatusRuntimeException error) {
-      require(error.getStatus().getCode() == wanted, error.getMessage() + " came, not " + wanted);
+      require(error.getStatus().getCode() == wanted, "a call ended with " + error.getMessage() + ", not with " + wanted);
       return error.getMessage();
     }
-    throw new IllegalStateException("wrong: a call succeeded that should have ended with " + wanted);
+    throw new IllegalStateException("a call succeeded, and did not end with " + wanted);
   }
 
-  private long addOne() {
-    long id = blocking().addMovie(movie("Stalker", 1979, "Andrei Tarkovsky")).getMovieId();
+  private String addOne() {
+    String id = blocking().addMovie(movie("Stalker", 1979, "Andrei", "Tarkovsky")).getMovieId();
+    require(!id.isEmpty(), "AddMovie returned no id");
     show("unary", "AddMovie: Stalker has the id " + id);
     String refused = mustFail(() -> blocking().addMovie(Movie.getDefaultInstance()), Status.Code.INVALID_ARGUMENT);
     show("unary", "AddMovie without a title: " + refused);
@@ -87,54 +95,56 @@ public final class MovieClient {
       @Override
       public void onCompleted() {}
     });
-    movies.onNext(movie("Blue", 1993, "Krzysztof Kieslowski"));
-    movies.onNext(movie("White", 1994, "Krzysztof Kieslowski"));
-    movies.onNext(movie("Red", 1994, "Krzysztof Kieslowski"));
+    for (String title : List.of("Blue", "White", "Red")) {
+      movies.onNext(movie(title, 1994, "Krzysztof", "Kieslowski"));
+    }
     movies.onCompleted();
-    List<Long> ids = reply.get().getMovieIdsList();
-    require(ids.size() == 3, ids.size() + " movies were kept, not three");
+    List<String> ids = reply.get().getMovieIdsList();
+    require(ids.size() == 3, "AddMultipleMovies returned " + ids.size() + " ids, not three");
     show("client streaming", "AddMultipleMovies: three movies, the last has the id " + ids.get(2));
   }
 
-  private void list() {
+  private void list(String id) {
     Iterator<Movie> movies = blocking().listMovies(ListMoviesRequest.getDefaultInstance());
-    long last = 0;
-    int count = 0;
+    int since = 0;  // movies from ours on: the server may hold others before it
     while (movies.hasNext()) {
       Movie movie = movies.next();
-      require(movie.getId() > last, "the list is out of order");
-      last = movie.getId();
-      if (++count <= 4) show("server streaming", "ListMovies: " + last + " " + movie.getTitle());
+      if (since == 0 && !movie.getId().equals(id)) continue;
+      if (++since > 4) continue;
+      require(movie.getDirectorsCount() == 1, "ListMovies lost the director of " + movie.getTitle());
+      show("server streaming", "ListMovies: " + movie.getTitle() + " by " + movie.getDirectors(0).getLastName());
     }
-    require(count >= 4, "the list has only " + count + " movies");
+    require(since >= 4, "ListMovies did not return the four movies that were added");
   }
 
-  private void watch(long id) throws Exception {
-    BlockingQueue<Object> answers = new LinkedBlockingQueue<>();  // movies, and the status at the end
-    StreamObserver<Movie> wishes = async().watchTogether(new StreamObserver<>() {
+  private void watch(String id) throws Exception {
+    BlockingQueue<Object> replies = new LinkedBlockingQueue<>();  // and the status at the end
+    StreamObserver<WatchTogetherRequest> requests = async().watchTogether(new StreamObserver<>() {
       @Override
-      public void onNext(Movie movie) {
-        answers.add(movie);
+      public void onNext(WatchTogetherResponse reply) {
+        replies.add(reply);
       }
 
       @Override
       public void onError(Throwable error) {
-        answers.add(Status.fromThrowable(error));
+        replies.add(Status.fromThrowable(error));
       }
 
       @Override
       public void onCompleted() {
-        answers.add(Status.OK);
+        replies.add(Status.OK);
       }
     });
     for (int view = 1; view <= 3; ++view) {
-      wishes.onNext(Movie.newBuilder().setId(id).build());
-      Object answer = answers.take();  // before the next wish is said
-      require(answer instanceof Movie movie && movie.getViews() == view, "view " + view + " was answered with " + answer);
-      show("bidirectional", "WatchTogether: " + ((Movie) answer).getTitle() + " for the " + view + ". time");
+      requests.onNext(WatchTogetherRequest.newBuilder().setMovieId(id).build());
+      Object next = replies.take();  // before the next request
+      require(next instanceof WatchTogetherResponse, "WatchTogether ended with " + next);
+      WatchTogetherResponse reply = (WatchTogetherResponse) next;
+      require(reply.getViews() == view, "WatchTogether counted view " + view + " as " + reply.getViews());
+      show("bidirectional", "WatchTogether: " + reply.getMovie().getTitle() + ", view " + view);
     }
-    wishes.onNext(Movie.newBuilder().setId(1L << 40).build());
-    Object end = answers.take();
+    requests.onNext(WatchTogetherRequest.newBuilder().setMovieId("unknown").build());
+    Object end = replies.take();
     require(end instanceof Status status && status.getCode() == Status.Code.NOT_FOUND, "the end is " + end);
     show("bidirectional", "WatchTogether: " + ((Status) end).getDescription());
   }
@@ -144,7 +154,7 @@ public final class MovieClient {
     String missed = mustFail(
         () -> blockingStub.withDeadlineAfter(DEADLINE_S, TimeUnit.SECONDS).listMovies(slowly).next(),
         Status.Code.DEADLINE_EXCEEDED);
-    show("deadline", "ListMovies, slowly, within " + DEADLINE_S + " s: " + missed);
+    show("deadline", "ListMovies with pauses, within " + DEADLINE_S + " s: " + missed);
   }
 
   public static void main(String[] words) throws Exception {
@@ -158,12 +168,12 @@ public final class MovieClient {
     ManagedChannel channel = Grpc.newChannelBuilder(words[0], credentials).build();
     try {
       MovieClient client = new MovieClient(channel);
-      long id = client.addOne();
+      String id = client.addOne();
       client.addMany();
-      client.list();
+      client.list(id);
       client.watch(id);
       client.missADeadline();
-      show("done", "everything was right");
+      show("done", "all calls returned what was expected");
     } catch (Exception error) {
       System.err.println("MovieClient: " + error.getMessage());
       System.exit(1);

@@ -30,11 +30,11 @@ public final class MovieServer {
     server.awaitTermination();
   }
 
-  /** Calls in flight may end. */
+  /** Lets calls in flight end within the grace. */
   private static void stop(Server server) {
     try {
       if (!server.shutdown().awaitTermination(GRACE_S, TimeUnit.SECONDS)) server.shutdownNow();
-    } catch (InterruptedException hurry) {
+    } catch (InterruptedException interrupted) {
       server.shutdownNow();
     }
   }

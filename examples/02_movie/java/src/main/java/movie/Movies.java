@@ -1,22 +1,28 @@
 package movie;
 
+import com.proto.movie.AddMovieResponse;
+import com.proto.movie.AddMultipleMoviesResponse;
+import com.proto.movie.ListMoviesRequest;
+import com.proto.movie.Movie;
+import com.proto.movie.MovieServiceGrpc;
+import com.proto.movie.WatchTogetherRequest;
+import com.proto.movie.WatchTogetherResponse;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.TreeMap;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import movie.MovieOuterClass.AddMovieResponse;
-import movie.MovieOuterClass.AddMultipleMoviesResponse;
-import movie.MovieOuterClass.ListMoviesRequest;
-import movie.MovieOuterClass.Movie;
 
-/** The movie service, its shelf in memory. Calls come on threads of grpc-java's pool. */
+/** The movie service, with its movies in memory. grpc-java calls it on threads of a pool. */
 final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
-  private final TreeMap<Long, Movie> shelf = new TreeMap<>();
+  private final Map<String, Movie> shelf = new LinkedHashMap<>();  // by id, in the order in which they were added
+  private final Map<String, Integer> views = new HashMap<>();
 
   @Override
   public void addMovie(Movie movie, StreamObserver<AddMovieResponse> reply) {
@@ -38,7 +44,7 @@ final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
       }
 
       @Override
-      public void onError(Throwable cut) {}  // nothing has been kept
+      public void onError(Throwable cut) {}  // adds nothing
 
       @Override
       public void onCompleted() {
@@ -54,7 +60,7 @@ final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
 
   @Override
   public void listMovies(ListMoviesRequest request, StreamObserver<Movie> replies) {
-    CountDownLatch ended = new CountDownLatch(1);  // the deadline expires, or the client goes
+    CountDownLatch ended = new CountDownLatch(1);  // by its deadline or by the client
     Context.current().addListener(call -> ended.countDown(), Runnable::run);
     try {
       for (Movie movie : all()) {
@@ -64,25 +70,25 @@ final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
       replies.onCompleted();
     } catch (InterruptedException stop) {
       Thread.currentThread().interrupt();
-      replies.onError(Status.UNAVAILABLE.withDescription("the server ends").asRuntimeException());
+      replies.onError(Status.UNAVAILABLE.withDescription("the server shuts down").asRuntimeException());
     }
   }
 
   @Override
-  public StreamObserver<Movie> watchTogether(StreamObserver<Movie> replies) {
+  public StreamObserver<WatchTogetherRequest> watchTogether(StreamObserver<WatchTogetherResponse> replies) {
     return new StreamObserver<>() {
-      private boolean over = false;  // wishes may be under way when the call has failed
+      private boolean ended = false;  // requests may still arrive after the call has failed
 
       @Override
-      public void onNext(Movie wish) {
-        if (over) return;
-        Movie movie = watch(wish.getId());
-        if (movie != null) {
-          replies.onNext(movie);
+      public void onNext(WatchTogetherRequest request) {
+        if (ended) return;
+        WatchTogetherResponse reply = watch(request.getMovieId());
+        if (reply != null) {
+          replies.onNext(reply);
           return;
         }
-        over = true;
-        replies.onError(Status.NOT_FOUND.withDescription("no movie has the id " + wish.getId()).asRuntimeException());
+        ended = true;
+        replies.onError(Status.NOT_FOUND.withDescription("no movie has this id").asRuntimeException());
       }
 
       @Override
@@ -90,7 +96,7 @@ final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
 
       @Override
       public void onCompleted() {
-        if (!over) replies.onCompleted();
+        if (!ended) replies.onCompleted();
       }
     };
   }
@@ -99,18 +105,21 @@ final class Movies extends MovieServiceGrpc.MovieServiceImplBase {
     return Status.INVALID_ARGUMENT.withDescription("a movie needs a title").asRuntimeException();
   }
 
-  private synchronized List<Long> keep(List<Movie> movies) {
-    List<Long> ids = new ArrayList<>();
+  private synchronized List<String> keep(List<Movie> movies) {
+    List<String> ids = new ArrayList<>();
     for (Movie movie : movies) {
-      long id = shelf.size() + 1;
-      shelf.put(id, movie.toBuilder().setId(id).clearViews().build());
+      String id = String.valueOf(shelf.size() + 1);
+      shelf.put(id, movie.toBuilder().setId(id).build());
       ids.add(id);
     }
     return ids;
   }
 
-  private synchronized Movie watch(long id) {
-    return shelf.computeIfPresent(id, (key, movie) -> movie.toBuilder().setViews(movie.getViews() + 1).build());
+  /** Counts a view; null if no movie has the id. */
+  private synchronized WatchTogetherResponse watch(String id) {
+    Movie movie = shelf.get(id);
+    if (movie == null) return null;
+    return WatchTogetherResponse.newBuilder().setMovie(movie).setViews(views.merge(id, 1, Integer::sum)).build();
   }
 
   private synchronized List<Movie> all() {

@@ -1,22 +1,24 @@
 package movie.spring;
 
+import com.proto.movie.AddMovieResponse;
+import com.proto.movie.AddMultipleMoviesResponse;
+import com.proto.movie.ListMoviesRequest;
+import com.proto.movie.Movie;
+import com.proto.movie.MovieServiceGrpc;
+import com.proto.movie.WatchTogetherRequest;
+import com.proto.movie.WatchTogetherResponse;
 import io.grpc.Context;
 import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import movie.MovieOuterClass.AddMovieResponse;
-import movie.MovieOuterClass.AddMultipleMoviesResponse;
-import movie.MovieOuterClass.ListMoviesRequest;
-import movie.MovieOuterClass.Movie;
-import movie.MovieServiceGrpc;
 import org.springframework.context.annotation.Profile;
 import org.springframework.context.event.EventListener;
 import org.springframework.grpc.server.lifecycle.GrpcServerStartedEvent;
 import org.springframework.grpc.server.service.GrpcService;
 
-/** The movie service. What a handler throws, MovieErrors makes a status. */
+/** The movie service. MovieErrors maps what a handler throws to a status. */
 @GrpcService
 @Profile("server")
 class Movies extends MovieServiceGrpc.MovieServiceImplBase {
@@ -33,7 +35,7 @@ class Movies extends MovieServiceGrpc.MovieServiceImplBase {
 
   @Override
   public void addMovie(Movie movie, StreamObserver<AddMovieResponse> reply) {
-    long id = shelf.keep(List.of(movie)).get(0);
+    String id = shelf.keep(List.of(movie)).get(0);
     reply.onNext(AddMovieResponse.newBuilder().setMovieId(id).build());
     reply.onCompleted();
   }
@@ -48,7 +50,7 @@ class Movies extends MovieServiceGrpc.MovieServiceImplBase {
       }
 
       @Override
-      public void onError(Throwable cut) {}  // nothing has been kept
+      public void onError(Throwable cut) {}  // adds nothing
 
       @Override
       public void onCompleted() {
@@ -60,7 +62,7 @@ class Movies extends MovieServiceGrpc.MovieServiceImplBase {
 
   @Override
   public void listMovies(ListMoviesRequest request, StreamObserver<Movie> replies) {
-    CountDownLatch ended = new CountDownLatch(1);  // the deadline expires, or the client goes
+    CountDownLatch ended = new CountDownLatch(1);  // by its deadline or by the client
     Context.current().addListener(call -> ended.countDown(), Runnable::run);
     try {
       for (Movie movie : shelf.all()) {
@@ -75,11 +77,11 @@ class Movies extends MovieServiceGrpc.MovieServiceImplBase {
   }
 
   @Override
-  public StreamObserver<Movie> watchTogether(StreamObserver<Movie> replies) {
+  public StreamObserver<WatchTogetherRequest> watchTogether(StreamObserver<WatchTogetherResponse> replies) {
     return new StreamObserver<>() {
       @Override
-      public void onNext(Movie wish) {
-        replies.onNext(shelf.watch(wish.getId()));
+      public void onNext(WatchTogetherRequest request) {
+        replies.onNext(shelf.watch(request.getMovieId()));
       }
 
       @Override
