@@ -1,5 +1,5 @@
-#include "compress/bounded_output.hpp"
 #include "compress/makers.hpp"
+#include "compress/stream_coder.hpp"
 
 #include <brotli/decode.h>
 #include <brotli/encode.h>
@@ -8,8 +8,8 @@ namespace coracle::compress {
 
 namespace {
 
-// brotli's contexts cannot be used again: each message makes its own.
-class brotli_coder final : public coder {
+// The library has no way to reset a context: each message makes its own.
+class brotli_coder final : public stream_coder {
  public:
   bool pack(bytes_view from, int level, base::output_buffer& to) override {
     const int quality = level_within(level, BROTLI_MIN_QUALITY, BROTLI_MAX_QUALITY, 4);
@@ -23,25 +23,30 @@ class brotli_coder final : public coder {
     return true;
   }
 
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
-    const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> state(
-        BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &BrotliDecoderDestroyInstance);
-    if (!state) return unpacked::broken;
-    bounded_output out(to, most_bytes);
-    const std::uint8_t* in = from.data();
-    std::size_t left = from.size();
-    while (true) {
-      const std::size_t room = out.room();
-      std::uint8_t* at = out.reserve();
-      std::size_t unused = room;
-      const BrotliDecoderResult how =
-          BrotliDecoderDecompressStream(state.get(), &left, &in, &unused, &at, nullptr);
-      out.commit(room - unused);
-      if (out.over()) return unpacked::too_large;
-      if (how == BROTLI_DECODER_RESULT_SUCCESS) return left == 0 ? unpacked::done : unpacked::broken;
-      if (how != BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) return unpacked::broken;
-    }
+  bool begin_unpack() override {
+    state_.reset(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
+    return state_ != nullptr;
   }
+
+ private:
+  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+    const std::uint8_t* in = from.data();
+    std::uint8_t* out = to.data();
+    std::size_t unread = from.size();
+    std::size_t unused = to.size();
+    const BrotliDecoderResult how =
+        BrotliDecoderDecompressStream(state_.get(), &unread, &in, &unused, &out, nullptr);
+    piece p{from.size() - unread, to.size() - unused, frame::open};
+    if (how == BROTLI_DECODER_RESULT_SUCCESS) p.state = frame::ended;
+    if (how == BROTLI_DECODER_RESULT_ERROR) p.state = frame::broken;
+    if (p.state != frame::open) state_.reset();  // up to 16 MiB of window
+    return p;
+  }
+
+  struct destroy {
+    void operator()(BrotliDecoderState* s) const noexcept { BrotliDecoderDestroyInstance(s); }
+  };
+  std::unique_ptr<BrotliDecoderState, destroy> state_;
 };
 
 }  // namespace

@@ -1,26 +1,47 @@
-// coders: one of each encoding, made when first used.
+// coders: the coders of one loop, made when they are first needed and reused.
 #pragma once
 
 #include "compress/coder.hpp"
 
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace coracle::compress {
 
-// For one thread at a time; each loop has one. An encoding that was used once keeps its contexts: deflate and gzip
-// about 300 KiB each, zstd about 1 MiB at its usual level and more at higher ones, lz4 about 200 KiB.
+// For one thread at a time. A coder that was used once keeps its contexts: deflate and gzip about 300 KiB each, zstd
+// about 1 MiB at its usual level and more at higher ones, lz4 about 200 KiB; brotli none.
 class coders {
  public:
-  // Null for identity, and for what the library was built without.
+  // For use at once, and not across other uses of this object. Null for identity, and for what the library was
+  // built without.
   coder* of(encoding e) {
-    auto& c = made_[static_cast<std::size_t>(e)];
-    if (!c) c = make_coder(e);
-    return c.get();
+    auto& spare = spare_[static_cast<std::size_t>(e)];
+    if (spare.empty()) {
+      std::unique_ptr<coder> made = make_coder(e);
+      if (!made) return nullptr;
+      spare.push_back(std::move(made));
+    }
+    return spare.back().get();
+  }
+
+  // For a message that is decompressed in several steps. Not for identity.
+  [[nodiscard]] std::unique_ptr<coder> take(encoding e) {
+    auto& spare = spare_[static_cast<std::size_t>(e)];
+    if (spare.empty()) return make_coder(e);
+    std::unique_ptr<coder> taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+  }
+  void give_back(encoding e, std::unique_ptr<coder> c) {
+    auto& spare = spare_[static_cast<std::size_t>(e)];
+    if (spare.size() < spare_max) spare.push_back(std::move(c));
   }
 
  private:
-  std::array<std::unique_ptr<coder>, encoding_count> made_;
+  static constexpr std::size_t spare_max = 2;
+  std::array<std::vector<std::unique_ptr<coder>>, encoding_count> spare_;
 };
 
 }  // namespace coracle::compress

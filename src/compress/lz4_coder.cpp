@@ -1,13 +1,15 @@
-#include "compress/bounded_output.hpp"
 #include "compress/makers.hpp"
+#include "compress/stream_coder.hpp"
 
 #include <lz4frame.h>
+
+#include <utility>
 
 namespace coracle::compress {
 
 namespace {
 
-class lz4_coder final : public coder {
+class lz4_coder final : public stream_coder {
  public:
   ~lz4_coder() override {
     LZ4F_freeCompressionContext(packer_);
@@ -35,36 +37,26 @@ class lz4_coder final : public coder {
     return true;
   }
 
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
-    const unpacked how = unpack_frame(from, most_bytes, to);
-    if (how != unpacked::done) {
-      // A reset does not forget the size that an unfinished frame has promised (lz4 1.9.4).
-      LZ4F_freeDecompressionContext(unpacker_);
-      unpacker_ = nullptr;
-    }
-    return how;
+  bool begin_unpack() override {
+    // A reset does not forget the size that an unfinished frame has promised (lz4 1.9.4).
+    if (unfinished_) LZ4F_freeDecompressionContext(std::exchange(unpacker_, nullptr));
+    unfinished_ = true;
+    return unpacker_ || !LZ4F_isError(LZ4F_createDecompressionContext(&unpacker_, LZ4F_VERSION));
   }
 
  private:
-  unpacked unpack_frame(bytes_view from, std::size_t most_bytes, base::output_buffer& to) {
-    if (!unpacker_ && LZ4F_isError(LZ4F_createDecompressionContext(&unpacker_, LZ4F_VERSION)))
-      return unpacked::broken;
-    bounded_output out(to, most_bytes);
-    while (true) {
-      std::size_t taken = from.size();
-      std::size_t made = out.room();
-      const std::size_t hint = LZ4F_decompress(unpacker_, out.reserve(), &made, from.data(), &taken, nullptr);
-      if (LZ4F_isError(hint)) return unpacked::broken;
-      out.commit(made);
-      if (out.over()) return unpacked::too_large;
-      from = from.subspan(taken);
-      if (hint == 0) return from.empty() ? unpacked::done : unpacked::broken;  // the frame's end
-      if (taken == 0 && made == 0) return unpacked::broken;  // it wants what is not there
-    }
+  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+    std::size_t read = from.size();
+    std::size_t made = to.size();
+    const std::size_t hint = LZ4F_decompress(unpacker_, to.data(), &made, from.data(), &read, nullptr);
+    if (LZ4F_isError(hint)) return {};
+    unfinished_ = hint != 0;
+    return {read, made, hint == 0 ? frame::ended : frame::open};
   }
 
   LZ4F_cctx* packer_ = nullptr;
   LZ4F_dctx* unpacker_ = nullptr;
+  bool unfinished_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace coracle::compress {
 
@@ -55,24 +56,36 @@ class snappy_coder final : public coder {
     return true;
   }
 
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
-    if (from.empty())
-      return unpacked::done;  // what Go's writer makes of an empty message: not even an identifier
-    if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
-      return unpacked::broken;
+  bool begin_unpack() override {
+    begun_ = false;
+    return true;
+  }
+
+  // A chunk at a time.
+  unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
+                       base::output_buffer& to) override {
+    if (!std::exchange(begun_, true)) {
+      // What Go's writer makes of an empty message: not even an identifier.
+      if (from.empty()) return unpacked::done;
+      if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
+        return unpacked::broken;
+    }
+    std::size_t used = 0;
     while (!from.empty()) {
+      if (used >= step_bytes) return unpacked::more;
       if (from.size() < chunk_header_bytes) return unpacked::broken;
       const std::uint8_t type = from[0];
       const std::size_t length = little_endian(from.data() + 1, 3);
-      from = from.subspan(chunk_header_bytes);
-      if (from.size() < length) return unpacked::broken;
-      const bytes_view body = from.first(length);
-      from = from.subspan(length);
+      if (from.size() - chunk_header_bytes < length) return unpacked::broken;
+      const bytes_view body = from.subspan(chunk_header_bytes, length);
+      from = from.subspan(chunk_header_bytes + length);
+      used += chunk_header_bytes;  // what is skipped costs no more than its header
       if (type >= first_skippable) continue;  // padding, another identifier, what the future brings
       const std::size_t before = to.size();
       const unpacked how = unpack_data(type, body, most_bytes, to);
       if (how != unpacked::done) return how;
       most_bytes -= to.size() - before;
+      used += length + to.size() - before;
     }
     return unpacked::done;
   }
@@ -98,6 +111,8 @@ class snappy_coder final : public coder {
     to.commit(n);
     return unpacked::done;
   }
+
+  bool begun_ = false;
 };
 
 }  // namespace

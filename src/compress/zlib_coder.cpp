@@ -1,6 +1,6 @@
 // gzip and deflate: one library, two wrappings.
-#include "compress/bounded_output.hpp"
 #include "compress/makers.hpp"
+#include "compress/stream_coder.hpp"
 
 #include <zlib.h>
 
@@ -20,7 +20,7 @@ uInt share(std::size_t n) noexcept {
 }
 
 // 256 KiB for packing and 40 KiB for unpacking, each from when it is first used.
-class zlib_coder final : public coder {
+class zlib_coder final : public stream_coder {
  public:
   explicit zlib_coder(wrapping w) noexcept : wrapping_(w) {}
   ~zlib_coder() override {
@@ -45,32 +45,30 @@ class zlib_coder final : public coder {
     }
   }
 
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
-    if (!prepare_unpacker()) return unpacked::broken;
-    bounded_output out(to, most_bytes);
-    unpacker_.next_in = const_cast<Bytef*>(from.data());
-    std::size_t left = from.size();
-    while (true) {
-      const uInt given = unpacker_.avail_in = share(left);
-      const std::size_t room = out.room();
-      unpacker_.next_out = out.reserve();
-      unpacker_.avail_out = static_cast<uInt>(room);
-      const int how = inflate(&unpacker_, Z_NO_FLUSH);
-      left -= given - unpacker_.avail_in;
-      const std::size_t made = room - unpacker_.avail_out;
-      out.commit(made);
-      if (out.over()) return unpacked::too_large;
-      if (how == Z_STREAM_END) {
-        if (left == 0) return unpacked::done;
-        // gzip may have several members, one behind another (RFC 1952 2.2).
-        if (wrapping_ != wrapping::gzip || inflateReset(&unpacker_) != Z_OK) return unpacked::broken;
-      } else if (how != Z_OK || (left == 0 && made == 0)) {
-        return unpacked::broken;  // Z_BUF_ERROR among them: no more input, and no end
-      }
-    }
+  bool begin_unpack() override {
+    if (unpacking_) return inflateReset(&unpacker_) == Z_OK;
+    unpacking_ = inflateInit2(&unpacker_, static_cast<int>(wrapping_)) == Z_OK;
+    return unpacking_;
   }
 
  private:
+  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+    unpacker_.next_in = const_cast<Bytef*>(from.data());
+    unpacker_.avail_in = static_cast<uInt>(from.size());
+    unpacker_.next_out = to.data();
+    unpacker_.avail_out = static_cast<uInt>(to.size());
+    const int how = inflate(&unpacker_, Z_NO_FLUSH);
+    // Z_BUF_ERROR says that nothing could be read or written, which the caller sees.
+    return {from.size() - unpacker_.avail_in, to.size() - unpacker_.avail_out,
+            how == Z_STREAM_END                 ? frame::ended
+            : how == Z_OK || how == Z_BUF_ERROR ? frame::open
+                                                : frame::broken};
+  }
+  // A gzip message may have several members, one behind another (RFC 1952 2.2).
+  bool begin_next_frame() noexcept override {
+    return wrapping_ == wrapping::gzip && inflateReset(&unpacker_) == Z_OK;
+  }
+
   bool prepare_packer(int level) noexcept {
     constexpr int memory_level = 8;  // zlib's default
     if (packing_ && level == level_) return deflateReset(&packer_) == Z_OK;
@@ -80,11 +78,6 @@ class zlib_coder final : public coder {
                             Z_DEFAULT_STRATEGY) == Z_OK;
     level_ = level;
     return packing_;
-  }
-  bool prepare_unpacker() noexcept {
-    if (unpacking_) return inflateReset(&unpacker_) == Z_OK;
-    unpacking_ = inflateInit2(&unpacker_, static_cast<int>(wrapping_)) == Z_OK;
-    return unpacking_;
   }
 
   wrapping wrapping_;

@@ -1,5 +1,5 @@
-#include "compress/bounded_output.hpp"
 #include "compress/makers.hpp"
+#include "compress/stream_coder.hpp"
 
 #include <zstd.h>
 
@@ -10,7 +10,7 @@ namespace {
 // A frame may ask its reader for a window of gigabytes. RFC 8878 3.1.1.1.2 suggests that readers bear 8 MiB.
 constexpr int window_log_max = 23;
 
-class zstd_coder final : public coder {
+class zstd_coder final : public stream_coder {
  public:
   ~zstd_coder() override {
     ZSTD_freeCCtx(packer_);
@@ -30,29 +30,26 @@ class zstd_coder final : public coder {
     return true;
   }
 
-  unpacked unpack(bytes_view from, std::size_t most_bytes, base::output_buffer& to) override {
+  bool begin_unpack() override {
     if (!unpacker_) {
-      if (!(unpacker_ = ZSTD_createDCtx())) return unpacked::broken;
+      if (!(unpacker_ = ZSTD_createDCtx())) return false;
       ZSTD_DCtx_setParameter(unpacker_, ZSTD_d_windowLogMax, window_log_max);
     }
     ZSTD_DCtx_reset(unpacker_, ZSTD_reset_session_only);
-    bounded_output out(to, most_bytes);
-    ZSTD_inBuffer in{from.data(), from.size(), 0};
-    while (true) {
-      ZSTD_outBuffer piece{out.reserve(), out.room(), 0};
-      const std::size_t left = ZSTD_decompressStream(unpacker_, &piece, &in);
-      out.commit(piece.pos);
-      if (ZSTD_isError(left)) return unpacked::broken;
-      if (out.over()) return unpacked::too_large;
-      if (in.pos < in.size || piece.pos == piece.size) {
-        if (left == 0 && in.pos == in.size) return unpacked::done;
-        continue;  // there may be several frames
-      }
-      return left == 0 && in.size > 0 ? unpacked::done : unpacked::broken;
-    }
+    return true;
   }
 
  private:
+  piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept override {
+    ZSTD_inBuffer in{from.data(), from.size(), 0};
+    ZSTD_outBuffer out{to.data(), to.size(), 0};
+    const std::size_t left = ZSTD_decompressStream(unpacker_, &out, &in);
+    if (ZSTD_isError(left)) return {};
+    return {in.pos, out.pos, left == 0 && in.pos + out.pos > 0 ? frame::ended : frame::open};
+  }
+  // A message may have several frames (RFC 8878 3.1), and the library begins the next one by itself.
+  bool begin_next_frame() noexcept override { return true; }
+
   ZSTD_CCtx* packer_ = nullptr;
   ZSTD_DCtx* unpacker_ = nullptr;
 };

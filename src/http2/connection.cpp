@@ -68,6 +68,10 @@ void connection::feed(bytes_view bytes, time_point now) {
   if (!state_->failed) state_->in = bytes;
 }
 event connection::next() { return state_->next(); }
+bytes_view connection::take_unread() {
+  if (state_->block_open) state_->finish_block();
+  return std::exchange(state_->in, {});
+}
 bool connection::next_field(field& out) { return state_->next_field(out); }
 bool connection::headers_ok() const noexcept { return state_->block_good; }
 std::uint32_t connection::head_number() const noexcept { return state_->reader.number(); }

@@ -44,6 +44,9 @@ class connection {
   // The next bytes from the peer; they must stay until next() has returned none.
   void feed(bytes_view bytes, time_point now);
   event next();
+  // Ends reading before next() has returned none: returns the bytes that it has not read, to be fed again later, in front of
+  // any others. They, and the events of before, are borrowed from feed()'s argument no longer.
+  [[nodiscard]] bytes_view take_unread();
   // The fields of the headers event just returned, in order. False at the end of the block; then
   // headers_ok() tells whether it kept to RFC 9113 section 8. If not, the engine has reset the stream
   // (PROTOCOL_ERROR; ENHANCE_YOUR_CALM if the header list was too large) and the next event is its reset: forget

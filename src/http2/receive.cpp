@@ -19,10 +19,8 @@ void start_over(std::vector<std::uint8_t>& buffer) {
 event connection::state::next() {
   event e;
   for (;;) {
-    if (block_open) [[unlikely]] {
-      reader.finish();
-      settle_block();
-    }
+    if (block_open) [[unlikely]]
+      finish_block();
     if (pending && take_pending(e)) return e;
     if (failed) return e;
     switch (read(e)) {

@@ -155,6 +155,12 @@ bool connection::state::next_field(field& out) {
   return false;
 }
 
+// Decodes the fields that were not pulled.
+void connection::state::finish_block() {
+  reader.finish();
+  settle_block();
+}
+
 // The block has been decoded to its end.
 void connection::state::settle_block() {
   block_open = false;

@@ -41,72 +41,144 @@ call::~call() {
 
 bool call::begin_read(read_operation& op) noexcept {
   CORACLE_ASSERT(!reader_, "two tasks read from one call at the same time: one reads, and hands on");
-  if (take_kept(op)) return false;
+  const next_message how = take_kept(op);
+  if (how == next_message::settled) return false;
   // A reader waits: a message larger than the window must be able to arrive (its size is bounded).
-  credit(uncredited_);
+  if (how == next_message::missing) credit(uncredited_);
   reader_ = &op;
   return true;
 }
 
-// True when `op` is settled by what is kept, or by the end.
-bool call::take_kept(read_operation& op) noexcept {
+// Settles `op` by what is kept, or by the end.
+call::next_message call::take_kept(read_operation& op) noexcept {
   using state = deframer::state;
   framed_message message;
   const state s = deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
-    if (settle_read(op, message)) {
+    const decoded how = settle_read(op, message);
+    if (how == decoded::deferred) return next_message::deferred;
+    if (how == decoded::done) {
       deframer_.pop(message);
       note_kept();
       credit(std::min(uncredited_, whole));
     }
-    return true;
+    return next_message::settled;
   }
   if (s != state::need_more) {
     const status why = broken_message(s, max_receive_bytes_);
     op.outcome_ = read_operation::outcome::failed;
     op.why_ = why;
     messages_broken(why);
-    return true;
+    return next_message::settled;
   }
-  if (incoming_ == incoming::open) return false;
+  if (incoming_ == incoming::open) return next_message::missing;
   if (incoming_ == incoming::clean && deframer_.empty()) {
     op.outcome_ = read_operation::outcome::end;
-    return true;
+    return next_message::settled;
   }
   const bool cut = incoming_ == incoming::clean;
   const status why = cut ? status::internal("the stream ended within a message") : failure_;
   op.outcome_ = read_operation::outcome::failed;
   op.why_ = why;
   if (cut) messages_broken(why);
-  return true;
+  return next_message::settled;
 }
 
-// False when the message does not parse; the operation has failed then, and the call with it.
-bool call::settle_read(read_operation& op, const framed_message& message) noexcept {
-  const status why = read_message(*op.codec_, op.into_, message);
-  if (why.ok()) {
-    op.outcome_ = read_operation::outcome::message;
-    return true;
-  }
+// Failed: the operation has failed, and the call with it.
+call::decoded call::settle_read(read_operation& op, const framed_message& message) noexcept {
+  status why;
+  const decoded how = read_message(*op.codec_, op.into_, message, why);
+  if (how == decoded::done) op.outcome_ = read_operation::outcome::message;
+  if (how != decoded::failed) return how;
   op.outcome_ = read_operation::outcome::failed;
   op.why_ = why;
   messages_broken(why);
-  return false;
+  return how;
 }
 
-status call::read_message(const codec& k, void* into, const framed_message& m) noexcept {
+call::decoded call::read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept {
+  // The budget of the connection's loop is that of the call; one without a connection finds it by itself.
+  transport::decode_budget* const of_connection = exchange_ ? exchange_.budget() : nullptr;
+  transport::decode_budget& budget = of_connection ? *of_connection : transport::decode_budget::here();
   read_compressed_ = m.compressed;
-  bytes_view body = m.body;
-  if (m.compressed) {
-    status how = format_.unpack(m.body, max_receive_bytes_, body);
-    if (!how.ok()) return how;
+  if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
+    return read_large(k, into, m, budget, why);
+  if (budget.spent()) [[unlikely]]
+    return defer();
+  budget.charge(transport::decode_budget::message_cost_bytes);
+  held_bytes_ = 0;
+  deferred_.reset();
+  return parse(k, into, m.body, m.body.size(), why);
+}
+
+call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
+                          status& why) noexcept {
+  count_received({body.size(), wire_bytes});
+  if (format_.reads_as_is(k)) {
+    if (k.read(into, body)) return decoded::done;
+    why = status::internal("a message does not parse");
+  } else {
+    why = format_.read(k, into, body);
   }
-  held_bytes_ = body.size() > small_message_bytes ? body.size() : 0;
-  count_received({body.size(), m.body.size()});
-  if (!format_.reads_as_is(k)) return format_.read(k, into, body);
-  if (k.read(into, body)) return {};
-  return status::internal("a message does not parse");
+  return why.ok() ? decoded::done : decoded::failed;
+}
+
+call::decoded call::read_large(const codec& k, void* into, const framed_message& m,
+                               transport::decode_budget& budget, status& why) noexcept {
+  using transport::decode_budget;
+  const bool begun = deferred_ && deferred_->begun;
+  if (begun ? budget.spent() : !budget.may_begin_large()) return defer();
+  if (!m.compressed) {
+    budget.charge(static_cast<std::int64_t>(m.body.size()) + decode_budget::message_cost_bytes);
+    held_bytes_ = m.body.size();
+    deferred_.reset();
+    return parse(k, into, m.body, m.body.size(), why);
+  }
+  if (!begun) budget.charge(decode_budget::compressed_message_cost_bytes);
+  std::optional<unpacking> one;
+  if (begun) one.emplace(std::move(*deferred_->begun));
+  else one.emplace(format_.unpacked_as());
+  for (bool ended = false; !ended;) {
+    const std::size_t before = one->work_bytes();
+    ended = one->step(m.body, max_receive_bytes_, budget.step_bytes());
+    budget.charge(static_cast<std::int64_t>(one->work_bytes() - before));
+    if (ended || !budget.spent()) continue;
+    defer();
+    deferred_->begun.reset();
+    deferred_->begun.emplace(std::move(*one));
+    note_kept();
+    return decoded::deferred;
+  }
+  deferred_.reset();
+  if (!one->why().ok()) {
+    why = one->why();
+    return decoded::failed;
+  }
+  held_bytes_ = one->body().size() > small_message_bytes ? one->body().size() : 0;
+  return parse(k, into, one->body(), m.body.size(), why);
+}
+
+// --- messages that wait for the decode budget
+
+call::decoded call::defer() noexcept {
+  if (!deferred_) deferred_ = std::make_unique<deferred_message>(*this);
+  if (deferred_->linked()) return decoded::deferred;
+  if (exchange_ && exchange_.budget()) exchange_.defer(*deferred_);
+  else transport::decode_budget::here().defer(*deferred_);
+  return decoded::deferred;
+}
+
+bool call::deferred_message::continue_decoding() noexcept {
+  if (owner.reader_) return owner.serve_reader(true);  // this may be gone
+  if (owner.single_message_) return owner.continue_message();
+  return false;  // its reader has stopped; the next one finds what was begun
+}
+
+void call::leave_connection() noexcept {
+  if (!deferred_ || !deferred_->linked()) return;
+  deferred_->unlink();
+  transport::decode_budget::here().defer(*deferred_);
 }
 
 void call::take_data(bytes_view bytes, bool end_stream) noexcept {
@@ -116,8 +188,11 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
     framed_message message;
     if (deframer::peek(bytes, max_receive_bytes_, message) == deframer::state::message) {
       direct = std::exchange(reader_, nullptr);
-      if (!settle_read(*direct, message)) bytes = {};
-      else bytes = bytes.subspan(envelope_prefix_bytes + message.body.size());
+      switch (settle_read(*direct, message)) {
+        case decoded::done: bytes = bytes.subspan(envelope_prefix_bytes + message.body.size()); break;
+        case decoded::failed: bytes = {}; break;
+        case decoded::deferred: reader_ = std::exchange(direct, nullptr); break;
+      }
     }
   }
   if (!bytes.empty() && incoming_ == incoming::open) {
@@ -126,7 +201,8 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
   }
   note_kept();
   if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
-  if (direct || reader_ || single_message_) credit(uncredited_);
+  const bool waits_for_more = reader_ && !(deferred_ && deferred_->linked());
+  if (direct || waits_for_more || single_message_) credit(uncredited_);
   if (direct) {
     direct->call_ = nullptr;
     direct->resume();
@@ -144,21 +220,26 @@ void call::incoming_failed(const status& why, bool after_kept) noexcept {
   if (incoming_ == incoming::failed) return;
   incoming_ = incoming::failed;
   failure_ = why;
-  if (!after_kept) deframer_.clear();
+  if (!after_kept) {
+    deframer_.clear();
+    drop_deferred();
+  }
   serve_reader(false);
 }
 
-void call::serve_reader(bool inside) noexcept {
+bool call::serve_reader(bool inside) noexcept {
   // Taken away first: what settling it sets off must not find it again.
   read_operation* op = std::exchange(reader_, nullptr);
-  if (!op) return;
-  if (!take_kept(*op)) {
+  if (!op) return false;
+  const next_message how = take_kept(*op);
+  if (how != next_message::settled) {
     reader_ = op;
-    return;
+    return how == next_message::deferred;
   }
   op->call_ = nullptr;
-  if (inside) return op->resume();
-  coro::this_executor().post(*op);
+  if (inside) op->resume();
+  else coro::this_executor().post(*op);
+  return false;
 }
 
 // The reader's environment asked for it. What ended the call at the same moment says more. Nobody reads when the

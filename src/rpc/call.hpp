@@ -7,6 +7,7 @@
 #include "rpc/deframer.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_watch.hpp"
+#include "rpc/unpacking.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstddef>
@@ -65,10 +66,19 @@ class call {
   void incoming_failed(const status& why, bool after_kept) noexcept;
   void outgoing_failed(const status& why) noexcept;
   // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
-  void serve_reader(bool inside) noexcept;
+  // True: its message is deferred.
+  bool serve_reader(bool inside) noexcept;
   void retry_writer() noexcept;
-  // Parses one message as the call's format says, decompressing it first if need be. Not ok: the call cannot go on.
-  status read_message(const codec& k, void* into, const framed_message& m) noexcept;
+  enum class decoded : std::uint8_t { done, failed, deferred };
+  // Parses one message as the call's format says, decompressing it first if need be. failed: the call cannot go on, and
+  // `why` says the reason. deferred: the loop's decode budget is spent, or the message waits for its share; the message stays
+  // in the deframer until continue_message() is called, which asks for the same message again.
+  decoded read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept;
+  // The one message of a call whose reader is no task. True: the message is deferred again.
+  virtual bool continue_message() noexcept = 0;
+  // A deferred message waits no longer for its connection, which has lost the call; or for nothing any more.
+  void leave_connection() noexcept;
+  void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
@@ -100,7 +110,7 @@ class call {
   // After the deframer has taken something in or given it away, or a message was decoded: both count against the
   // peer's connection.
   void note_kept() noexcept {
-    const std::size_t now = deframer_.capacity_bytes() + held_bytes_;
+    const std::size_t now = deframer_.capacity_bytes() + held_bytes_ + deferred_bytes();
     if (now == kept_bytes_ || !exchange_) return;
     exchange_.set_kept(kept_bytes_ = now);
   }
@@ -122,13 +132,30 @@ class call {
   }
 
  private:
-  bool settle_read(read_operation& op, const framed_message& message) noexcept;
-  bool take_kept(read_operation& op) noexcept;
+  enum class next_message : std::uint8_t { settled, missing, deferred };
+  decoded settle_read(read_operation& op, const framed_message& message) noexcept;
+  next_message take_kept(read_operation& op) noexcept;
+  decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why) noexcept;
+  decoded read_large(const codec& k, void* into, const framed_message& m, transport::decode_budget& budget,
+                     status& why) noexcept;
+  decoded defer() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
   bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;
+  [[nodiscard]] std::size_t deferred_bytes() const noexcept {
+    return deferred_ && deferred_->begun ? deferred_->begun->memory_bytes() : 0;
+  }
+
+  // A message that the decode budget did not cover, and its place among those that wait.
+  struct deferred_message final : transport::deferred_decode {
+    explicit deferred_message(call& c) noexcept : owner(c) {}
+    bool continue_decoding() noexcept override;
+    call& owner;
+    std::optional<unpacking> begun;  // decompressed in part
+  };
 
   read_operation* reader_ = nullptr;
   write_operation* writer_ = nullptr;
+  std::unique_ptr<deferred_message> deferred_;
   std::size_t kept_bytes_ = 0;
   bool writer_serialized_ = false;
   bool read_compressed_ = false;

@@ -124,6 +124,7 @@ void client_call::settle(const status& how) noexcept {
   outcome_ = how;
   ended_ = true;
   chain_.reset();
+  if (late_reply_deferred_) return;  // continue_message() concludes
   if (outcome_.ok()) outcome_ = missing_reply();
   conclude(true);
 }
@@ -173,13 +174,24 @@ void client_call::expect_reply(const codec& k, void* into) noexcept {
   if (ended()) return late_reply();
   // The reply may have begun to arrive, and be larger than the window.
   credit(uncredited_);
-  if (!deframer_.empty()) single_reply_data({});
+  if (!deframer_.empty()) late_reply_deferred_ = single_reply_data({}) && ended_;
 }
 
 // The call had ended before anybody asked for its reply.
 void client_call::late_reply() noexcept {
-  if (outcome_.ok()) single_reply_data({});
+  late_reply_deferred_ = outcome_.ok() && single_reply_data({});
+  if (!late_reply_deferred_ && outcome_.ok()) outcome_ = missing_reply();
+}
+
+bool client_call::continue_message() noexcept {
+  const bool late = late_reply_deferred_;
+  if (single_reply_data({})) return true;
+  if (!late) return false;
+  late_reply_deferred_ = false;
+  if (chain_) return false;
   if (outcome_.ok()) outcome_ = missing_reply();
+  conclude(true);
+  return false;
 }
 
 // What is wrong with a call that ended well by its status.
@@ -207,6 +219,7 @@ bool client_call::wait_for_end(end_operation& op) noexcept {
     // finish() on a stream that is not read to its end: what still comes is dropped.
     single_message_ = true;
     deframer_.clear();
+    drop_deferred();
     credit(uncredited_);
   }
   return true;
@@ -294,7 +307,7 @@ void client_call::on_data(bytes_view bytes, bool end_stream) noexcept {
 }
 
 // The one reply. Nothing resumes inside, but the call may end.
-void client_call::single_reply_data(bytes_view bytes) noexcept {
+bool client_call::single_reply_data(bytes_view bytes) noexcept {
   using state = deframer::state;
   while (true) {
     const bool direct = deframer_.empty();
@@ -307,13 +320,20 @@ void client_call::single_reply_data(bytes_view bytes) noexcept {
                            : deframer_.front(max_receive_bytes_, message);
     if (s == state::need_more) {
       if (direct) deframer_.append(bytes);
-      return;
+      return false;
     }
-    if (s != state::message) return messages_broken(broken_message(s, max_receive_bytes_));
-    if (std::exchange(reply_read_, true))
-      return messages_broken(status::unimplemented("the server sent more than one reply"));
-    const status how = read_message(*reply_codec_, reply_, message);
-    if (!how.ok()) return messages_broken(how);
+    status why;
+    if (s != state::message) why = broken_message(s, max_receive_bytes_);
+    else if (reply_read_) why = status::unimplemented("the server sent more than one reply");
+    else if (read_message(*reply_codec_, reply_, message, why) == decoded::deferred) {
+      if (direct) deframer_.append(bytes);
+      return true;
+    }
+    if (!why.ok()) {
+      messages_broken(why);
+      return false;
+    }
+    reply_read_ = true;
     if (direct)
       bytes =
           bytes.subspan(static_cast<std::size_t>(message.body.data() + message.body.size() - bytes.data()));
@@ -350,6 +370,8 @@ void client_call::end(status why, bool inside) noexcept {
     if (outcome_.ok()) exchange_.count_call_ok();
     exchange_.release();
   }
+  if (single_message_) drop_deferred();
+  else leave_connection();
   tell_observer();
   list_hook::unlink();  // a call that waits for a connection waits no more
   if (chain_) [[unlikely]]

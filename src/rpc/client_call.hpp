@@ -47,8 +47,8 @@ class client_call final : public call,
   void cancel() noexcept;
   // The owner goes away: cancels, then deletes this, on the call's loop.
   void dispose() noexcept;
-  // For its owner: not while interceptors have yet to say what becomes of it.
-  [[nodiscard]] bool ended() const noexcept { return ended_ && !chain_; }
+  // For its owner: not while interceptors have yet to say what becomes of it, or the reply waits to be decoded.
+  [[nodiscard]] bool ended() const noexcept { return ended_ && !chain_ && !late_reply_deferred_; }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
   [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
@@ -113,7 +113,9 @@ class client_call final : public call,
   // gRFC A6, transparent retries. True when another attempt has begun.
   [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
   void take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept;
-  void single_reply_data(bytes_view bytes) noexcept;
+  // True: the reply is deferred.
+  bool single_reply_data(bytes_view bytes) noexcept;
+  bool continue_message() noexcept override;
   void late_reply() noexcept;
   [[nodiscard]] status missing_reply() const;
   void stream_ended(const response_head& last) noexcept;
@@ -160,6 +162,7 @@ class client_call final : public call,
   bool half_close_sent_ = false;
   bool reply_read_ = false;
   bool tried_again_ = false;
+  bool late_reply_deferred_ = false;
 };
 
 }  // namespace coracle::calls

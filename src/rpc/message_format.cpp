@@ -77,20 +77,4 @@ framed_message message_format::pack(bytes_view body) const {
   return {to.pending(), true};
 }
 
-status message_format::unpack(bytes_view packed, std::uint32_t most_bytes, bytes_view& body) const {
-  if (unpacking_ == encoding::identity)
-    return status::internal("a message has a compressed flag, but no compression was agreed on");
-  message_workspace& here = message_workspace::here();
-  base::output_buffer& to = message_workspace::emptied(here.unpacked);
-  switch (here.coders.of(unpacking_)->unpack(packed, most_bytes, to)) {
-    case compress::unpacked::done: break;
-    case compress::unpacked::too_large: return too_large_to_receive(most_bytes);
-    case compress::unpacked::broken:
-      return status::internal("a message is not what " + std::string(name_of(unpacking_)) +
-                              " makes: it is corrupt or cut short");
-  }
-  body = to.pending();
-  return {};
-}
-
 }  // namespace coracle::calls

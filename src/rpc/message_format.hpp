@@ -56,8 +56,6 @@ class message_format {
   // A body as it goes into an envelope: compressed if that was asked for and helps. Borrowed from the argument or
   // the loop, until the loop's next message.
   [[nodiscard]] framed_message pack(bytes_view body) const;
-  // The other way, up to `most_bytes`. Likewise borrowed.
-  status unpack(bytes_view packed, std::uint32_t most_bytes, bytes_view& body) const;
 
  private:
   void settle() noexcept { as_is_ = !form_ && packing_.what() == encoding::identity; }

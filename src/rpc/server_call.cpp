@@ -183,19 +183,30 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
 
 // `bytes` are all that there are, in the deframer or not. For a peer that does not read, nothing is decoded, which may
 // make a thousand times as much of it, before the call has its turn.
-void server_call::take_request(bytes_view bytes, bool kept) noexcept {
+bool server_call::take_request(bytes_view bytes, bool kept) noexcept {
   using state = deframer::state;
   framed_message message;
   const state s = deframer::peek(bytes, max_receive_bytes_, message);
   const bool whole = s == state::message;
-  if (!whole && s != state::need_more) return end_early(broken_message(s, max_receive_bytes_));
+  if (!whole && s != state::need_more) {
+    end_early(broken_message(s, max_receive_bytes_));
+    return false;
+  }
   if (request_read_ ? !bytes.empty()
-                    : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size())
-    return end_early(status::unimplemented("the call has more than one request message"));
+                    : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size()) {
+    end_early(status::unimplemented("the call has more than one request message"));
+    return false;
+  }
   if (whole) {
     request_whole_ = true;
-    if (request_ended_ ? wait_turn() : exchange_.congested()) return;
-    if (!decode_request(message)) return;
+    if (request_ended_ ? wait_turn() : exchange_.congested()) return false;
+    const decoded how = decode_request(message);
+    if (how == decoded::failed) return false;
+    if (how == decoded::deferred) {
+      if (!kept) deframer_.append(bytes);
+      note_kept();
+      return true;
+    }
     if (kept) deframer_.clear();
     note_kept();
   } else if (!kept && !bytes.empty()) {
@@ -203,28 +214,32 @@ void server_call::take_request(bytes_view bytes, bool kept) noexcept {
     note_kept();
     message_begun();
   }
-  if (!request_ended_) return;
+  if (!request_ended_) return false;
   if (!request_read_) {
-    return end_early(deframer_.empty()
-                         ? status::unimplemented("the call needs one request message and has none")
-                         : status::internal("the stream ended within a message"));
-  }
-  start_handler();
-}
-
-// False when the call has ended, and may be gone.
-bool server_call::decode_request(const framed_message& m) noexcept {
-  const bool large = m.compressed || m.body.size() > small_message_bytes;
-  if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
-    end_early(status::resource_exhausted("handlers behind calls that have ended hold too much memory"));
+    end_early(deframer_.empty() ? status::unimplemented("the call needs one request message and has none")
+                                : status::internal("the stream ended within a message"));
     return false;
   }
-  const message_slot request = body_->request(*this);
-  const status how = read_message(*request.k, request.into, m);
-  request_read_ = how.ok();
-  if (!how.ok()) end_early(how);  // this may be gone
-  return how.ok();
+  start_handler();
+  return false;
 }
+
+call::decoded server_call::decode_request(const framed_message& m) noexcept {
+  const bool large = m.compressed || m.body.size() > small_message_bytes;
+  status why;
+  decoded how = decoded::failed;
+  if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
+    why = status::resource_exhausted("handlers behind calls that have ended hold too much memory");
+  } else {
+    const message_slot request = body_->request(*this);
+    how = read_message(*request.k, request.into, m, why);
+  }
+  request_read_ = how == decoded::done;
+  if (how == decoded::failed) end_early(why);  // this may be gone
+  return how;
+}
+
+bool server_call::continue_message() noexcept { return take_request(deframer_.kept(), true); }
 
 void server_call::on_headers(transport::header_source& fields, transport::block_kind kind,
                              bool end_stream) noexcept {

@@ -147,9 +147,11 @@ class server_call final : public call,
   void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream) noexcept;
-  void take_request(bytes_view bytes, bool kept) noexcept;
-  // True: the call goes on.
-  bool decode_request(const framed_message& m) noexcept;
+  // True: the message is deferred.
+  bool take_request(bytes_view bytes, bool kept) noexcept;
+  // failed: the call has ended, and may be gone.
+  decoded decode_request(const framed_message& m) noexcept;
+  bool continue_message() noexcept override;
   void start_handler() noexcept;
   void begin_stream() noexcept;
   void run_handler() noexcept;

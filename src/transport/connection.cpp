@@ -56,6 +56,7 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       stall_(o.burden.stall_time) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
+  budget_ = &home.attached<decode_budget>();
   // gRFC A18: a peer that is gone without a word is noticed while bytes wait for it, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
   if (alive.time != duration::max()) stream_->give_up_unacknowledged(alive.timeout);
@@ -133,7 +134,10 @@ void connection::received(bytes_view bytes) noexcept {
   if (closing_ || !given_up_.empty()) return;
   last_received_ = home_.now();
   engine_.feed(bytes, last_received_);
-  dispatch();
+  {
+    const decode_budget::reading now(*budget_);
+    dispatch();
+  }
   note_received();
   // At once: a turn may bring much more.
   if (weigh_ && !closing_) [[unlikely]] {
@@ -154,13 +158,74 @@ void connection::receive_ended(std::int64_t result) noexcept {
 void connection::dispatch() noexcept {
   if (dispatching_) return;  // a handler's doing: the outer round goes on
   dispatching_ = true;
-  for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) handle(e);
+  for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
+    handle(e);
+    if (must_stop_reading()) [[unlikely]]
+      put_input_aside();  // the engine's own events go on
+  }
   dispatching_ = false;
   // Whatever handlers sent has called touch() already; this is for the engine's own answers, and for
   // queued data that a window has let go.
   if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending()) touch();
   if (draining_) finish_if_done();
   update_timer();
+}
+
+// --- the decode budget: what waits for it, in order
+
+void connection::put_input_aside() noexcept {
+  if (closing_) return;
+  const bytes_view rest = engine_.take_unread();
+  if (!deferred_) {
+    if (rest.empty()) return;
+    deferred_ = std::make_unique<deferred_input>(*this);
+  }
+  base::output_buffer& unread = deferred_->unread;
+  if (std::exchange(deferred_->engine_reads, false)) unread.consume(unread.size() - rest.size());
+  else unread.append(rest);
+  if (!is_deferred()) return;
+  weigh_ = acceptor_ != nullptr;
+  if (!output_stalled_) budget_->defer(*deferred_);
+  update_receiving();
+}
+
+void connection::defer(deferred_decode& d) noexcept {
+  if (!deferred_) deferred_ = std::make_unique<deferred_input>(*this);
+  if (!d.linked()) deferred_->calls.push_back(d);
+  // At a time of a reader's own; otherwise dispatch() sees it as soon as the call returns.
+  if (!dispatching_) put_input_aside();
+}
+
+// The calls go first: their messages came before the input that is unread.
+bool connection::continue_decoding() noexcept {
+  if (output_stalled_) return false;  // flush() defers it again
+  while (deferred_decode* const first = deferred_->calls.pop_front()) {
+    if (!first->continue_decoding()) continue;
+    first->unlink();  // it stays the first, so that few messages are decoded in part at a time
+    deferred_->calls.push_front(*first);
+    return true;
+  }
+  if (!deferred_->unread.empty() && !closing_ && !budget_->spent()) {
+    deferred_->engine_reads = true;
+    engine_.feed(deferred_->unread.pending(), home_.now());
+    dispatch();
+    if (std::exchange(deferred_->engine_reads, false)) deferred_->unread.clear();
+    note_received();
+  }
+  if (is_deferred()) return !output_stalled_;
+  const std::int64_t send_error = deferred_->send_error;
+  deferred_.reset();
+  update_receiving();
+  if (send_error != 0 && !closing_) broken(io_failure(send_error));
+  return false;
+}
+
+void connection::update_receiving() noexcept {
+  const bool pause = output_stalled_ || is_deferred();
+  if (pause == receive_paused_) return;
+  receive_paused_ = pause;
+  if (pause) stream_->pause_receive();
+  else stream_->resume_receive();
 }
 
 void connection::handle(const http2::event& e) noexcept {
@@ -277,12 +342,9 @@ void connection::flush() noexcept {
     if (!given_up_.empty()) return close(error_code::enhance_your_calm, given_up_);
   }
   // Not a client: two that wait for each other to read would wait for ever.
-  const bool stalled = acceptor_ && engine_.output().size() > output_stall_bytes;
-  if (stalled != receive_paused_) {
-    receive_paused_ = stalled;
-    if (stalled) stream_->pause_receive();
-    else stream_->resume_receive();
-  }
+  output_stalled_ = acceptor_ && engine_.output().size() > output_stall_bytes;
+  if (is_deferred() && !output_stalled_ && !closing_) budget_->defer(*deferred_);
+  update_receiving();
   finish_if_done();
 }
 
@@ -290,7 +352,9 @@ void connection::sent(std::int64_t result) noexcept {
   in_flight_.clear();
   if (result < 0) {
     send_broken_ = true;
-    if (!closing_) {
+    if (!closing_ && is_deferred()) {
+      deferred_->send_error = result;
+    } else if (!closing_) {
       broken(io_failure(result));
       return;
     }
@@ -335,6 +399,10 @@ void connection::broken(std::string reason) noexcept {
     }
   }
   closing_ = true;
+  if (deferred_) {
+    deferred_->unread.clear();
+    deferred_->unlink();
+  }
   going_away();
   if (timer::holder) home_.disarm(*this);
   home_.arm(*this, deadline_after(home_.now(), linger));

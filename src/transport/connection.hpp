@@ -91,6 +91,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void consume(stream_ref s, std::size_t n) override;
   void set_kept(stream_ref s, std::size_t bytes) noexcept override;
   void wait_turn(stream_ref s) override;
+  void defer(deferred_decode& d) noexcept override;
   void reset(stream_ref s, error_code code) override;
   void release(stream_ref s) override;
   void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
@@ -100,6 +101,17 @@ class connection final : public carrier, private net::duplex_sink, private coro:
 
  private:
   class block_source;
+  // What the decode budget did not cover. There is one only for as long as something waits.
+  struct deferred_input final : deferred_decode {
+    explicit deferred_input(connection& c) noexcept : owner(c) {}
+    bool continue_decoding() noexcept override { return owner.continue_decoding(); }
+    connection& owner;
+    base::intrusive_list<deferred_decode> calls;  // with a message that waits, in order
+    base::output_buffer unread;  // came behind these messages
+    bool engine_reads = false;  // from `unread`
+    std::int64_t send_error =
+        0;  // not 0: a send has failed meanwhile; the connection breaks when all is read
+  };
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
@@ -108,6 +120,17 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // What is written at once may be put behind what waits for this turn's end.
   [[nodiscard]] bool fits_in_this_send(std::size_t message_bytes) noexcept;
   void dispatch() noexcept;
+  // The decode budget is spent, or a call of this connection waits for it: what was not read yet is kept for later.
+  void put_input_aside() noexcept;
+  [[nodiscard]] bool must_stop_reading() const noexcept {
+    return budget_->spent() || (deferred_ && !deferred_->calls.empty());
+  }
+  // Input or calls wait for the decode budget.
+  [[nodiscard]] bool is_deferred() const noexcept {
+    return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());
+  }
+  bool continue_decoding() noexcept;
+  void update_receiving() noexcept;
   void handle(const http2::event& e) noexcept;
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
   void flush() noexcept;
@@ -134,6 +157,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   connection_owner& owner_;
   request_acceptor* acceptor_;
   base::output_buffer in_flight_;
+  std::unique_ptr<deferred_input> deferred_;
   std::string end_reason_;
   std::uint32_t opens_left_;  // client
   time_point last_send_{};
@@ -150,6 +174,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool weigh_ = false;  // look at memory and congestion when the turn ends
   bool flush_queued_ = false;
   bool dispatching_ = false;
+  bool output_stalled_ = false;
   bool receive_paused_ = false;
   bool receive_ended_ = false;
   bool draining_ = false;

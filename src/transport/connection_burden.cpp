@@ -35,7 +35,8 @@ void connection::mind_congestion() noexcept {
 
 void connection::mind_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
-                          stream_->memory_bytes() + engine_.open_streams() * exchange_cost_bytes;
+                          (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
+                          engine_.open_streams() * exchange_cost_bytes;
   weigh_ = now > light_bytes || !waiting_.empty();
   const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
   if (apart < memory_step_bytes) return;

@@ -5,6 +5,7 @@
 #include "coracle/net/address.hpp"
 #include "coracle/net/auth_context.hpp"
 #include "http2/event.hpp"
+#include "transport/decode_budget.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -99,6 +100,11 @@ class carrier {
   // The last that is likely to come again, kept by the layer above; null while the carrier is idle.
   std::unique_ptr<read_head> last_head;
 
+  // Null for a carrier that only stands for others.
+  [[nodiscard]] decode_budget* budget() const noexcept { return budget_; }
+  // Reads nothing more from its peer until `d` has ended its work; see decode_budget.
+  virtual void defer(deferred_decode&) noexcept {}
+
   // A head (or, where no data is queued, trailers), field by field.
   virtual bool begin_headers(stream_ref s) = 0;
   virtual void add_field(std::string_view name, std::string_view value, bool index) = 0;
@@ -134,6 +140,7 @@ class carrier {
 
  protected:
   ~carrier() = default;
+  decode_budget* budget_ = nullptr;
   bool congested_ = false;
   bool withholds_credit_ = false;
 };
@@ -180,6 +187,9 @@ class exchange {
     if (c) c->release(stream_);
   }
   [[nodiscard]] std::unique_ptr<read_head>& last_head() noexcept { return carrier_->last_head; }
+  [[nodiscard]] decode_budget* budget() const noexcept { return carrier_->budget(); }
+  // The connection's input waits behind `d`, which waits for its share of the loop's decode budget.
+  void defer(deferred_decode& d) noexcept { carrier_->defer(d); }
   void count_sent() noexcept { ++carrier_->messages.sent; }
   void count_received() noexcept { ++carrier_->messages.received; }
   void count_call_ok() noexcept { ++carrier_->messages.calls_ok; }

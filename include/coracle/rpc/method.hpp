@@ -44,7 +44,7 @@ class handler_body : public coro::completion, public coro::pooled {
   handler_body& operator=(const handler_body&) = delete;
   virtual ~handler_body() = default;
 
-  // Of the one request of a unary or server-streaming call; empty for the other kinds.
+  // Of the one request of a unary or server-streaming call, the same each time; empty for the other kinds.
   virtual message_slot request(server_call& c) = 0;
   // Runs the handler until it suspends or ends.
   virtual void begin(service& s, server_call& c) = 0;
@@ -86,9 +86,11 @@ class argument<const Request&> {
     const codec& k = codec_of<Request>::get();
     if constexpr (std::is_base_of_v<google::protobuf::MessageLite, Request>) {
       if (google::protobuf::Arena* a = request_arena(c)) [[unlikely]] {
-        void* const made = make_in(*a, codec_of<Request>::address(request_));
-        in_arena_ = static_cast<const Request*>(static_cast<google::protobuf::MessageLite*>(made));
-        return {&k, made};
+        if (!in_arena_) {
+          void* const made = make_in(*a, codec_of<Request>::address(request_));
+          in_arena_ = static_cast<Request*>(static_cast<google::protobuf::MessageLite*>(made));
+        }
+        return {&k, codec_of<Request>::address(*in_arena_)};
       }
     }
     return {&k, codec_of<Request>::address(request_)};
@@ -97,7 +99,7 @@ class argument<const Request&> {
 
  private:
   Request request_;
-  const Request* in_arena_ = nullptr;
+  Request* in_arena_ = nullptr;
 };
 template <class Request>
 class argument<reader<Request>> {

@@ -1,0 +1,104 @@
+// decode_budget: how much of one iteration of a loop may go into making messages of what peers have sent.
+#pragma once
+
+#include "coracle/base/intrusive_list.hpp"
+#include "coracle/coro/attachment.hpp"
+#include "coracle/coro/executor.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace coracle::transport {
+
+// A connection or a call that has work left when the budget is spent. It waits in one list at a time: that of its
+// connection, or that of the loop's budget.
+class deferred_decode : public base::list_hook {
+ public:
+  // Continues until the work is done or decode_budget::spent(). Called when it has left its list. True: work is left,
+  // and the object is to wait again. False: there is none, and the object may be gone.
+  virtual bool continue_decoding() noexcept = 0;
+
+ protected:
+  ~deferred_decode() = default;
+};
+
+// One for each loop, shared by its connections. A few bytes can decompress to megabytes, and a kilobyte can hold hundreds
+// of messages: without a bound, one peer's input would keep the loop from its timers, its listeners and its other
+// connections. The unit is a byte: a message costs message_cost_bytes, and one that is large or was compressed also costs
+// its decompressed size. The costs depend on nothing but the input, so that a simulation replays them exactly.
+//
+// What does not fit waits, and continues in the loop's next iterations, after I/O and timers: one share for each that waits,
+// in turn. Each iteration grants at least one share, so that nothing waits forever.
+//
+// Everything here happens on the loop.
+class decode_budget final : public coro::attachment, private coro::work {
+ public:
+  // Chosen so that an iteration decodes for about a millisecond; docs/reference/limits.md has the measurements.
+  static constexpr std::int64_t iteration_bytes = 256 << 10;
+  static constexpr std::int64_t share_bytes = 64 << 10;
+  // What a connection may decode of each read, whatever others have spent: small calls beside a heavy connection need
+  // not wait.
+  static constexpr std::int64_t allowance_bytes = 4 << 10;
+  static constexpr std::int64_t message_cost_bytes = 64;
+  // Decompressing has a fixed cost per message: a context is reset, or made.
+  static constexpr std::int64_t compressed_message_cost_bytes = 2 << 10;
+  // A message up to this size costs message_cost_bytes alone, unless it was compressed.
+  static constexpr std::size_t small_message_bytes = 1024;
+
+  decode_budget() noexcept;
+  static decode_budget& here() { return coro::this_executor().attached<decode_budget>(); }
+
+  void charge(std::int64_t bytes) noexcept {
+    if (!refill_queued_) [[unlikely]]
+      queue_refill();
+    left_ -= bytes;
+  }
+  // What is under way stops here, and defers the rest.
+  [[nodiscard]] bool spent() const noexcept { return left_ <= floor_; }
+  // Work of unknown size may begin: something is left, and nothing waits that came earlier.
+  [[nodiscard]] bool may_begin_large() const noexcept {
+    return in_share_ ? !spent() : left_ > 0 && waiting_.empty();
+  }
+  // How much the work under way may cost before it looks at spent() again.
+  [[nodiscard]] std::size_t step_bytes() const noexcept {
+    constexpr std::int64_t step_min = 4 << 10;
+    return static_cast<std::size_t>(std::max(left_ - floor_, step_min));
+  }
+
+  // Behind the others. Harmless for one that waits already.
+  void defer(deferred_decode& d) noexcept;
+
+  // While a connection handles what it has just read.
+  class reading {
+   public:
+    explicit reading(decode_budget& b) noexcept : budget_(b), before_(b.floor_) {
+      if (!b.in_share_) b.floor_ = std::min<std::int64_t>(b.left_, 0) - allowance_bytes;
+    }
+    reading(const reading&) = delete;
+    reading& operator=(const reading&) = delete;
+    ~reading() { budget_.floor_ = before_; }
+
+   private:
+    decode_budget& budget_;
+    std::int64_t before_;
+  };
+
+ private:
+  void queue_refill() noexcept;
+  void grant_shares() noexcept;
+
+  struct refill_hook : coro::work {
+    explicit refill_hook(decode_budget& b) noexcept;
+    decode_budget& budget;
+  };
+  base::intrusive_list<deferred_decode> waiting_;
+  refill_hook refill_;
+  std::int64_t left_ = iteration_bytes;
+  std::int64_t floor_ = 0;  // where what is under way stops
+  bool in_share_ = false;
+  bool refill_queued_ = false;
+  bool shares_queued_ = false;
+};
+
+}  // namespace coracle::transport
