@@ -9,9 +9,7 @@
 
 int main(int argc, char** argv) {
   return examples::run("greeter_client", [&] {
-    const examples::command_line line(argc, argv, {}, 2);
-    if (line.words().empty())
-      throw examples::usage_error("say the server's address: greeter_client 127.0.0.1:50051 [name]");
+    const examples::command_line line(argc, argv, "ADDRESS [NAME]");
     // [call]
     coracle::channel channel(line.words().front(), coracle::insecure());
     const helloworld::rpc::Greeter::stub greeter(channel);
@@ -19,7 +17,8 @@ int main(int argc, char** argv) {
     request.set_name(line.words().size() > 1 ? line.words()[1] : "world");
     const auto reply =
         coracle::sync_wait(greeter.SayHello(request, coracle::within(std::chrono::seconds(20))));
-    std::printf("%s\n", reply.value().message().c_str());  // value() throws the status when there is no reply
+    // value() throws the status when there is no reply.
+    std::printf("%s\n", examples::printable(reply.value().message()).c_str());
     // [/call]
     return 0;
   });

@@ -24,7 +24,7 @@ class greeter final : public helloworld::rpc::Greeter::service {
 
 int main(int argc, char** argv) {
   return examples::run("greeter_server", [&] {
-    const examples::command_line line(argc, argv, {"port"}, 0);
+    const examples::command_line line(argc, argv, "--port=PORT");
     greeter service;
     coracle::server server;
     server.add(service);

@@ -34,7 +34,7 @@ void require(bool truth, const std::string& failure) {
 }
 
 void show(const char* step, const std::string& text) {
-  std::printf("%-17s %s\n", step, text.c_str());
+  std::printf("%-17s %s\n", step, examples::printable(text).c_str());
   std::fflush(stdout);
 }
 
@@ -109,8 +109,7 @@ coracle::task<> tour(const movies_stub& movies) {
 
 int main(int argc, char** argv) {
   return examples::run("movie_client", [&] {
-    const examples::command_line line(argc, argv, {"ca", "cert", "key"}, 1);
-    if (line.words().empty()) throw examples::usage_error("usage: movie_client 127.0.0.1:50051");
+    const examples::command_line line(argc, argv, "ADDRESS [--ca=FILE [--cert=FILE --key=FILE]]");
     coracle::runtime runtime;
     coracle::channel channel(runtime, line.words().front(), examples::channel_credentials_of(line));
     coracle::sync_wait(runtime, tour(movies_stub(channel)));

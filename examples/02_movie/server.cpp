@@ -97,7 +97,8 @@ class movies final : public movie::rpc::MovieService::service {
 
 int main(int argc, char** argv) {
   return examples::run("movie_server", [&] {
-    const examples::command_line line(argc, argv, {"port", "db", "cert", "key", "client-ca"}, 0);
+    const examples::command_line line(argc, argv,
+                                      "--port=PORT [--db=FILE] [--cert=FILE --key=FILE [--client-ca=FILE]]");
     const auto port = line.port("port");
     movie_store store(line.option("db").value_or(":memory:"));
     movies service(store);

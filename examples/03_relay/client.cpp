@@ -18,7 +18,7 @@ constexpr auto patience = 20s;
 constexpr auto long_ms = 60'000;
 
 void require(bool truth, const std::string& what) {
-  if (!truth) throw std::runtime_error("wrong: " + what);
+  if (!truth) throw std::runtime_error("not as expected: " + what);
 }
 
 relay::Letter make_letter(const char* text, int hold_ms) {
@@ -36,7 +36,7 @@ coracle::task<> until_desk_has(const relay_stub& relay, int holding, int recalle
     if (desk.value().holding() == holding && desk->recalled() == recalled) co_return;
     co_await coracle::sleep_for(10ms);
   }
-  throw std::runtime_error("wrong: the last server does not let go of the letter");
+  throw std::runtime_error("not as expected: the last server does not let go of the letter");
 }
 
 coracle::task<int> send_a_letter(const relay_stub& relay) {
@@ -64,7 +64,7 @@ coracle::task<> miss_a_deadline(const relay_stub& relay, int recalled_before) {
           "the slow letter ended with " + status.to_string());
   co_await until_desk_has(relay, 0, recalled_before + 1);
   std::printf("its deadline passed, and the last server let go of the letter: %s\n",
-              status.to_string().c_str());
+              examples::printable(status.to_string()).c_str());
 }
 
 coracle::task<> carry_until_cancelled(const relay_stub& relay, bool& cancelled) {
@@ -100,10 +100,7 @@ coracle::task<> tour(coracle::channel& channel) {
 
 int main(int argc, char** argv) {
   return examples::run("relay_client", [&] {
-    const examples::command_line line(argc, argv, {}, 1);
-    if (line.words().empty())
-      throw examples::usage_error(
-          "say the address of the chain's first server: relay_client 127.0.0.1:50051");
+    const examples::command_line line(argc, argv, "ADDRESS");
     coracle::runtime runtime;
     coracle::channel channel(runtime, line.words().front(), coracle::insecure());
     coracle::sync_wait(runtime, tour(channel));

@@ -91,7 +91,7 @@ class recipient final : public relay::rpc::Relay::service {
 
 int main(int argc, char** argv) {
   return examples::run("relay_server", [&] {
-    const examples::command_line line(argc, argv, {"port", "next"}, 0);
+    const examples::command_line line(argc, argv, "--port=PORT [--next=ADDRESS]");
     const auto port = line.port("port");
     coracle::runtime runtime;
     std::optional<coracle::channel> next;

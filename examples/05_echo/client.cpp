@@ -31,7 +31,7 @@ task<> print_lines(net::stream& from, coracle::scope& conversation) {
   for (;;) {
     line next = co_await replies.next();
     if (!next.value()) break;
-    std::printf("%s\n", (*next)->c_str());
+    std::printf("%s\n", examples::printable(**next).c_str());
     std::fflush(stdout);
   }
   conversation.request_stop();  // nobody is there to type for
@@ -51,9 +51,7 @@ task<> talk(std::string where) {
 
 int main(int argc, char** argv) {
   return examples::run("echo_client", [&] {
-    const examples::command_line words(argc, argv, {}, 1);
-    if (words.words().empty())
-      throw examples::usage_error("say the server's address: echo_client 127.0.0.1:7");
+    const examples::command_line words(argc, argv, "ADDRESS");
     coracle::runtime loops;
     coracle::sync_wait(loops, talk(words.words().front()));
     return 0;

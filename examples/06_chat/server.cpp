@@ -97,7 +97,7 @@ task<> serve(std::uint16_t port) {
 
 int main(int argc, char** argv) {
   return examples::run("chat_server", [&] {
-    const examples::command_line line(argc, argv, {"port"}, 0);
+    const examples::command_line line(argc, argv, "--port=PORT");
     coracle::runtime loops;
     coracle::sync_wait(loops, serve(line.port("port")));
     return 0;

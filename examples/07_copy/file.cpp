@@ -51,8 +51,7 @@ task<> copy(std::string from_path, std::string to_path) {
 
 int main(int argc, char** argv) {
   return examples::run("copy_file", [&] {
-    const examples::command_line line(argc, argv, {}, 2);
-    if (line.words().size() < 2) throw examples::usage_error("say what and where to: copy_file FROM TO");
+    const examples::command_line line(argc, argv, "FROM TO");
     coracle::runtime loops;
     coracle::sync_wait(loops, copy(line.words()[0], line.words()[1]));
     return 0;

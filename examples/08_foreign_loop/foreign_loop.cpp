@@ -87,4 +87,9 @@ int run_both() {
 
 }  // namespace
 
-int main() { return examples::run("foreign_loop", run_both); }
+int main(int argc, char** argv) {
+  return examples::run("foreign_loop", [&] {
+    const examples::command_line none(argc, argv, "");
+    return run_both();
+  });
+}

@@ -6,11 +6,9 @@
 
 int main(int argc, char** argv) {
   return examples::run("proxy", [&] {
-    const examples::command_line line(argc, argv, {"port", "to"}, 0);
-    const auto to = line.option("to");
-    if (!to) throw examples::usage_error("say where calls go: --to=127.0.0.1:50051");
+    const examples::command_line line(argc, argv, "--port=PORT --to=ADDRESS");
     coracle::runtime runtime;
-    coracle::channel next(runtime, *to, coracle::insecure());
+    coracle::channel next(runtime, line.required("to"), coracle::insecure());
     examples::relay relay(next);
     coracle::server server(runtime);
     server.set_fallback(relay);

@@ -29,19 +29,17 @@ class bearer_token final : public coracle::client_interceptor {
 
 int main(int argc, char** argv) {
   return examples::run("bearer_client", [&] {
-    const examples::command_line line(argc, argv, {"ca", "token"}, 1);
-    if (line.words().empty() || !line.option("ca"))
-      throw examples::usage_error(
-          "say the server and its CA: bearer_client 127.0.0.1:50051 --ca ca.pem [--token t]");
+    const examples::command_line line(argc, argv, "ADDRESS --ca=FILE [--token=TOKEN]");
     coracle::tls::client_options tls;
-    tls.ca_file(*line.option("ca"));
+    tls.ca_file(line.required("ca"));
     coracle::channel channel(line.words().front(), tls);
     bearer_token token(line.option("token").value_or(""));
     coracle::intercepted_channel bearing(channel, {&token});
     const bearer::rpc::Vault::stub vault(bearing);
     const bearer::OpenRequest request;
     const auto contents = coracle::sync_wait(vault.Open(request, coracle::within(std::chrono::seconds(20))));
-    std::printf("%s\n", contents.value().text().c_str());  // value() throws UNAUTHENTICATED
+    // value() throws UNAUTHENTICATED.
+    std::printf("%s\n", examples::printable(contents.value().text()).c_str());
     return 0;
   });
 }

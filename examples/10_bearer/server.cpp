@@ -39,26 +39,20 @@ std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
 }
 // [/check]
 
-std::string needed(const examples::command_line& line, const char* name, const char* what) {
-  if (auto value = line.option(name)) return *value;
-  throw examples::usage_error("say --" + std::string(name) + ": " + what);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   return examples::run("bearer_server", [&] {
-    const examples::command_line line(argc, argv, {"port", "cert", "key", "token"}, 0);
+    const examples::command_line line(argc, argv, "--port=PORT --cert=FILE --key=FILE --token=TOKEN");
     vault service;
     coracle::server server;
     server.add(service);
     server.add_interceptor(
         std::make_shared<coracle::access_log>(server.owner().log()));  // sees what is refused, too
-    server.add_interceptor(bearers_of(needed(line, "token", "what clients have to bear")));
+    server.add_interceptor(bearers_of(line.required("token")));
     // A token in plaintext is anybody's: so TLS.
     coracle::tls::server_options tls;
-    tls.certificate_files(needed(line, "cert", "the certificate's file"),
-                          needed(line, "key", "its key's file"));
+    tls.certificate_files(line.required("cert"), line.required("key"));
     const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
     if (const auto bound = server.listen(address, tls); !bound.ok()) throw coracle::status_error(bound);
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});

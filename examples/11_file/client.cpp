@@ -47,12 +47,11 @@ coracle::task<> get(stub from, std::string name, std::string path) {
 
 int main(int argc, char** argv) {
   return examples::run("file_client", [&] {
-    const examples::command_line line(argc, argv, {}, 4);
+    const examples::command_line line(argc, argv, "ADDRESS put|get FROM TO");
     const auto& words = line.words();
-    const bool puts = words.size() == 4 && words[1] == "put";
-    if (!puts && (words.size() != 4 || words[1] != "get"))
-      throw examples::usage_error(
-          "say what: file_client ADDRESS put PATH NAME, or file_client ADDRESS get NAME PATH");
+    const bool puts = words[1] == "put";
+    if (!puts && words[1] != "get")
+      throw examples::usage_error("ADDRESS put PATH NAME, or ADDRESS get NAME PATH, not '" + words[1] + "'");
     coracle::runtime loops(1);
     coracle::channel channel(loops, words[0], coracle::insecure());
     coracle::sync_wait(

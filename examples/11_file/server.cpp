@@ -48,9 +48,7 @@ class folder final : public files::rpc::Files::service {
 
 int main(int argc, char** argv) {
   return examples::run("file_server", [&] {
-    const examples::command_line line(argc, argv, {"port"}, 1);
-    if (line.words().empty())
-      throw examples::usage_error("say which folder: file_server --port=50051 FOLDER");
+    const examples::command_line line(argc, argv, "--port=PORT FOLDER");
     folder service(line.words()[0]);
     coracle::server server;
     server.add(service);

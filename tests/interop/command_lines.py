@@ -7,6 +7,8 @@ import tempfile
 
 from stage import Cases, equal, expect, own, run
 
+OTHERS = ("bearer_server", "bearer_client", "chat_server", "copy_file", "echo_server", "echo_client", "file_server", "file_client",
+          "foreign_loop", "proxy")
 SERVERS = ("movie_server", "interop_server", "greeter_server", "relay_server")
 CLIENTS = ("movie_client", "interop_client", "greeter_client", "relay_client")
 
@@ -22,8 +24,16 @@ def refused(words, *says, env=None):
         expect(part.lower() in text.lower(), f"{text!r} does not say {part!r}")
 
 
+def help_is_the_usage(program):
+    for words in (["--help"], ["-h"], ["--port=0", "--help"]):
+        done = run(own(program), *words, limit_s=15)
+        equal((done.returncode, done.stderr), (0, ""), f"how {words} ends")
+        expect(done.stdout.startswith(f"usage: {program}") and done.stdout.count("\n") == 1, f"{words} prints {done.stdout!r}")
+
+
 def an_unknown_option(program):
-    refused([program, "--colour=red"], "--colour")
+    refused([program, "--colour=red"], "--colour", f"usage: {program}")
+    equal(run(own(program), "--colour=red").returncode, 2, "the exit code")
 
 
 def a_word_too_many(program):
@@ -76,11 +86,13 @@ def files_that_are_missing():
 
 if __name__ == "__main__":
     cases = Cases()
+    for name in (*SERVERS, *CLIENTS, *OTHERS):
+        cases.each(f"CommandLine.{name}", [help_is_the_usage, an_unknown_option], name)
     for name in SERVERS:
-        for case in (an_unknown_option, a_word_too_many, a_port_that_is_none, a_port_that_is_taken, a_backend_that_is_none):
+        for case in (a_word_too_many, a_port_that_is_none, a_port_that_is_taken, a_backend_that_is_none):
             cases.each(f"CommandLine.{name}", [case], name)
     for name in CLIENTS:
-        cases.each(f"CommandLine.{name}", [an_unknown_option, an_address_that_is_missing], name)
+        cases.each(f"CommandLine.{name}", [an_address_that_is_missing], name)
         if name != "interop_client":
             cases.each(f"CommandLine.{name}", [an_address_that_is_none], name)
     cases.each("CommandLine.movie_server", [a_database_that_cannot_be_opened])

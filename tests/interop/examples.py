@@ -9,6 +9,7 @@ import tempfile
 
 import stage
 from certificates import Certificates
+from fleeting_server import fleeting_server
 from stage import Cases, Server, equal, expect, own, run
 
 
@@ -131,6 +132,22 @@ def says_that_the_next_server_is_away():
         expect(done.returncode > 0 and "UNAVAILABLE" in done.stdout + done.stderr, f"{done.returncode}: {done.stdout} {done.stderr}")
 
 
+def show_what_a_peer_sends_without_obeying_it():
+    """ESC in UTF-8 and as a lone byte of C1, a line end, a mark that turns text around; letters stay."""
+    with Server(own("greeter_server"), "--port=0") as server:
+        done = run(own("greeter_client"), server.address, "Zo\u00eb \x1b[2J\n\u009b\u202e")
+        equal(done.stdout, "Hello, Zo\u00eb \\x1b[2J\\x0a\\xc2\\x9b\\xe2\\x80\\xae\n", "what the client prints")
+    with fleeting_server(b"5", b"none%1B[2J%0A%9B") as server:
+        done = run(own("greeter_client"), server.address)
+        equal((done.returncode, done.stderr), (1, "greeter_client: NOT_FOUND: none\\x1b[2J\\x0a\\x9b\n"), "what the client says")
+        done = run(own("interop_client"), f"--server_port={server.address.split(':')[1]}", "--test_case=empty_unary")
+        equal(done.returncode, 1, "the exit code of interop_client")
+        expect("none\\x1b[2J\\x0a\\x9b" in done.stderr and done.stderr.count("\n") == 1, f"interop_client says {done.stderr!r}")
+    with Server(own("echo_server"), "--port=0") as server:
+        done = run(own("echo_client"), server.address, data="\ta\x1b[2J\n")
+        equal(done.stdout, "\ta\\x1b[2J\n", "what the client prints")
+
+
 def ends_well(program, backend):
     done = run(own(program), env={"CORACLE_BACKEND": backend})
     equal(done.returncode, 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})")
@@ -154,4 +171,5 @@ if __name__ == "__main__":
         cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)
         cases.run(f"Example.{name}.CopyCopies", copies, name)
     cases.run("Example.RelaySaysThatTheNextServerIsAway", says_that_the_next_server_is_away)
+    cases.run("Example.ClientsShowWhatAPeerSendsWithoutObeyingIt", show_what_a_peer_sends_without_obeying_it)
     cases.end()

@@ -91,15 +91,16 @@ int main(int argc, char** argv) {
   return examples::run("interop_client", [&] {
     const examples::command_line line(
         argc, argv,
-        {"server_host", "server_port", "test_case", "use_tls", "ca_file", "server_host_override",
-         "soak_iterations", "soak_max_failures", "soak_per_iteration_max_acceptable_latency_ms",
-         "soak_min_time_ms_between_rpcs", "soak_overall_timeout_seconds", "soak_request_size",
-         "soak_response_size", "soak_num_threads"},
-        0);
+        "--server_port=PORT --test_case=CASE [--server_host=HOST] [--server_host_override=NAME] "
+        "[--use_tls=true] "
+        "[--ca_file=FILE] [--soak_iterations=N] [--soak_max_failures=N] "
+        "[--soak_per_iteration_max_acceptable_latency_ms=N] [--soak_min_time_ms_between_rpcs=N] "
+        "[--soak_overall_timeout_seconds=N] [--soak_request_size=N] [--soak_response_size=N] "
+        "[--soak_num_threads=N]");
     const auto host = line.option("server_host").value_or("127.0.0.1");
     const auto port = std::to_string(line.port("server_port"));
     const auto address = host.find(':') == host.npos ? host + ":" + port : "[" + host + "]:" + port;
-    const auto run_case = find_case(line.option("test_case").value_or(""));
+    const auto run_case = find_case(line.required("test_case"));
     coracle::runtime runtime;
     interop::session at(runtime, address, credentials_of(line), soak_plan_of(line));
     coracle::sync_wait(runtime, run_case(at));

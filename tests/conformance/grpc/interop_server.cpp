@@ -23,7 +23,8 @@ coracle::transport::server_credentials credentials_of(const examples::command_li
 
 int main(int argc, char** argv) {
   return examples::run("interop_server", [&] {
-    const examples::command_line line(argc, argv, {"port", "use_tls", "tls_cert_file", "tls_key_file"}, 0);
+    const examples::command_line line(
+        argc, argv, "--port=PORT [--use_tls=true --tls_cert_file=FILE --tls_key_file=FILE]");
     const auto port = line.port("port");
     interop::load_reports loads;
     interop::test_service service(loads);
