@@ -23,7 +23,8 @@ class greeter final : public rpc::Greeter::service {
     if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
     Greeting greeting;
     for (int i = 1; i <= request.times(); ++i) {
-      greeting.set_text("Hello, " + request.name() + ", for the " + std::to_string(i) + ". time");
+      greeting.set_text("Hello, " + request.name() + " (" + std::to_string(i) + " of " +
+                        std::to_string(request.times()) + ")");
       co_yield greeting;
     }
     co_return coracle::status();

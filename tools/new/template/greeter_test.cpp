@@ -13,7 +13,7 @@ namespace {
 int failures = 0;
 
 void check(bool truth, const char* sentence) {
-  std::printf("%s: %s\n", truth ? "right" : "WRONG", sentence);
+  std::printf("%s: %s\n", truth ? "passed" : "FAILED", sentence);
   if (!truth) ++failures;
 }
 
@@ -30,7 +30,7 @@ int main() {
 
   const auto refused = coracle::sync_wait(stub.Greet(project_name::GreetRequest()));
   check(refused.status().code() == coracle::status_code::invalid_argument,
-        "nobody to greet is an invalid argument");
+        "a request without a name is an INVALID_ARGUMENT");
 
   project_name::GreetOftenRequest often;
   often.set_name("Ada");
@@ -43,7 +43,7 @@ int main() {
     ++count;
   }
   check(count == 3, "it greets as often as was asked for");
-  check(last == "Hello, Ada, for the 3. time", "it counts");
+  check(last == "Hello, Ada (3 of 3)", "it counts");
 
   return failures == 0 ? 0 : 1;
 }
