@@ -4,6 +4,7 @@
 import html
 import json
 import pathlib
+import platform
 import re
 import shutil
 import tempfile
@@ -18,9 +19,14 @@ LISTEN = "<script>window.slips = []; addEventListener('error', (e) => slips.push
 LOOK = """<script>
 const painted = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v).length;
 const look = (id, chart) => ({ series: chart.data.datasets.map((s) => s.data.map((v) => v !== null && typeof v === "object" ? v.y : v)),
+                               curved: chart.data.datasets.map((_, i) => chart.getDatasetMeta(i).dataset).filter((line) => line && (line.options.tension || line.options.cubicInterpolationMode === "monotone")).length,
                                painted: painted(document.getElementById(id)) });
+const scrolls = (area) => area.scrollWidth > area.clientWidth || area.scrollHeight > area.clientHeight;
+const tables = [...document.querySelectorAll(".scroll")];
 document.body.dataset.seen = JSON.stringify({ slips, charts: Object.fromEntries(Object.entries(charts || {}).map(([id, c]) => [id, look(id, c)])),
   tables: [...document.querySelectorAll("table")].map((t) => [t.id, t.querySelectorAll("tbody tr").length]),
+  clipped: tables.filter((area) => area.scrollWidth > area.clientWidth).map((area) => area.firstElementChild.id),
+  scrolling: tables.filter(scrolls).length, unreachable: tables.filter((area) => scrolls(area) !== (area.tabIndex === 0) || !area.ariaLabel).map((area) => area.firstElementChild.id),
   text: document.body.innerText, overflows: document.documentElement.scrollWidth > innerWidth });
 </script>"""
 
@@ -58,18 +64,41 @@ def all_drawn(look):
         wanted = [series for i, series in enumerate(chart["series"]) if name != "rate-chart" or i % 3 != 1]  # that one is of failures
         expect(wanted and all(any(series) for series in wanted), f"{name} lacks data: {chart['series']}")
         expect(chart["painted"] > 1000, f"{name} has {chart['painted']} painted pixels")
+        equal(chart["curved"], 0, f"the lines of {name} that are no straight lines between samples")
     expect(not look["overflows"], "the page is wider than its window")
+    equal(look["unreachable"], [], "the scroll areas that Tab does not reach, or reaches in vain")
     for name, rows in look["tables"]:
         expect(rows > 0 or name == "methods-table", f"{name} is empty")
 
 
 def each_chart_is_drawn(server):
     page = report(server, *GREET, "--rate", "200", "--duration", "2s", "--expect", "p50<1h")
-    for flags in ((), ("--window-size=500,900",), ("--blink-settings=preferredColorScheme=0",)):
+    for flags in ((), ("--window-size=1280,900",), ("--window-size=500,900",), ("--blink-settings=preferredColorScheme=0",)):
         look = seen(page, *flags)
         all_drawn(look)
+        if "--window-size=1280,900" in flags:
+            equal(look["clipped"], [], "the tables that do not fit")
+        expect(look["scrolling"] > 0, "nothing scrolls, so that the keyboard's way to it is not tried")
         equal(sum(look["charts"]["bands-chart"]["series"][0]), 400, "the calls of all bands")
         expect("p50<1h – met" in look["text"], "the expectation is missing")
+
+
+def a_second_without_calls_is_a_gap(server):
+    look = seen(report(server, *GREET, "--stage", "40:1s", "--stage", "0:2s", "--stage", "40:1s"))
+    all_drawn(look)
+    p50 = look["charts"]["latency-chart"]["series"][0]
+    expect(p50[0] and p50[-1] and None in p50, f"the median by the second is {p50}")
+
+
+def the_page_says_how_and_where_it_was_made(server):
+    secret = "Bearer s3cret"
+    page = report(server, *GREET, "-n", "5", "-H", f"authorization: {secret}", f"--header=x-who: {secret}")
+    text = seen(page)["text"]
+    command = f"coracle load {server.address} SayHello --plaintext --header 'authorization: ...' --header 'x-who: ...'"
+    expect(command in text and """--data '{"name": "Ada"}' --count 5""" in text, f"the command line is not in {text[:600]!r}")
+    expect("s3cret" not in page, "a header's value is in the page")
+    expect(f"on {platform.node()} ({platform.system()} {platform.release()}" in text, "the host is missing")
+    expect(re.search(rf"server\t{re.escape(server.address)}\n", text), f"the server's address is not in {text[-1500:]!r}")
 
 
 def two_runs_stand_beside_each_other(server):
@@ -98,7 +127,7 @@ def what_a_server_says_stays_text(server):
 def main():
     cases = Cases()
     with Server(own("greeter_server"), "--port=0") as server:
-        cases.each("LoadReport", [each_chart_is_drawn, two_runs_stand_beside_each_other, a_run_without_a_good_call_is_told,
+        cases.each("LoadReport", [each_chart_is_drawn, a_second_without_calls_is_a_gap, the_page_says_how_and_where_it_was_made, two_runs_stand_beside_each_other, a_run_without_a_good_call_is_told,
                                   what_a_server_says_stays_text], server)
     cases.end()
 

@@ -56,11 +56,18 @@ class connection {
   std::uint64_t reconnects_ = 0;
 };
 
+struct server_identity {
+  std::string address;  // that the connection led to, with names resolved
+  std::string software;  // what the server calls itself in its "server" header; often nothing
+};
+
 // Makes connections, from every loop at the same time, and outlives them.
 class connector {
  public:
   virtual ~connector() = default;
   [[nodiscard]] virtual std::unique_ptr<connection> make() = 0;
+  // Makes a connection, finds out which server it leads to, and closes it.
+  [[nodiscard]] virtual task<call_end> reach(duration at_most, server_identity& who) = 0;
 };
 
 }  // namespace coracle::tools::load

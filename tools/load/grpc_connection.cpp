@@ -1,12 +1,17 @@
 #include "tools/load/grpc_connection.hpp"
 
+#include "tools/terminal_text.hpp"
+
 #include <coracle/client/channel.hpp>
 #include <coracle/coro/scope.hpp>
+#include <coracle/net/address.hpp>
+#include <coracle/rpc/client_observer.hpp>
 #include <coracle/rpc/generic_stub.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace coracle::tools::load {
 
@@ -68,6 +73,13 @@ task<status> read_all(Call& call, traffic& counted) {
   }
 }
 
+// The server that an attempt went to.
+class peer_observer final : public client_observer {
+ public:
+  void attempt_attached(made_attempt& a) noexcept override { peer = *a.peer; }
+  std::optional<net::address> peer;
+};
+
 class grpc_connection final : public connection {
  public:
   grpc_connection(runtime& on, const std::string& target, const transport::channel_credentials& credentials,
@@ -80,7 +92,7 @@ class grpc_connection final : public connection {
     for (;;) {
       const connectivity now = channel_.state();
       if (now == connectivity::ready) co_return call_end();
-      if (now == connectivity::transient_failure) co_return co_await reason();
+      if (now == connectivity::transient_failure) co_return co_await reason(nullptr);
       const duration left = until - channel_.owner().now();
       const bool changed = co_await channel_.wait_for_state_change(now, left);
       if (!changed && channel_.owner().now() >= until)
@@ -109,16 +121,24 @@ class grpc_connection final : public connection {
     }
   }
 
- private:
   // A channel says why it cannot connect by how its calls fail. Should it be connected by now, this asks whether the
-  // server is well, which harms nobody.
-  task<call_end> reason() {
+  // server is healthy, which changes nothing there. software: what the server calls itself.
+  task<call_end> reason(std::string* software) {
     const bytes_message nothing;
     const call_options at_once = within(std::chrono::seconds(1));
-    const auto reply = co_await stub_.unary("/grpc.health.v1.Health/Check", nothing, at_once);
+    auto check = stub_.unary("/grpc.health.v1.Health/Check", nothing, at_once);
+    const auto reply = co_await check;
+    if (software) *software = server_header(check.initial_metadata(), check.trailing_metadata());
     const status how = reply.status();
     if (how.ok() || how.code() == status_code::unimplemented) co_return call_end();
     co_return end_of(how);
+  }
+
+ private:
+  static std::string server_header(const metadata& initial, const metadata& trailing) {
+    for (const metadata* one : {&initial, &trailing})
+      if (const auto value = one->find("server")) return terminal_text(*value);
+    return {};
   }
 
   task<call_end> unary(const request_source& what, request_place at) {
@@ -170,6 +190,19 @@ class grpc_connection final : public connection {
 
 std::unique_ptr<connection> grpc_connector::make() {
   return std::make_unique<grpc_connection>(on_, target_, credentials_, options_);
+}
+
+task<call_end> grpc_connector::reach(duration at_most, server_identity& who) {
+  peer_observer seen;
+  channel_options observed = options_;
+  observed.observer(seen);
+  grpc_connection one(on_, target_, credentials_, observed);
+  const call_end opened = co_await one.open(at_most);
+  if (!opened.ok()) co_return opened;
+  const call_end healthy = co_await one.reason(&who.software);
+  static_cast<void>(healthy);  // the calls of the run tell
+  if (seen.peer) who.address = seen.peer->to_string();
+  co_return opened;
 }
 
 }  // namespace coracle::tools::load

@@ -24,6 +24,8 @@ class grpc_connector final : public connector {
         credentials_(std::move(credentials)),
         options_(std::move(options)) {}
   [[nodiscard]] std::unique_ptr<connection> make() override;
+  // Makes a call to the health service. The server need not have one.
+  [[nodiscard]] task<call_end> reach(duration at_most, server_identity& who) override;
 
  private:
   runtime& on_;

@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/load/grpc_connection.hpp"
+#include "tools/load/origin.hpp"
 #include "tools/load/output_file.hpp"
 #include "tools/load/outputs.hpp"
 #include "tools/load/plan_options.hpp"
@@ -40,7 +41,8 @@ struct load_command {
   std::string json, csv, report, rest;
   bool lines = false, rest_alone = false;
 
-  int run() {
+  int run(const CLI::App& command) {
+    const origin from = origin_of(command);
     channel_options options = at.where().options();
     call_options calls = options.calls();
     if (!calls.timeout()) calls.timeout(std::chrono::seconds(20));
@@ -56,10 +58,10 @@ struct load_command {
     const std::vector<results> runs = make_runs(plan, options, bands, expectations);
 
     if (json_file.wanted())
-      json_file.write(json_of(runs).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                      "\n");
+      json_file.write(
+          json_of(runs, from).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     if (csv_file.wanted()) csv_file.write(csv_of(runs));
-    if (report_file.wanted()) report_file.write(report_of(runs));
+    if (report_file.wanted()) report_file.write(report_of(runs, from));
     if (!json_file.to_stdout() && !csv_file.to_stdout() && !report_file.to_stdout())
       for (const results& r : runs) std::fputs(summary_of(r).c_str(), stdout);
     return judge(runs);
@@ -78,13 +80,19 @@ struct load_command {
     const subject theirs{"REST", rest, {}};
     std::optional<rest_connector> to_rest;
     if (!rest.empty()) to_rest.emplace(http_url(rest), *options.calls().timeout());
-    if (to) reach(own, *to, ours, plan.connect_timeout);
-    if (to_rest) reach(own, *to_rest, theirs, plan.connect_timeout);
+    server_identity our_server, their_server;
+    if (to) our_server = reach(own, *to, ours, plan.connect_timeout);
+    if (to_rest) their_server = reach(own, *to_rest, theirs, plan.connect_timeout);
 
     std::vector<results> runs;
-    if (to) runs.push_back(load::run(own, plan, methods, *to, ours, bands, tell));
-    if (to_rest && (runs.empty() || !runs.front().interrupted))
+    if (to) {
+      runs.push_back(load::run(own, plan, methods, *to, ours, bands, tell));
+      runs.back().server = our_server;
+    }
+    if (to_rest && (runs.empty() || !runs.front().interrupted)) {
       runs.push_back(load::run(own, plan, methods, *to_rest, theirs, bands, tell));
+      runs.back().server = their_server;
+    }
     for (const expectation& e : expectations) runs.front().verdicts.push_back(e.judge(runs.front()));
     return runs;
   }
@@ -172,7 +180,7 @@ void add_load(CLI::App& app, action& chosen) {
   it->requests.add_to(*command);
   it->planned.add_to(*command);
   add_results(*command, *it);
-  command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
+  command->callback([it, command, &chosen] { chosen = [it, command] { return it->run(*command); }; });
 }
 
 }  // namespace coracle::tools

@@ -43,8 +43,8 @@ std::string json_in_html(const nlohmann::ordered_json& data) {
 
 }  // namespace
 
-std::string report_of(const std::vector<results>& runs) {
-  const std::string data = json_in_html(json_of(runs));
+std::string report_of(const std::vector<results>& runs, const origin& from) {
+  const std::string data = json_in_html(json_of(runs, from));
   std::string page;
   std::string_view left = text_of(page_bytes);
   // Each piece once, in the page's order.

@@ -32,9 +32,12 @@ class rest_connection final : public connection {
   task<call_end> open(duration at_most) override {
     result<net::stream> made = co_await coracle::timeout(at_most, dial());
     if (!made.ok()) co_return end_of(made.status());
+    peer_ = made->peer_address().to_string();
     idle_.push_back(std::move(*made));
     co_return call_end();
   }
+  // Of open().
+  [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
 
   task<call_end> call(const request_source& what, request_place which) override {
     const std::string body = what.json(which).value_or(std::string());
@@ -106,6 +109,7 @@ class rest_connection final : public connection {
 
   const http_url& url_;
   const duration timeout_;
+  std::string peer_;
   std::vector<net::stream> idle_;
 };
 
@@ -113,6 +117,13 @@ class rest_connection final : public connection {
 
 std::unique_ptr<connection> rest_connector::make() {
   return std::make_unique<rest_connection>(url_, timeout_);
+}
+
+task<call_end> rest_connector::reach(duration at_most, server_identity& who) {
+  rest_connection one(url_, timeout_);
+  call_end opened = co_await one.open(at_most);
+  who.address = one.peer();
+  co_return opened;
 }
 
 }  // namespace coracle::tools::load

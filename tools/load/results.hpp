@@ -25,6 +25,7 @@ struct method_results {
 struct results {
   std::string name;  // "gRPC" or "REST"
   std::string target;
+  server_identity server;
   std::string scenario;  // in words
   std::chrono::system_clock::time_point started;
   duration took{};  // until the last call ended, without the warm-up

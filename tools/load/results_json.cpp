@@ -130,12 +130,14 @@ json verdicts(const results& r) {
 }
 
 json run_json(const results& r) {
+  json server = {{"address", r.server.address}, {"software", r.server.software}};
   json connects = {{"made", r.connects.count()},
                    {"failed", r.connects_failed},
                    {"reconnects", r.reconnects},
                    {"latency_ms", latency_json(r.connects)}};
   return {{"name", r.name},
           {"target", r.target},
+          {"server", std::move(server)},
           {"scenario", r.scenario},
           {"started", utc(r.started)},
           {"interrupted", r.interrupted},
@@ -163,8 +165,13 @@ json run_json(const results& r) {
 
 }  // namespace
 
-json json_of(const std::vector<results>& runs) {
-  json all = {{"program", "coracle load"}, {"version", version_text}, {"runs", json::array()}};
+json json_of(const std::vector<results>& runs, const origin& from) {
+  json host = {{"name", from.host}, {"system", from.system}, {"cpus", from.cpus}};
+  json all = {{"program", "coracle load"},
+              {"version", version_text},
+              {"command", from.command},
+              {"host", std::move(host)},
+              {"runs", json::array()}};
   for (const results& r : runs) all["runs"].push_back(run_json(r));
   return all;
 }

@@ -34,12 +34,6 @@ task<> look(station& at, std::size_t second, second_of_load& into) {
   co_return;
 }
 
-task<call_end> try_one(connector& to, duration at_most) {
-  const std::unique_ptr<connection> one = to.make();
-  call_end how = co_await one->open(at_most);
-  co_return how;
-}
-
 void expect_connected(const call_end& how, const subject& about) {
   if (how.ok()) return;
   throw failure(about.target + " cannot be reached: " + how.status() + ": " + how.message() +
@@ -132,8 +126,10 @@ class performance {
 
 }  // namespace
 
-void reach(runtime& on, connector& to, const subject& about, duration at_most) {
-  expect_connected(sync_wait(on, on.at(0), try_one(to, at_most)), about);
+server_identity reach(runtime& on, connector& to, const subject& about, duration at_most) {
+  server_identity who;
+  expect_connected(sync_wait(on, on.at(0), to.reach(at_most, who)), about);
+  return who;
 }
 
 results run(runtime& on, const scenario& plan, const method_mix& methods, connector& to, const subject& about,

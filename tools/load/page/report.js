@@ -17,6 +17,7 @@
   };
   const percent = (part, whole) => (whole ? `${+((100 * part) / whole).toPrecision(3)} %` : "–");
   const named = (run, what) => (single ? what : `${run.name}: ${what}`);
+  const serverOf = (run) => [run.server.address, run.server.software].filter((text) => text).join(", ") || "–";
   const at = (run, name) => (run.latency_ms ? run.latency_ms[name] : null);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const faded = (hex, share) => hex + Math.round(share * 255).toString(16).padStart(2, "0");
@@ -46,7 +47,7 @@
     const each = (list, cells) => runs.flatMap((run) => run[list].map((one) => two(cells)(run, one)));
 
     const lines = [
-      ["scenario", (r) => r.scenario], ["target", (r) => r.target], ["began", (r) => r.started],
+      ["scenario", (r) => r.scenario], ["target", (r) => r.target], ["server", serverOf], ["began", (r) => r.started],
       ["took", (r) => ms(1000 * r.seconds)], ["calls", (r) => count(r.calls)],
       ["planned", (r) => (r.planned === null ? "–" : count(r.planned))],
       ["ended well", (r) => count(r.ok)], ["failed", (r) => `${count(r.failed)} (${percent(r.failed, r.calls)})`],
@@ -114,8 +115,10 @@
     Object.assign(Chart.defaults, { color: colour("faint"), borderColor: colour("line"), animation: false, responsive: true, maintainAspectRatio: false });
     const ink = (i) => colour(`run-${i % 2}`);
     const line = (label, data, shade, more = {}) => ({
-      label, data, borderColor: shade, backgroundColor: shade, borderWidth: 2, cubicInterpolationMode: "monotone",
-      pointRadius: data.length > 30 ? 0 : 2.5, spanGaps: true, ...more });
+      label, data, borderColor: shade, backgroundColor: shade, borderWidth: 2,
+      pointRadius: (point) => (data.length <= 30 || alone(data, point.dataIndex) ? 2.5 : 0), ...more });
+    // No line leads to it.
+    const alone = (data, i) => [i - 1, i + 1].every((k) => !data[k] || data[k].y === null);
     const axis = (text, more = {}) => ({ title: { display: true, text }, beginAtZero: true, ...more });
     const time = { type: "linear", title: { display: true, text: "second" }, ticks: { precision: 0 } };
     const logarithmic = (text) => ({ type: "logarithmic", title: { display: true, text }, ticks: { callback: (value) => (Math.log10(value) % 1 === 0 ? ms(value) : "") } });
@@ -135,7 +138,7 @@
 
     const curves = single ? [["p50", "good"], ["p90", "fair"], ["p95", "poor"], ["p99", "bad"], ["max", "faint"]] : [["p50"], ["p99"]];
     chart("latency-chart", "line", { datasets: runs.flatMap((run, i) => curves.map(([name, shade], n) =>
-      line(named(run, name), whole(run).filter((s) => s.latency_ms).map((s) => ({ x: s.second, y: s.latency_ms[name] })),
+      line(named(run, name), whole(run).map((s) => ({ x: s.second, y: at(s, name) })),
         shade ? colour(shade) : ink(i), single || n === 0 ? {} : { borderDash: [6, 4] }))) },
       { scales: { x: time, y: axis("ms") }, plugins: { tooltip: inTime } });
 
@@ -168,10 +171,26 @@
   window.charts = {};
   document.title = `Load report: ${runs.map((run) => run.target).join(", ")}`;
   element("subtitle").textContent = runs.map((run) => `${run.name} on ${run.target}: ${run.scenario}${run.interrupted ? " (interrupted)" : ""}`).join(" · ");
-  element("made-by").textContent = `Made by ${window.report.program} ${window.report.version}.`;
+  const host = window.report.host;
+  element("command").textContent = window.report.command;
+  element("made-by").textContent =
+    `Made by ${window.report.program} ${window.report.version} on ${host.name} (${host.system}, CPUs: ${host.cpus}).`;
   tiles();
   verdicts();
   tables();
   draw();
+  // An area that scrolls is reached by Tab; one that does not is no stop on the way.
+  const areas = [...document.querySelectorAll(".scroll")];
+  for (const area of areas) {
+    area.setAttribute("role", "region");
+    area.setAttribute("aria-label", `${area.closest("section").querySelector("h2").textContent}: table`);
+  }
+  const letTabReach = () => {
+    for (const area of areas)
+      if (area.scrollWidth > area.clientWidth || area.scrollHeight > area.clientHeight) area.tabIndex = 0;
+      else area.removeAttribute("tabindex");
+  };
+  letTabReach();
+  addEventListener("resize", letTabReach);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 })();
