@@ -45,6 +45,18 @@ unknown_component() {
     grep 'coracle has no component oars; there is tls' "$scratch/component.txt"
 }
 
+# CMake is told that there is no OpenSSL.
+tls_component() {
+  local without=(-DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
+  mkdir "$scratch/optional" && printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(optional CXX)' \
+    'find_package(coracle 0.1 REQUIRED)' 'if(NOT TARGET coracle::coracle OR TARGET coracle::tls)' \
+    'message(FATAL_ERROR "not the library without TLS")' 'endif()' >"$scratch/optional/CMakeLists.txt" &&
+    cmake -S "$scratch/optional" -B "$scratch/optional/build" "${without[@]}" &&
+    project required found &&
+    ! cmake -S "$scratch/required" -B "$scratch/required/build" "${without[@]}" >"$scratch/required.txt" 2>&1 &&
+    grep 'the component tls needs OpenSSL 3.0 or newer' "$scratch/required.txt"
+}
+
 # Prints what a library exports beside what is in our namespace.
 foreign_exports() {
   nm --dynamic --defined-only --format=posix "$1" |
@@ -90,6 +102,7 @@ verdict AnInstalledPackageIsFoundLinkedAndRun installed
 verdict AProgramWithoutTlsLinksNoOpenSsl plaintext_alone
 verdict TheInstalledPackageDoesNotPointIntoTheSources self_contained
 verdict AComponentThatThereIsNotIsNamed unknown_component
+verdict WithoutOpenSslOnlyTheTlsComponentIsMissing tls_component
 verdict MakeAndPkgConfigLinkTheStaticLibrary makes "$scratch/prefix"
 verdict ASubprojectBuildsTheSharedLibraryAndNoTests subproject
 verdict ThePluginIsFoundWhereverItWasInstalled moved
