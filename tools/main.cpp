@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
+#include "tools/out_of_memory.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
@@ -11,8 +12,11 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
+#include <system_error>
 
 namespace {
 
@@ -42,6 +46,7 @@ int run(CLI::App& app, int argc, char** argv, const action& chosen) {
 
 int main(int argc, char** argv) {
   open_standard_files();
+  end_when_memory_runs_out();
   CLI::App app("coracle: calls gRPC servers, and looks into them.", "coracle");
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
   app.require_subcommand(1);
@@ -59,6 +64,17 @@ int main(int argc, char** argv) {
   } catch (const usage_failure& why) {
     std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
     return exit_usage;
+  } catch (const std::bad_alloc&) {
+    end_out_of_memory();
+  } catch (const std::system_error& why) {
+    std::fprintf(
+        stderr, "coracle: %s%s\n", terminal_text(why.what()).c_str(),
+        why.code() == std::errc::resource_unavailable_try_again
+            ? ": a thread cannot be started; raise the limits on memory (ulimit -v) and processes (ulimit -u)"
+            : "");
+    // Destructors wait for their calls, and would start the thread again.
+    std::fflush(nullptr);
+    std::_Exit(exit_failure);
   } catch (const std::exception& why) {
     std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
     return exit_failure;

@@ -1,6 +1,7 @@
 // coracle proxy: stands between clients and a server, tells what goes by, and may record it.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
+#include "tools/out_of_memory.hpp"
 #include "tools/proxy/tap.hpp"
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@ struct proxy {
   std::string record;
 
   int run() {
+    go_on_when_memory_runs_out();
     std::optional<recorder> recording;
     if (!record.empty()) recording.emplace(record);
     tap service(at, recording ? &*recording : nullptr);

@@ -20,9 +20,15 @@ void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
   return std::aligned_alloc(a, (bytes + a - 1) / a * a);
 }
 
-void* or_throw(void* p) {
-  if (!p) throw std::bad_alloc();
-  return p;
+// As the standard has it: the new-handler makes room, ends the program, or is null.
+template <class... Alignment>
+void* counted_or_throw(std::size_t bytes, Alignment... alignment) {
+  for (;;) {
+    if (void* const p = counted(bytes, alignment...)) return p;
+    const std::new_handler handler = std::get_new_handler();
+    if (!handler) throw std::bad_alloc();
+    handler();
+  }
 }
 
 }  // namespace
@@ -31,12 +37,12 @@ namespace coracle::tools {
 allocated allocated_here() noexcept { return so_far; }
 }  // namespace coracle::tools
 
-void* operator new(std::size_t n) { return or_throw(counted(n)); }
-void* operator new[](std::size_t n) { return or_throw(counted(n)); }
+void* operator new(std::size_t n) { return counted_or_throw(n); }
+void* operator new[](std::size_t n) { return counted_or_throw(n); }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
 void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return counted(n); }
-void* operator new(std::size_t n, std::align_val_t a) { return or_throw(counted(n, a)); }
-void* operator new[](std::size_t n, std::align_val_t a) { return or_throw(counted(n, a)); }
+void* operator new(std::size_t n, std::align_val_t a) { return counted_or_throw(n, a); }
+void* operator new[](std::size_t n, std::align_val_t a) { return counted_or_throw(n, a); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
