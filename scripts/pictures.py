@@ -27,7 +27,7 @@ def main():
         address = re.search(r"listening on (\S+)", server.stdout.readline())[1]
         with tempfile.TemporaryDirectory() as folder:
             report = pathlib.Path(folder, "report.html")
-            subprocess.run([BIN / "coracle", "load", address, "-p", *LOAD, "--report", report], check=True, timeout=LIMIT_S)
+            subprocess.run([BIN / "coracle", "load", address, "-p", *LOAD, "--report", report.name], cwd=folder, check=True, timeout=LIMIT_S)
             subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile",
                             f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={PICTURE}", report.as_uri()], check=True, timeout=LIMIT_S)
     finally:
