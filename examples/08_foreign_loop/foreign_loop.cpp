@@ -1,8 +1,6 @@
-// A TCP echo on Coracle inside an event loop that knows nothing of it: plain poll(2), with a timer and a pipe.
-#include "coracle/runtime.hpp"
-
+// gRPC inside an event loop that knows nothing of it: plain poll(2), with a timer and a pipe.
 #include "../command_line.hpp"
-#include "echo.hpp"
+#include "greetings.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -18,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-constexpr int messages = 100;
+constexpr int calls = 100;
 
-// Who waits is poll(2): for a timer of 5 ms, a pipe, and Coracle's descriptor.
+// Waits in poll(2): for a timer of 5 ms, a pipe, and Coracle's descriptor.
 
 class foreign_loop {
  public:
@@ -72,16 +70,22 @@ class foreign_loop {
 
 int run_both() {
   coracle::runtime guest;
-  int echoed = 0;
-  guest.spawn(echo(messages, echoed));
+  greeter service;
+  coracle::server server(guest);
+  server.add(service);
+  if (const auto bound = server.listen("127.0.0.1:0", coracle::insecure()); !bound.ok())
+    throw coracle::status_error(bound);
+  coracle::channel channel(guest, "127.0.0.1:" + std::to_string(server.port()), coracle::insecure());
+  int answered = 0;
+  guest.spawn(greet(helloworld::rpc::Greeter::stub(channel), calls, answered));
   foreign_loop host;
   host.run(guest);
-  std::printf("%d messages echoed, %d ticks of the foreign timer, %d turns in %d waits\n", echoed, host.ticks,
-              host.turns, host.waits);
-  expect(echoed == messages, "messages are missing");
-  expect(host.ticks >= messages / 5, "the foreign timer starved");
+  std::printf("%d calls answered, %d ticks of the foreign timer, %d turns in %d waits\n", answered,
+              host.ticks, host.turns, host.waits);
+  expect(answered == calls, "calls are missing");
+  expect(host.ticks >= calls / 5, "the foreign timer starved");
   expect(host.piped == host.ticks, "the foreign pipe starved");
-  expect(host.turns <= messages * 20, "the guest kept its host spinning");
+  expect(host.turns <= calls * 20, "the guest kept its host spinning");
   return 0;
 }
 

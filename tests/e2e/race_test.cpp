@@ -1,10 +1,15 @@
-// Reads and writes of a call that race a timer: whoever loses has taken nothing, and the call goes on.
+// Reads and writes of a call that race a timer or are stopped alone: a read that loses has taken nothing, a write that
+// loses says whether its message is on its way, and the call goes on.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_any.hpp"
+
+#include <string>
+#include <vector>
 
 namespace coracle::testing_support {
 namespace {
@@ -123,6 +128,121 @@ TEST_P(races, AStopOfTheScopeEndsAReadAndTheCallGoesOn) {
   status outcome;
   EXPECT_EQ(run(program::talk(stub(), outcome)), status());
   EXPECT_EQ(outcome.code(), status_code::cancelled);
+}
+
+TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
+  struct program {
+    static task<> write(chat& call, status& outcome) {
+      const echo::Text stopped = ball(1);
+      outcome = co_await call.write_result(stopped);
+    }
+    static task<status> talk(echo_stub s, status& outcome) {
+      auto call = s.Chat();
+      co_await call.start();
+      scope writers{co_await coro::this_environment()};
+      writers.spawn(write(call, outcome));  // waits: the channel is not connected yet
+      writers.request_stop();
+      co_await writers.join();
+      const echo::Text next = ball(2);
+      co_await call.write(next);
+      const auto back = co_await call.next();
+      EXPECT_TRUE(back && back->count() == 2);
+      co_return co_await call.finish();
+    }
+  };
+  status outcome;
+  EXPECT_EQ(run(program::talk(stub(), outcome)), status());
+  EXPECT_EQ(outcome.code(), status_code::cancelled);
+}
+
+// What a side wrote while the other did not read: each write raced a timer until some had waited for room and lost.
+struct written {
+  static constexpr int losses_wanted = 3;
+  static constexpr int messages_max = 10'000;
+  std::vector<int> on_their_way;
+  int lost = 0;
+
+  [[nodiscard]] bool enough() const { return lost == losses_wanted; }
+  void note(std::size_t winner, const status& how, int number) {
+    if (winner == 1) ++lost;
+    if (how.ok()) return on_their_way.push_back(number);
+    EXPECT_EQ(how.code(), status_code::cancelled) << how;
+  }
+};
+
+echo::Text heavy_ball(int number) {
+  echo::Text m = ball(number);
+  m.set_text(std::string(64 << 10, 'x'));
+  return m;
+}
+
+template <class Call>
+task<std::vector<int>> read_all(Call& call) {
+  std::vector<int> numbers;
+  while (const auto one = co_await call.next()) numbers.push_back(one->count());
+  co_return numbers;
+}
+
+TEST_P(races, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
+  struct program {
+    static task<status> talk(echo_stub s, written& w, std::vector<int>& back) {
+      auto call = s.Chat();  // the server echoes; replies that are not read keep it from reading more
+      co_await call.start();
+      for (int i = 0; !w.enough() && i < written::messages_max; ++i) {
+        const echo::Text one = heavy_ball(i);
+        auto first = co_await when_any_settled(call.write_result(one), sleep_for(20ms));
+        w.note(first.index(), first.get<0>(), i);
+      }
+      co_await call.writes_done();
+      back = co_await read_all(call);
+      co_return co_await call.finish();
+    }
+  };
+  written w;
+  std::vector<int> back;
+  EXPECT_EQ(run(program::talk(stub(), w, back)), status());
+  EXPECT_EQ(w.lost, written::losses_wanted);
+  EXPECT_EQ(back, w.on_their_way);
+}
+
+class racing_service final : public echo_service {
+ public:
+  stream<echo::Text> Repeat(server_context&, const echo::Text&) override {
+    auto replies = co_await stream<echo::Text>::writer();
+    for (int i = 0; !w.enough() && i < written::messages_max; ++i) {
+      const echo::Text one = heavy_ball(i);
+      auto first = co_await when_any_settled(replies.write_result(one), sleep_for(20ms));
+      w.note(first.index(), first.get<0>(), i);
+    }
+    done.set();
+    co_return status();
+  }
+  written w;
+  event<> done;
+};
+
+class races_of_handlers : public echo_fixture {
+ protected:
+  service& served() noexcept override { return racing_; }
+  racing_service racing_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, races_of_handlers, every_world_and_link, echo_fixture::case_name);
+
+TEST_P(races_of_handlers, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
+  struct program {
+    static task<status> talk(echo_stub s, racing_service& handler, std::vector<int>& numbers) {
+      const echo::Text request;
+      auto call = s.Repeat(request);
+      co_await call.start();
+      co_await handler.done;
+      numbers = co_await read_all(call);
+      co_return co_await call.finish();
+    }
+  };
+  std::vector<int> numbers;
+  EXPECT_EQ(run(program::talk(stub(), racing_, numbers)), status());
+  EXPECT_EQ(racing_.w.lost, written::losses_wanted);
+  EXPECT_EQ(numbers, racing_.w.on_their_way);
 }
 
 }  // namespace

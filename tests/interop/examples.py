@@ -121,7 +121,7 @@ def copies(backend):
 def runs_inside_a_foreign_loop(backend):
     done = run(own("foreign_loop"), env={"CORACLE_BACKEND": backend})
     equal(done.returncode, 0, f"the exit code ({done.stdout[-400:]} {done.stderr[-400:]})")
-    expect("100 messages echoed" in done.stdout, done.stdout)
+    expect("100 calls answered" in done.stdout, done.stdout)
 
 
 def says_that_the_next_server_is_away():
