@@ -55,6 +55,7 @@ struct connection::state {
   progress on_new_stream(stream_id id, bytes_view bytes, event& e);
   progress give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
   progress refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code, std::string_view reason);
+  progress refuse_begun_block(stream& s, error_code code, std::string_view reason);
   bool next_field(field& out);
   void finish_block();
   void settle_block();

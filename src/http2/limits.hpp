@@ -36,6 +36,9 @@ struct limits {
   std::uint32_t header_block_bytes = 64u << 10;
   // Frames per block (CVE-2024-27316).
   std::uint32_t continuations = 16;
+  // Client: interim responses (1xx) of one stream, which precede its response (RFC 9113 8.1). gRPC has none; a proxy may
+  // send a few. One more resets the stream with ENHANCE_YOUR_CALM.
+  std::uint16_t interim_responses = 16;
   // To which the windows of a connection, and of its streams that are being read, grow where bandwidth times delay calls
   // for it. Half of a window is on its way at the least: 3 Gbit/s over 20 ms.
   std::uint32_t grown_window_bytes = 16u << 20;

@@ -110,6 +110,16 @@ connection::state::progress connection::state::refuse_block(stream* s, stream_id
   return progress::again;
 }
 
+// The same of a block of which fields have been read.
+connection::state::progress connection::state::refuse_begun_block(stream& s, error_code code,
+                                                                  std::string_view reason) {
+  reader.finish();
+  if (reader.result() == header_reader::outcome::undecodable)
+    return die(error_code::compression_error, reader.reason());
+  stream_fault(&s, s.id, code, reason);
+  return progress::again;
+}
+
 connection::state::progress connection::state::give_block(stream& s, bytes_view bytes, http::header_kind kind,
                                                           event& e) {
   reader.start(bytes, kind);
@@ -118,13 +128,13 @@ connection::state::progress connection::state::give_block(stream& s, bytes_view 
   if (kind == http::header_kind::response) {
     const int status = reader.peek_status();
     informational = status >= 100 && status < 200;
-    // RFC 9113 8.1: an interim response is not the end.
-    if (informational && block_ends_stream) {
-      reader.finish();
-      if (reader.result() == header_reader::outcome::undecodable)
-        return die(error_code::compression_error, reader.reason());
-      stream_fault(&s, s.id, error_code::protocol_error, "END_STREAM on an interim response");
-      return progress::again;
+    if (informational) {
+      // RFC 9113 8.1: an interim response is not the end.
+      if (block_ends_stream)
+        return refuse_begun_block(s, error_code::protocol_error, "END_STREAM on an interim response");
+      if (s.interim_responses == limit.interim_responses)
+        return refuse_begun_block(s, error_code::enhance_your_calm, "too many interim responses");
+      ++s.interim_responses;
     }
     s.head_received = !informational;
     // RFC 9113 8.1.1: these have no content, whatever content-length says it would be.

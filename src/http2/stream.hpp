@@ -32,6 +32,7 @@ struct stream : sending_hook, telling_hook {
   bool head_sent = false;
   bool is_head_request = false;  // RFC 9110 9.3.2: its response's content-length describes no content
   bool wants_writable = false;
+  std::uint16_t interim_responses = 0;  // client: received so far
 
   void* user;
   send_window send;

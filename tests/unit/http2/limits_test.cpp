@@ -1,4 +1,5 @@
-// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not.
+// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not. (long on purpose: a
+// case for each limit)
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -124,6 +125,31 @@ TEST(Http2Limits, Continuations) {
   };
   EXPECT_EQ(spread(3), "RST_STREAM 1 PROTOCOL_ERROR\n") << "two methods, but no flood";
   EXPECT_EQ(spread(4), "GOAWAY 0 ENHANCE_YOUR_CALM 'too many CONTINUATION frames'\n");
+}
+
+TEST(Http2Limits, InterimResponses) {
+  limits l;
+  l.interim_responses = 3;
+  const std::string interim = block({{":status", "103"}, {"link", "x"}});
+  session s(role::client, l, [](session&, const event&) {});
+  s.feed(from_server());
+  s.open_and_request(false);
+  s.open_and_request(false);
+  s.take_frames();
+  for (int i = 0; i < 3; ++i) s.feed(headers(1, interim) + headers(3, interim));
+  EXPECT_EQ(s.take_frames(), "");
+  // The block of the refused one still is part of the compression: it enters the field that the next one refers to.
+  const std::string entering = interim + std::string(
+                                             "\x40\x01"
+                                             "a\x01"
+                                             "b",
+                                             5);
+  s.feed(headers(1, entering) + headers(3, response_block() + "\xbe"));
+  EXPECT_EQ(s.take_frames(), "RST_STREAM 1 ENHANCE_YOUR_CALM\n");
+  EXPECT_TRUE(s.events().ends_with("reset 1 ENHANCE_YOUR_CALM library\nheaders 3 [:status=200 a=b]\n"))
+      << s.events();
+  s.feed(headers(1, interim));
+  EXPECT_FALSE(s.engine.failed()) << "those that were under way are dropped";
 }
 
 TEST(Http2Limits, OwnStreams) {
