@@ -8,6 +8,11 @@
 
 namespace coracle::hpack {
 
+namespace {
+// RFC 7541 4.2: an encoder signals the lowest size since the last block and the final one.
+constexpr int size_updates_max = 2;
+}  // namespace
+
 void decoder::set_table_limit(std::uint32_t bytes) noexcept {
   CORACLE_ASSERT(bytes <= table_bytes_max, "limit SETTINGS_HEADER_TABLE_SIZE to hpack::table_bytes_max");
   table_limit_ = bytes;
@@ -34,9 +39,10 @@ decoder::step decoder::fail(decode_error error) noexcept {
   return step::error;
 }
 
-// Everything but an index of one byte. Size updates are no fields, hence the loop.
+// Everything but an index of one byte. Size updates are no fields, hence the loop, which sees all that a block begins
+// with.
 decoder::step decoder::next_slow() {
-  for (;;) {
+  for (int updates = 0;;) {
     if (error_ != decode_error::none) return step::error;
     const bool update = at_ != end_ && (*at_ & 0xe0) == 0x20;
     if (update_due_ && !update) return fail(decode_error::update_missing);
@@ -46,10 +52,11 @@ decoder::step decoder::next_slow() {
       return step::end;
     }
     if (!update) break;
+    if (++updates > size_updates_max) return fail(decode_error::update_too_many);
     if (!take_size_update()) return step::error;
   }
   fields_begun_ = true;
-  if (*at_ & 0x80) return next_indexed();      // RFC 7541 6.1
+  if (*at_ & 0x80) return next_indexed();  // RFC 7541 6.1
   return next_literal((*at_ & 0x40) ? 6 : 4);  // RFC 7541 6.2.1; 6.2.2 and 6.2.3
 }
 
@@ -270,6 +277,7 @@ std::string_view to_string(decode_error error) noexcept {
     case decode_error::update_after_field: return "a table size update after a field";
     case decode_error::update_above_limit: return "a table size update above the limit";
     case decode_error::update_missing: return "a table size update is missing";
+    case decode_error::update_too_many: return "more than two table size updates before a block's fields";
   }
   return "unknown";
 }

@@ -29,6 +29,7 @@ enum class decode_error : std::uint8_t {
   update_after_field,     // RFC 7541 4.2: a table size update must come first
   update_above_limit,     // RFC 7541 6.3
   update_missing,         // RFC 7541 4.2: the limit was lowered, and the peer did not follow
+  update_too_many,        // RFC 7541 4.2: at most two may precede the fields of a block
 };
 
 // A short sentence for logs and GOAWAY debug data; static storage.

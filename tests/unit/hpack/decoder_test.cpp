@@ -160,6 +160,22 @@ TEST(HpackDecoder, ASizeUpdateMayOnlyComeFirst) {
   EXPECT_EQ(decoded_alone(size_update(100)), fields({}));
 }
 
+// RFC 7541 4.2: the lowest size since the last block, and the final one.
+TEST(HpackDecoder, ABlockBeginsWithAtMostTwoSizeUpdates) {
+  const block two = size_update(0) + size_update(4096);
+  EXPECT_EQ(decoded_alone(two + indexed(2)), fields({{":method", "GET"}}));
+  EXPECT_EQ(error_of(two + size_update(4096) + indexed(2)), decode_error::update_too_many);
+  EXPECT_EQ(error_of(two + size_update(4096)), decode_error::update_too_many) << "also without a field";
+  EXPECT_EQ(error_of(size_update(9) + size_update(8) + size_update(7)), decode_error::update_too_many);
+  decoder d;
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(decode(d, two + indexed(2)).error, decode_error::none) << "block " << i;
+  d.set_table_limit(100);
+  EXPECT_EQ(decode(d, size_update(0) + size_update(50) + size_update(100)).error,
+            decode_error::update_too_many)
+      << "also where an update is due";
+}
+
 TEST(HpackDecoder, ASizeUpdateAboveTheLimitIsAnError) {
   EXPECT_EQ(error_of(size_update(4096)), decode_error::none);
   EXPECT_EQ(error_of(size_update(4097)), decode_error::update_above_limit);
@@ -206,10 +222,10 @@ TEST(HpackDecoder, ALimitAboveTheSizeInUseAsksForNothing) {
 }
 
 TEST(HpackDecoder, EveryErrorHasItsOwnText) {
-  for (int i = 0; i <= static_cast<int>(decode_error::update_missing); ++i)
+  for (int i = 0; i <= static_cast<int>(decode_error::update_too_many); ++i)
     for (int j = 0; j < i; ++j)
       EXPECT_NE(to_string(static_cast<decode_error>(i)), to_string(static_cast<decode_error>(j)));
-  EXPECT_NE(to_string(decode_error::update_missing), "unknown");
+  EXPECT_NE(to_string(decode_error::update_too_many), "unknown");
 }
 
 TEST(HpackDecoder, ALimitThatNoTableMayHaveIsADefect) {

@@ -61,11 +61,13 @@ class reference_decoder {
     rest_ = bytes;
     bool due = lowest_ < max_;
     bool begun = false;
+    int updates = 0;
     if (!due) lowest_ = limit_;
     try {
       while (!rest_.empty()) {
         const unsigned first = rest_[0];
         if ((first & 0xe0) == 0x20) {
+          if (!begun && ++updates == 3) throw decode_error::update_too_many;
           if (begun) throw decode_error::update_after_field;
           const std::uint64_t size = integer(5);
           if (size > (due ? lowest_ : limit_)) throw decode_error::update_above_limit;

@@ -122,6 +122,14 @@ TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
   EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
 }
 
+// RFC 7541 4.2. 64 KiB of updates would otherwise change the table 64,000 times for one block.
+TEST(Http2ReceiveHeaders, AThirdTableSizeUpdateIsAConnectionError) {
+  const std::string update = "\x20";
+  EXPECT_EQ(serve(headers(1, update + update + request_block(), end_both)).frames, "");
+  EXPECT_EQ(serve(headers(1, update + update + update + request_block(), end_both)).frames,
+            "GOAWAY 1 COMPRESSION_ERROR 'more than two table size updates before a block's fields'\n");
+}
+
 // --- malformed messages, RFC 9113 8.1.1
 
 struct malformed_case {
