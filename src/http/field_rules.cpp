@@ -73,6 +73,12 @@ bool valid_value_characters(std::string_view value) noexcept {
   return found == 0;
 }
 
+bool valid_uri_characters(std::string_view text) noexcept {
+  bool bad = false;
+  for (const char c : text) bad |= c <= ' ' || c == 0x7f || (c & 0x80) != 0;
+  return !bad;
+}
+
 bool valid_token(std::string_view text) noexcept { return !text.empty() && all_are(text, token_character); }
 
 std::optional<std::uint64_t> parse_content_length(std::string_view value) noexcept {
@@ -103,7 +109,10 @@ std::string_view to_string(field_error error) noexcept {
     case field_error::method_value: return ":method is not a token";
     case field_error::scheme_value: return ":scheme is not a scheme";
     case field_error::path_value: return ":path is neither absolute nor *";
-    case field_error::authority_value: return ":authority holds user information";
+    case field_error::path_character: return ":path has a character that must be percent-encoded";
+    case field_error::authority_value: return ":authority or host holds user information";
+    case field_error::authority_character:
+      return ":authority or host has a character that must be percent-encoded";
     case field_error::status_value: return ":status is not a valid code";
     case field_error::pseudo_in_wrong_message: return "a pseudo-header in the wrong kind of message";
     case field_error::pseudo_after_regular: return "a pseudo-header after a regular field";

@@ -24,7 +24,9 @@ enum class field_error : std::uint8_t {
   method_value,             // RFC 9110 9.1: not a token
   scheme_value,             // RFC 3986 3.1
   path_value,               // RFC 9113 8.3.1: empty, or neither absolute nor "*"
+  path_character,           // RFC 3986 2: no printable ASCII character
   authority_value,          // RFC 9113 8.3.1: holds user information
+  authority_character,      // RFC 3986 2: likewise; of :authority and of host
   status_value,             // RFC 9113 8.3.2: not three digits from 100 on, or 101 (8.6)
   // A field in its message.
   pseudo_in_wrong_message,  // RFC 9113 8.3: :status in a request, :path in a response, any in trailers
@@ -55,6 +57,10 @@ enum class field_error : std::uint8_t {
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
   return !value.empty() && (blank(value.front()) || blank(value.back()));
 }
+
+// RFC 3986 2: a URI consists of printable ASCII characters (0x21 to 0x7E); other octets are percent-encoded. The few
+// printable characters that RFC 3986 excludes as well, such as '{', are tolerated, because clients send them as they are.
+[[nodiscard]] bool valid_uri_characters(std::string_view text) noexcept;
 
 // An upper- or mixed-case token is a valid method (RFC 9110 9.1).
 [[nodiscard]] bool valid_token(std::string_view text) noexcept;

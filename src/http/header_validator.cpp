@@ -35,16 +35,22 @@ bool valid_status(std::string_view text) {
 
 constexpr field_error unless(bool fine, field_error error) { return fine ? field_error::none : error; }
 
+// Of :authority and of host, which says the same (RFC 9113 8.3.1).
+field_error judge_authority(std::string_view value) {
+  if (!valid_uri_characters(value)) return field_error::authority_character;
+  return unless(value.find('@') == std::string_view::npos, field_error::authority_value);
+}
+
 // Pseudo-headers, RFC 9113 8.3. The name still has its colon.
 verdict judge_pseudo(std::string_view name, std::string_view value) {
-  if (name == ":path")
+  if (name == ":path") {
     // Absolute, or "*" alone. RFC 9113 8.3.1 asks it of http and https; nothing else is served here.
-    return {field_class::path, unless(value.starts_with('/') || value == "*", field_error::path_value)};
+    if (!value.starts_with('/') && value != "*") return {field_class::path, field_error::path_value};
+    return {field_class::path, unless(valid_uri_characters(value), field_error::path_character)};
+  }
   if (name == ":method") return {field_class::method, unless(valid_token(value), field_error::method_value)};
   if (name == ":scheme") return {field_class::scheme, unless(valid_scheme(value), field_error::scheme_value)};
-  if (name == ":authority")
-    return {field_class::authority,
-            unless(value.find('@') == std::string_view::npos, field_error::authority_value)};
+  if (name == ":authority") return {field_class::authority, judge_authority(value)};
   if (name == ":status") return {field_class::status, unless(valid_status(value), field_error::status_value)};
   return {field_class::unknown, field_error::pseudo_unknown};
 }
@@ -56,6 +62,9 @@ verdict judge_regular(std::string_view name, std::string_view value) {
       if (name == "te")
         return {field_class::te,
                 unless(equal_ignoring_case(value, "trailers"), field_error::te_not_trailers)};
+      break;
+    case 4:
+      if (name == "host") return {field_class::regular, judge_authority(value)};
       break;
     case 7:
       if (name == "upgrade") return {field_class::unknown, field_error::connection_specific};

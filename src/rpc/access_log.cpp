@@ -3,26 +3,18 @@
 #include "base/printable.hpp"
 #include "coracle/coro/executor.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <string>
-#include <string_view>
 
 namespace coracle {
 
 namespace {
 
-// A method that no service has is whatever the client calls it.
-std::string word_of(std::string_view method) {
-  std::string word = base::printable(method);
-  std::replace(word.begin(), word.end(), ' ', '?');
-  return word;
-}
-
 std::string line_of(const server_context& c, const status& how, duration took) {
   const call_traffic& t = c.traffic();
   std::string line = "call=";
-  line.append(word_of(c.method())).append(" peer=").append(c.peer().to_string());
+  // A path is printable, or its request is malformed; printable() limits its length.
+  line.append(base::printable(c.method())).append(" peer=").append(c.peer().to_string());
   line.append(" status=").append(name_of(how.code()));
   line.append(" duration_us=")
       .append(std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));

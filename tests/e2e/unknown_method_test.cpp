@@ -62,12 +62,16 @@ TEST_P(unknown_method, IsInTheAccessLog) {
   EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
 }
 
-TEST_P(unknown_method, CannotSayInTheAccessLogWhatItLikes) {
+// They break the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
+TEST_P(unknown_method, WithOtherCharactersThanPrintableAsciiReachesNeitherInterceptorsNorTheLog) {
   kept_log log;
   serve({}, {std::make_shared<access_log>(log)});
-  EXPECT_EQ(run(ask(generic_stub(*channel_), "/no.Such/Method status=OK")).code(),
-            status_code::unimplemented);
-  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/Method?status=OK peer="));
+  for (const char* path :
+       {"/no.Such/Method status=OK", "/no.Such/\x1b[31m", "/no.Such/\xc3\xbc", "/no.Such/\x7f"})
+    EXPECT_EQ(run(ask(generic_stub(*channel_), path)).code(), status_code::internal) << path;
+  EXPECT_EQ(log.text(), "");
+  EXPECT_EQ(run(ask(generic_stub(*channel_), "/no.Such/%C3%BC")).code(), status_code::unimplemented);
+  EXPECT_THAT(log.text(), testing::HasSubstr("call=/no.Such/%C3%BC peer="));
 }
 
 TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {

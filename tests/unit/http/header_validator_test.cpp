@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -158,6 +160,30 @@ TEST(HeaderValidator, ValuesOfRequestPseudoHeadersAreChecked) {
   EXPECT_EQ(verdict(request, request_with(":scheme", "coap+tcp")), field_error::none);
   EXPECT_EQ(verdict(request, request_with(":authority", "user@host")), field_error::authority_value);
   EXPECT_EQ(verdict(request, request_with(":authority", "")), field_error::none);
+}
+
+// RFC 3986 2. What routers, interceptors and logs get to see of a URI is printable ASCII.
+TEST(HeaderValidator, PathAndAuthorityConsistOfPrintableAsciiCharacters) {
+  for (int i = 0; i < 256; ++i) {
+    const char c = static_cast<char>(i);
+    if (c == '\0' || c == '\r' || c == '\n') continue;  // refused in every value
+    SCOPED_TRACE(i);
+    const bool printable = i > 0x20 && i < 0x7f;
+    for (const std::string& path : {std::string("/a") + c + "b/C", std::string("/a.B/C") + c})
+      EXPECT_EQ(verdict(request, request_with(":path", path), edge_whitespace::allow),
+                printable ? field_error::none : field_error::path_character);
+    if (c == '@') continue;
+    const std::string host = std::string("h") + c;
+    const field_error expected = printable ? field_error::none : field_error::authority_character;
+    EXPECT_EQ(verdict(request, request_with(":authority", host), edge_whitespace::allow), expected);
+    EXPECT_EQ(verdict(request, with(request_head, "host", host), edge_whitespace::allow), expected);
+    const bool in_scheme = std::isalnum(i) != 0 || c == '+' || c == '-' || c == '.';
+    EXPECT_EQ(verdict(request, request_with(":scheme", host), edge_whitespace::allow),
+              in_scheme ? field_error::none : field_error::scheme_value);
+  }
+  EXPECT_EQ(of_request("host", "user@host"), field_error::authority_value);
+  EXPECT_EQ(verdict(request, request_with(":path", "/a%C3%BC?q={x}|y#z")), field_error::none);
+  EXPECT_EQ(of_request("hosu", "\x01"), field_error::none);
 }
 
 TEST(HeaderValidator, AnAsteriskIsThePathOfOptionsOnly) {
