@@ -1,10 +1,11 @@
-// backoff: pauses between attempts to connect (grpc/grpc doc/connection-backoff.md).
+// backoff: pauses between attempts to connect (grpc/grpc doc/connection-backoff.md, decision 0009).
 #pragma once
 
 #include "coracle/base/clock.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace coracle::client {
 
@@ -14,6 +15,8 @@ inline constexpr double pause_growth = 1.6;
 inline constexpr double pause_jitter = 0.2;
 // An attempt gets at least so long.
 inline constexpr duration connect_timeout = std::chrono::seconds(20);
+// A connection that stays up for this long shows that its server is well, whatever the pauses have grown to.
+inline constexpr duration settled_time = std::chrono::seconds(10);
 
 class backoff {
  public:
@@ -25,14 +28,26 @@ class backoff {
     current_ = std::min(scaled(current_, pause_growth), longest_pause);
     return pause;
   }
-  // The peer's SETTINGS have arrived: it speaks HTTP/2.
-  void reset() noexcept { current_ = first_pause; }
+  // An established connection, which was up for `up`, was lost. The pause before the next attempt, counted like that of
+  // next(); 0: the next attempt may begin at once. A connection that was up for settled_time, or for longer than the
+  // pause, resets the backoff. The first shorter one since then is forgiven: a server that restarts shortly after a
+  // client has connected is not kept waiting.
+  duration lost(duration up, std::uint64_t random) noexcept {
+    if (up < settled_time) {
+      if (!std::exchange(forgave_, true)) return {};
+      if (const duration pause = next(random); up < pause) return pause;
+    }
+    reset();
+    return {};
+  }
+  void reset() noexcept { *this = {}; }
 
  private:
   static duration scaled(duration d, double by) noexcept {
     return duration(static_cast<duration::rep>(static_cast<double>(d.count()) * by));
   }
   duration current_ = first_pause;
+  bool forgave_ = false;
 };
 
 }  // namespace coracle::client

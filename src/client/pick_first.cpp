@@ -100,8 +100,8 @@ void pick_first::on_state(subchannel& s) {
   entry* e = entry_of(s);
   if (!e) return;
   const connectivity now = s.state();
-  if (&s == selected_) {
-    if (now != connectivity::ready) lost(now);
+  if (selected_) {
+    if (&s == selected_ && now != connectivity::ready) lost(now);
     return;
   }
   switch (now) {
@@ -160,8 +160,10 @@ void pick_first::select(entry& winner) {
   if (timer::holder) host_.home().disarm(*this);
   selected_ = winner.at;
   next_ = list_.size();
+  // Those in their pause stay: a new subchannel would begin to connect without one.
   for (entry& e : list_)
-    if (e.at && e.at != selected_) host_.drop_subchannel(*std::exchange(e.at, nullptr));
+    if (e.at && e.at != selected_ && e.at->state() != connectivity::transient_failure)
+      host_.drop_subchannel(*std::exchange(e.at, nullptr));
   state_ = connectivity::ready;
   host_.publish(state_);
 }

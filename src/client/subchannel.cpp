@@ -49,6 +49,10 @@ void subchannel::connect() noexcept {
 }
 
 void subchannel::begin_attempt() noexcept {
+  const auto settled = [this](const line& l) {
+    return l.ready && !l.going && home_.now() - l.ready_since >= settled_time;
+  };
+  if (std::any_of(lines_.begin(), lines_.end(), settled)) backoff_.reset();
   attempting_ = dialing_ = true;
   attempt_began_ = home_.now();
   note_state();
@@ -90,12 +94,26 @@ task<> subchannel::attempt() {
 void subchannel::attempt_failed(std::string_view why) noexcept {
   attempting_ = false;
   std::string text = "cannot connect to " + how_.name;
-  text.append(": ").append(why);
+  fail_for(backoff_.next(home_.io().random()), std::move(text.append(": ").append(why)));
+}
+
+void subchannel::connection_lost(duration up, std::string_view why) noexcept {
+  if (attempting_ || pausing_) return tell();
+  const duration pause = backoff_.lost(up, home_.io().random());
+  if (deadline_after(attempt_began_, pause) <= home_.now()) return tell();
+  std::string text =
+      how_.name + " ends its connections shortly after they are established, the last one after ";
+  text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(why);
+  fail_for(pause, std::move(text));
+}
+
+// TRANSIENT_FAILURE until `pause` after the beginning of the last attempt.
+void subchannel::fail_for(duration pause, std::string text) noexcept {
   failure_ = status::unavailable(text);
   home_.log().write(log_level::info, text);
   note(text, severity::warning);
   pausing_ = true;
-  home_.arm(*this, deadline_after(attempt_began_, backoff_.next(home_.io().random())));
+  home_.arm(*this, deadline_after(attempt_began_, pause));
   tell();
 }
 
@@ -111,7 +129,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   if (!l || l->going || leaving_ || std::exchange(l->ready, true)) return;
   attempting_ = false;
   if (timer::holder) home_.disarm(*this);
-  backoff_.reset();
+  l->ready_since = home_.now();
   note("connected", severity::info);
   if (health_service_) {
     const health_question question{*health_service_, transport::scheme_of(how_.credentials), how_.authority,
@@ -189,7 +207,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
   if (leaving_) return;
   if (l->ready) {
     note(std::string("disconnected: ").append(c.end_reason()), severity::info);
-    return tell();
+    return connection_lost(home_.now() - l->ready_since, c.end_reason());
   }
   if (timer::holder) home_.disarm(*this);
   attempt_failed(c.end_reason());

@@ -53,7 +53,8 @@ struct connecting {
 // Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
 // as gRFC A105 says: READY with at least one connection whose SETTINGS have come (and whose server says that it serves), else CONNECTING with an attempt in
 // flight, else TRANSIENT_FAILURE during the pause after one that failed, else IDLE. One attempt at a time, with
-// pauses between (backoff.hpp); a lost connection is no failure of an attempt. It never begins to connect by itself.
+// pauses between (backoff.hpp). A lost connection is no failure of an attempt, unless it was lost shortly after it was
+// established, and the one before it as well. It never begins to connect by itself.
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private coro::timer,
@@ -94,6 +95,7 @@ class subchannel final : private transport::connection_owner,
     std::uint64_t id;
     bool ready = false;
     bool going = false;
+    time_point ready_since{};
     std::unique_ptr<health_watch> health{};  // ends before the connection
     [[nodiscard]] bool serves() const noexcept {
       return ready && !going && (!health || health->says() == health_watch::verdict::serving);
@@ -112,6 +114,8 @@ class subchannel final : private transport::connection_owner,
   void begin_attempt() noexcept;
   task<> attempt();
   void attempt_failed(std::string_view why) noexcept;
+  void connection_lost(duration up, std::string_view why) noexcept;
+  void fail_for(duration pause, std::string text) noexcept;
   void time_is_up() noexcept;
   void tell() noexcept;  // the owner, soon
   void told() noexcept;

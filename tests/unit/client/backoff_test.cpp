@@ -28,11 +28,29 @@ TEST(Backoff, SpreadsClientsByAFifthEachWay) {
   EXPECT_EQ(backoff().next(10'000), 1200ms);
 }
 
-TEST(Backoff, StartsAnewWhenAServerHasSpoken) {
+TEST(Backoff, IsResetByAConnectionThatStayedUpForTheSettledTime) {
   backoff b;
-  b.next(no_jitter);
-  b.next(no_jitter);
-  b.reset();
+  for (int i = 0; i < 20; ++i) b.next(no_jitter);
+  EXPECT_EQ(b.lost(settled_time, no_jitter), 0s);
+  EXPECT_EQ(b.next(no_jitter), 1s);
+}
+
+TEST(Backoff, GrowsWithEachShortConnectionButTheFirst) {
+  backoff b;
+  EXPECT_EQ(b.lost(10ms, no_jitter), 0s) << "one is forgiven";
+  EXPECT_EQ(b.lost(10ms, no_jitter), 1s);
+  EXPECT_EQ(b.lost(10ms, no_jitter), 1600ms);
+  EXPECT_EQ(b.next(no_jitter), 2560ms) << "a failed attempt counts on";
+  for (int i = 0; i < 20; ++i) b.lost(settled_time - 1ms, no_jitter);
+  EXPECT_EQ(b.lost(settled_time, no_jitter), 0s);
+  EXPECT_EQ(b.lost(10ms, no_jitter), 0s) << "and then one is forgiven again";
+  EXPECT_EQ(b.lost(10ms, no_jitter), 1s);
+}
+
+// Its server closes each connection after 5 s, say by max_connection_age.
+TEST(Backoff, IsResetByAConnectionThatStayedUpForLongerThanThePause) {
+  backoff b;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(b.lost(5s, no_jitter), 0s);
   EXPECT_EQ(b.next(no_jitter), 1s);
 }
 

@@ -147,6 +147,23 @@ TEST_F(pick_first_policy, RestsWhenItsServerIsLostAndBeginsAnewFromTheFront) {
   });
 }
 
+// "localhost" is two addresses of one server. While one is in its pause the other is tried, and must not wipe it out.
+TEST_F(pick_first_policy, PausesBetweenSeveralAddressesThatAllBreakTheirConnections) {
+  run(balancing::pick_first(), [](recording_host& h) -> task<> {
+    h.net->serve(1, 0ms);
+    h.net->serve(2, 0ms);
+    h.policy->update(servers({1, 2}));
+    for (int i = 0; i < 60'000; ++i) {
+      h.policy->connect();
+      co_await sleep_for(1ms);
+      for (const auto& s : h.net->made) s->die();
+    }
+    EXPECT_GE(h.net->log.size(), 12u);
+    EXPECT_LE(h.net->log.size(), 24u);
+    EXPECT_LE(h.alive.size(), 2u);
+  });
+}
+
 TEST_F(pick_first_policy, KeepsItsServerWhenANewListHasItToo) {
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     for (int n : {1, 2, 3}) h.net->serve(n);

@@ -61,5 +61,113 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
   sync_wait(host, host.at(0), program::go());
 }
 
+// A server in a simulated world, and a subchannel that connects as often as it may, as under a client that keeps calling.
+class subchannel_to_a_bad_server {
+ public:
+  explicit subchannel_to_a_bad_server(loop& here) : here_(here) {
+    net_->serve(1, 0ms);
+    how_.by = net_;
+    how_.name = "target";
+    subchannel_.emplace(here, how_, endpoint(at(1)), owner_);
+  }
+  // The server ends each connection after `life`. How often was it connected to within `time`?
+  task<std::size_t> connects(duration life, duration time) {
+    const std::size_t before = net_->log.size();
+    const time_point end = here_.now() + time;
+    time_point ready_at = never;
+    while (here_.now() < end) {
+      subchannel_->connect();
+      co_await sleep_for(1ms);
+      if (subchannel_->state() != connectivity::ready) ready_at = never;
+      else if (ready_at == never) ready_at = here_.now();
+      if (ready_at != never && here_.now() - ready_at >= life) net_->made.back()->die();
+    }
+    co_return net_->log.size() - before;
+  }
+  task<> end() {
+    subchannel_->close("the test is over");
+    net_->end();
+    co_await sleep_for(1min);
+    EXPECT_TRUE(owner_.left);
+  }
+  [[nodiscard]] const subchannel& tested() const { return *subchannel_; }
+
+ private:
+  loop& here_;
+  std::shared_ptr<scripted_servers> net_ = std::make_shared<scripted_servers>();
+  connecting how_;
+  silent_owner owner_;
+  std::optional<subchannel> subchannel_;
+};
+
+template <class Program>
+void run_in_a_world(Program program) {
+  sim::world world{1};
+  runtime& host = world.host("host", 1);
+  sync_wait(host, host.at(0), program());
+}
+
+TEST(Subchannel, PausesBeforeItConnectsAgainToAServerThatBreaksEachConnection) {
+  run_in_a_world([]() -> task<> {
+    subchannel_to_a_bad_server s(*loop::current());
+    // At once, after the forgiven one, and then after pauses of 1 s, 1.6 s and so on, give or take a fifth.
+    const std::size_t connects = co_await s.connects(0ms, 1min);
+    EXPECT_GE(connects, 6u);
+    EXPECT_LE(connects, 12u);
+    EXPECT_EQ(s.tested().state(), connectivity::transient_failure);
+    EXPECT_EQ(s.tested().failure().code(), status_code::unavailable);
+    EXPECT_NE(s.tested().failure().message().find("target ends its connections shortly after"),
+              std::string::npos)
+        << s.tested().failure().message();
+    co_await s.end();
+  });
+}
+
+TEST(Subchannel, ConnectsAtOnceAfterConnectionsThatStayUp) {
+  run_in_a_world([]() -> task<> {
+    subchannel_to_a_bad_server s(*loop::current());
+    co_await s.connects(0ms, 1min);
+    co_await s.connects(1h, 2min);  // the pause ends, and this connection stays
+    EXPECT_EQ(s.tested().state(), connectivity::ready);
+    const std::size_t connects = co_await s.connects(5s, 1min);
+    EXPECT_GE(connects, 11u) << "5 s each, and no pause between";
+    EXPECT_LE(connects, 12u);
+    co_await s.end();
+  });
+}
+
+// A line in a further attempt's way: the backoff of old must not be that of an attempt made hours later.
+TEST(Subchannel, AFurtherAttemptBesideASettledConnectionBeginsWithTheFirstPause) {
+  run_in_a_world([]() -> task<> {
+    loop& here = *loop::current();
+    const auto net = std::make_shared<scripted_servers>();
+    connecting how;
+    how.by = net;
+    how.name = "target";
+    silent_owner owner;
+    subchannel s(here, how, endpoint(at(1)), owner);
+    s.set_connections_max(2);
+    for (int i = 0; i < 8; ++i) {
+      s.connect();  // refused: the pauses grow
+      co_await sleep_for(1min);
+    }
+    net->serve(1);
+    s.connect();
+    co_await sleep_for(1h);
+    EXPECT_EQ(s.state(), connectivity::ready);
+    net->refuse(1);
+    const std::size_t before = net->dials(1);
+    for (int i = 0; i < 3000; ++i) {
+      s.scale();
+      co_await sleep_for(1ms);
+    }
+    EXPECT_GE(net->dials(1) - before, 3u);
+    s.close("the test is over");
+    net->end();
+    co_await sleep_for(1min);
+    EXPECT_TRUE(owner.left);
+  });
+}
+
 }  // namespace
 }  // namespace coracle::client::test
