@@ -28,10 +28,8 @@ bool generator::Generate(const google::protobuf::FileDescriptor* file, const std
                          google::protobuf::compiler::GeneratorContext* context, std::string* error) const {
   const auto wanted = parse_options(parameter, *error);
   if (!wanted) return false;
-  if (file->service_count() > 0) {
-    *error = clash_of(*file, *wanted);
-    if (!error->empty()) return false;
-  }
+  *error = clash_of(*file, *wanted);
+  if (!error->empty()) return false;
   const file_model model = model_of(*file, *wanted);
   write(*context, model.header, header_text(model));
   if (wanted->fakes) write(*context, model.fake_header, fake_text(model));

@@ -8,6 +8,10 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 namespace coracle::codegen {
 
 namespace {
@@ -80,19 +84,73 @@ file_model model_of(const google::protobuf::FileDescriptor& file, const options&
   return f;
 }
 
+namespace {
+
+// The library's own namespace, and the package of its own copies of gRPC's services.
+constexpr std::string_view library_namespace = "coracle";
+constexpr std::string_view library_package = "coracle.wellknown";
+
+bool is_within(std::string_view outer, std::string_view name, char separator) {
+  return name.starts_with(outer) && (name.size() == outer.size() || name[outer.size()] == separator);
+}
+
+// protoc's C++ declares all of these in the namespace of the package.
+bool is_declared(const google::protobuf::DescriptorPool& pool, const std::string& name) {
+  return pool.FindMessageTypeByName(name) || pool.FindEnumTypeByName(name) ||
+         pool.FindEnumValueByName(name) || pool.FindExtensionByName(name);
+}
+
+// Or it is a namespace. Services and methods have no C++ but that of plugins.
+bool is_declared_or_package(const google::protobuf::DescriptorPool& pool, const std::string& name) {
+  return pool.FindFileContainingSymbol(name) && !pool.FindServiceByName(name) && !pool.FindMethodByName(name);
+}
+
+std::string reservation_of(const std::string& package, const options& wanted) {
+  if (is_within(library_namespace, package, '.') && !is_within(library_package, package, '.'))
+    return concat(
+        {"the package ", package,
+         " is reserved, because protoc puts its messages into the namespace coracle of the library, "
+         "whatever the option namespace=NAME says; choose another package, and keep the paths of calls with "
+         "the option wire_package=",
+         package});
+  if (package.empty() && is_within(library_namespace, wanted.inner_namespace, ':'))
+    return concat({"the services cannot be put into the namespace ", wanted.inner_namespace,
+                   ", because coracle is the namespace of the library; choose another one with the option "
+                   "namespace=NAME"});
+  return {};
+}
+
+}  // namespace
+
 std::string clash_of(const google::protobuf::FileDescriptor& file, const options& wanted) {
-  const std::string first = wanted.inner_namespace.substr(0, wanted.inner_namespace.find("::"));
-  std::string name(file.package());
-  if (!name.empty()) name += '.';
-  name += first;
-  // protoc's C++ has all of these in the namespace of the package.
+  const std::string package(file.package());
+  if (std::string reserved = reservation_of(package, wanted); !reserved.empty()) return reserved;
+  if (file.service_count() == 0) return {};
   const auto& pool = *file.pool();
-  if (!pool.FindMessageTypeByName(name) && !pool.FindEnumTypeByName(name) &&
-      !pool.FindEnumValueByName(name) && !pool.FindExtensionByName(name)) {
-    return {};
+  const std::string& inner = wanted.inner_namespace;
+  std::string name = package;
+  for (std::size_t at = 0; at < inner.size();) {
+    const std::size_t end = std::min(inner.find("::", at), inner.size());
+    if (!name.empty()) name += '.';
+    name.append(inner, at, end - at);
+    if (is_declared(pool, name))
+      return concat({"the services cannot be put into the namespace ", inner.substr(0, end), ", because ",
+                     name, " has that name already; choose another one with the option namespace=NAME"});
+    at = end + 2;
   }
-  return concat({"the services cannot be put into the namespace ", first, ", because ", name,
-                 " has that name already; choose another one with the option namespace=NAME"});
+  for (int i = 0; i < file.service_count(); ++i) {
+    const auto& service = *file.service(i);
+    std::vector<std::string> classes{service_class(service)};
+    if (wanted.fakes) classes.push_back(fake_class(service, classes.front()));
+    for (const std::string& made : classes) {
+      const std::string whole = concat({name, ".", made});
+      if (is_declared_or_package(pool, whole))
+        return concat({"the service ", full_name_of(service), " cannot have the class ", inner, "::", made,
+                       ", because ", whole,
+                       " has that name already; choose another namespace with the option namespace=NAME"});
+    }
+  }
+  return {};
 }
 
 }  // namespace coracle::codegen

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What protoc-gen-coracle and its headers say when something is wrong: a line that names the mend."""
+"""What protoc-gen-coracle and its headers say when something is wrong: a line that names the fix."""
 
 import pathlib
 import sys
@@ -12,7 +12,15 @@ from golden import HERE, PLUGIN, ROOT, report, run  # noqa: E402
 SERVICE = 'syntax = "proto3"; package p; message M {} service S { rpc Do(M) returns (M); }\n'
 OPTIONS = "options: namespace=NAME"
 
-# name: the .proto, --coracle_opt, what protoc must say
+
+
+def imported(package, text):
+    """A file of another package, and one with SERVICE that imports it."""
+    return {"beside.proto": f'syntax = "proto3"; package {package}; {text}\n',
+            "t.proto": SERVICE.replace("package p;", 'package p; import public "beside.proto";')}
+
+
+# name: the .proto or files by their names, --coracle_opt, what protoc must say
 REFUSED = {
     "AnUnknownOptionIsNamedAndTheOptionsAreListed":
         (SERVICE, "colour=red", ("t.proto: there is no option \"colour\"", OPTIONS)),
@@ -26,17 +34,47 @@ REFUSED = {
         (SERVICE + "message rpc {}\n", None, ("p.rpc has that name already", "namespace=NAME")),
     "AnEnumValueMayNotEither":
         (SERVICE + "enum E { wire = 0; }\n", "namespace=wire::v1", ("p.wire has that name already", "namespace=NAME")),
+    "NorAtAnyLevelOfANestedInnerNamespace":
+        (imported("p.wire", "message v1 {}"), "namespace=wire::v1", ("p.wire.v1 has that name already", "namespace=NAME")),
+    "AMessageOfAnotherPackageMayNotHaveTheNameOfAServicesClass":
+        (imported("p.rpc", "message S {}"), None,
+         ("the service p.S cannot have the class rpc::S", "p.rpc.S has that name already", "namespace=NAME")),
+    "AnEnumOfAnotherPackageMayNotEither":
+        (imported("p.rpc", "enum S { ZERO = 0; }"), None, ("p.rpc.S has that name already", "namespace=NAME")),
+    "APackageMayNotHaveTheNameOfAServicesClass":
+        (imported("p.rpc.S", "message Other {}"), None, ("p.rpc.S has that name already", "namespace=NAME")),
+    "AMessageOfAnotherPackageMayNotHaveTheNameOfAFake":
+        (imported("p.rpc", "message SFake {}"), "fakes=true", ("p.rpc.SFake has that name already", "namespace=NAME")),
+    "ThePackageOfTheLibraryIsReserved":
+        (SERVICE.replace("package p;", "package coracle;"), None,
+         ("the package coracle is reserved", "namespace=NAME", "wire_package=coracle")),
+    "ThePackageOfTheLibraryIsReservedWhateverTheInnerNamespace":
+        (SERVICE.replace("package p;", "package coracle;"), "namespace=other", ("the package coracle is reserved",)),
+    "PackagesWithinThatOfTheLibraryAreReserved":
+        (SERVICE.replace("package p;", "package coracle.net;"), None, ("wire_package=coracle.net",)),
+    "ThePackageOfTheLibraryIsReservedAlsoWithoutServices":
+        ('syntax = "proto3"; package coracle; message M {}\n', None, ("the package coracle is reserved",)),
+    "TheNamespaceOfTheLibraryIsReserved":
+        (SERVICE.replace("package p; ", ""), "namespace=coracle::mine",
+         ("coracle is the namespace of the library", "namespace=NAME")),
     "ABrokenProtoGetsProtocsOwnLine": (SERVICE + "message {\n", None, ("t.proto:2:9: Expected message name.",)),
 }
 ACCEPTED = {
     "AMessageMayHaveTheNameOfTheInnerNamespaceWhereThereIsNoService":
         ('syntax = "proto3"; package p; message rpc {}\n', None),
     "TheLastNamespaceOptionCounts": (SERVICE, "namespace=a,namespace=b"),
+    "AnotherInnerNamespaceEndsAClash": (imported("p.rpc", "message S {}"), "namespace=wire"),
+    "AMessageMayHaveTheNameOfAFakeThatIsNotMade": (imported("p.rpc", "message SFake {}"), None),
+    "AServiceOfAnotherPackageMayHaveTheNameOfAServicesClass":
+        (imported("p.rpc", "message M {} service S { rpc Do(M) returns (M); }"), None),
+    "TheReservedPackageMayStayOnTheWire": (SERVICE, "wire_package=coracle"),
+    "APackageMayBeginLikeTheReservedOne": (SERVICE.replace("package p;", "package coracles.coracle;"), None),
 }
 
 
 def generate(out, proto, options):
-    (out / "t.proto").write_text(proto)
+    for name, text in (proto if isinstance(proto, dict) else {"t.proto": proto}).items():
+        (out / name).write_text(text)
     return run(["protoc", f"-I{out}", f"--plugin=protoc-gen-coracle={PLUGIN}", f"--coracle_out={out}",
                 *([f"--coracle_opt={options}"] if options else []), "t.proto"])
 
