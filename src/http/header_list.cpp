@@ -58,13 +58,13 @@ void header_list::move_to_larger(std::size_t wanted_bytes, std::unique_ptr<char[
   capacity_ = capacity;
 }
 
-void header_list::add_with_growth(std::string_view name, std::string_view value, bool never_index) {
+void header_list::add_with_growth(std::string_view name, std::string_view value) {
   if (name.size() > most_bytes || value.size() > most_bytes ||
       used_ + name.size() + value.size() > most_bytes)
     throw std::length_error("header_list: more than 4 GiB of fields");
   std::unique_ptr<char[]> old;
   move_to_larger(used_ + name.size() + value.size(), old);
-  push(name, value, never_index);
+  push(name, value);
 }
 
 void header_list::reserve(std::size_t fields, std::size_t bytes) {

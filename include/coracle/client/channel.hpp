@@ -19,7 +19,8 @@ class channel_state;  // private: src/client/channel_state.hpp
 }
 
 // Resolves and connects when the first call needs it, and again after a loss, with growing pauses (1 s, times 1.6,
-// at most 120 s, jitter 20 %: grpc/grpc doc/connection-backoff.md). A call that comes while connecting
+// at most 120 s, jitter 20 %: grpc/grpc doc/connection-backoff.md) after attempts that fail, and after connections that
+// are lost shortly after they were established. A call that comes while connecting
 // waits, within its deadline; one that comes while no server can be reached fails at once with UNAVAILABLE and the
 // reason, unless it waits for ready (call_options::wait_for_ready(true)). Calls beyond a server's limit of streams wait
 // in the order in which they came.

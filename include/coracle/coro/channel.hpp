@@ -128,7 +128,8 @@ class channel : public primitive<channel<T>> {
   }
   receive_awaiter receive() noexcept { return receive_awaiter(*this); }
 
-  // False, and `message` is as it was, where send() would wait or the channel is closed.
+  // False, and `message` is as it was, where send() would wait or the channel is closed. On the channel's home loop only:
+  // post() is what a plain thread or another loop calls that does not wait.
   [[nodiscard]] bool try_send(T&& message) noexcept {
     CORACLE_ASSERT(this->at_home(),
                    "try_send() away from the channel's home loop: co_await send(), or post()");
@@ -141,9 +142,9 @@ class channel : public primitive<channel<T>> {
     hand_out(message);
     return message;
   }
-  // A send that nobody waits for: while the channel is full the message waits in the row of senders, and
-  // is dropped when the channel is closed. Allocates away from home and while it waits: whoever sends
-  // a lot that way wants a bound of his own, or block_on(c.send(...)) on a plain thread.
+  // From any thread, and without a wait: a send whose end is not awaited. While the channel is full the message waits in
+  // the row of senders, and it is dropped when the channel is closed. Allocates away from home and while it waits, without
+  // a bound: a thread that sends more than the receivers take needs a bound of its own, or calls block_on(c.send(...)).
   void post(T message) {
     if (this->at_home()) send_unwatched(std::move(message));
     else this->run_at_home([this, m = std::move(message)]() mutable { send_unwatched(std::move(m)); });

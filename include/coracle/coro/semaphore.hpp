@@ -7,12 +7,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): acquire() from any task, release() from any thread, try_acquire()
-// at home. Permits belong to nobody: whoever has work for one more calls release(), also without
-// acquire() before it.
+// Has a home loop (coro/primitive.hpp): acquire() and acquire_guard() from any task, release() from any thread,
+// try_acquire() and try_acquire_guard() at home; a guard may end on any thread.
+//
+//   const coracle::semaphore::guard held = co_await s.acquire_guard();   // one permit, until `held` ends
+//
+// A guard releases what it has acquired, also when its scope is left by an exception. acquire() is for permits that
+// another part of the program releases: release() needs no acquire() before it, and adds permits.
 //
 // Order: first come, first served, however many permits each wants: one that waits for many is not
 // overtaken by those that want few, nor by try_acquire(). Waiters resume through their
@@ -29,10 +34,41 @@ class semaphore : public coro::primitive<semaphore> {
     CORACLE_ASSERT(waiters_.empty(), "a semaphore was destroyed while tasks wait for it: join them first");
   }
 
-  class [[nodiscard]] acquire_awaiter : public coro::waiting_call<acquire_awaiter, semaphore> {
+  // Holds permits until it is destroyed, or release(). Move only; the semaphore must outlive it.
+  class [[nodiscard]] guard {
    public:
-    acquire_awaiter(semaphore& s, std::size_t n) noexcept : waiting_call(s), wanted_(n) {}
-    void await_resume() const { throw_if_stopped(); }
+    guard() noexcept = default;
+    guard(guard&& other) noexcept
+        : semaphore_(std::exchange(other.semaphore_, nullptr)), permits_(other.permits_) {}
+    guard& operator=(guard&& other) noexcept {
+      const std::size_t permits = std::exchange(permits_, other.permits_);
+      if (semaphore* before = std::exchange(semaphore_, std::exchange(other.semaphore_, nullptr)))
+        before->release(permits);
+      return *this;
+    }
+    ~guard() {
+      if (semaphore_) semaphore_->release(permits_);
+    }
+    void release() noexcept {
+      CORACLE_ASSERT(semaphore_,
+                     "released a guard that holds no permits: release each guard once, or let it end");
+      std::exchange(semaphore_, nullptr)->release(permits_);
+    }
+    explicit operator bool() const noexcept { return semaphore_ != nullptr; }
+
+   private:
+    friend class semaphore;
+    guard(semaphore& s, std::size_t n) noexcept : semaphore_(&s), permits_(n) {}
+    semaphore* semaphore_ = nullptr;
+    std::size_t permits_ = 0;
+  };
+
+  class acquire_call : public coro::waiting_call<acquire_call, semaphore> {
+   public:
+    acquire_call(semaphore& s, std::size_t n) noexcept : waiting_call(s), wanted_(n) {}
+
+   protected:
+    const std::size_t wanted_;
 
    private:
     friend waiting_call;
@@ -42,15 +78,30 @@ class semaphore : public coro::primitive<semaphore> {
       w.resume_soon();
       at().grant();
     }
-    const std::size_t wanted_;
+  };
+  class [[nodiscard]] acquire_awaiter : public acquire_call {
+   public:
+    using acquire_call::acquire_call;
+    void await_resume() const { throw_if_stopped(); }
+  };
+  class [[nodiscard]] acquire_guard_awaiter : public acquire_call {
+   public:
+    using acquire_call::acquire_call;
+    guard await_resume() const {
+      throw_if_stopped();
+      return at().held(wanted_);
+    }
   };
   acquire_awaiter acquire(std::size_t n = 1) noexcept { return {*this, n}; }
+  acquire_guard_awaiter acquire_guard(std::size_t n = 1) noexcept { return {*this, n}; }
 
-  // Takes n permits if they are there and nobody waits.
+  // Takes n permits if they are there and no task waits.
   [[nodiscard]] bool try_acquire(std::size_t n = 1) noexcept {
     CORACLE_ASSERT(at_home(), "try_acquire() away from the semaphore's home loop: co_await acquire() there");
     return take(n);
   }
+  // An empty guard where try_acquire() gives false.
+  guard try_acquire_guard(std::size_t n = 1) noexcept { return try_acquire(n) ? held(n) : guard(); }
   void release(std::size_t n = 1) noexcept {
     if (at_home()) release_here(n);
     else call_home(n);
@@ -62,6 +113,7 @@ class semaphore : public coro::primitive<semaphore> {
   friend primitive;
   template <class, class>
   friend class coro::waiting_call;
+  guard held(std::size_t n) noexcept { return {*this, n}; }
   bool take(std::size_t n) noexcept {
     if (permits_ < n || !waiters_.empty()) return false;
     permits_ -= n;

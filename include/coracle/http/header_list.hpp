@@ -16,8 +16,6 @@ namespace coracle::http {
 struct header_view {
   std::string_view name;
   std::string_view value;
-  // RFC 7541 7.1.3: whoever forwards the field must not put it into a compression table.
-  bool never_index = false;
 
   friend bool operator==(const header_view&, const header_view&) = default;
 };
@@ -40,7 +38,7 @@ class header_list {
   header_list& operator=(header_list&& other) noexcept;
   ~header_list() = default;
 
-  void add(std::string_view name, std::string_view value, bool never_index = false);
+  void add(std::string_view name, std::string_view value);
 
   // Makes room for so many fields and bytes of names and values.
   void reserve(std::size_t fields, std::size_t bytes);
@@ -80,11 +78,10 @@ class header_list {
     std::uint32_t offset;
     std::uint32_t name_bytes;
     std::uint32_t value_bytes;
-    bool never_index;
   };
 
-  void add_with_growth(std::string_view name, std::string_view value, bool never_index);
-  void push(std::string_view name, std::string_view value, bool never_index);
+  void add_with_growth(std::string_view name, std::string_view value);
+  void push(std::string_view name, std::string_view value);
   void move_to_larger(std::size_t wanted_bytes, std::unique_ptr<char[]>& old);
 
   std::unique_ptr<char[]> bytes_;
@@ -93,12 +90,13 @@ class header_list {
   std::vector<place> fields_;
 };
 
-// Gives header_view by value; valid as long as the list is not changed.
+// Gives header_view by value; valid as long as the list is not changed. The value is const, so that also
+// `for (auto& [name, value] : list)` compiles: the reference prolongs its life.
 class header_list::iterator {
  public:
   using iterator_category = std::random_access_iterator_tag;
   using value_type = header_view;
-  using reference = header_view;
+  using reference = const header_view;
   using difference_type = std::ptrdiff_t;
   struct pointer {
     header_view view;
@@ -108,9 +106,9 @@ class header_list::iterator {
   iterator() noexcept = default;
   iterator(const header_list* list, std::size_t index) noexcept : list_(list), index_(index) {}
 
-  header_view operator*() const noexcept { return (*list_)[index_]; }
+  const header_view operator*() const noexcept { return (*list_)[index_]; }
   pointer operator->() const noexcept { return {**this}; }
-  header_view operator[](difference_type n) const noexcept { return *(*this + n); }
+  const header_view operator[](difference_type n) const noexcept { return *(*this + n); }
 
   iterator& operator++() noexcept { return *this += 1; }
   iterator& operator--() noexcept { return *this += -1; }
@@ -151,21 +149,21 @@ inline header_list::iterator header_list::end() const noexcept { return {this, f
 inline header_view header_list::operator[](std::size_t index) const noexcept {
   const place& p = fields_[index];
   const char* name = bytes_.get() + p.offset;
-  return {{name, p.name_bytes}, {name + p.name_bytes, p.value_bytes}, p.never_index};
+  return {{name, p.name_bytes}, {name + p.name_bytes, p.value_bytes}};
 }
 
-inline void header_list::push(std::string_view name, std::string_view value, bool never_index) {
+inline void header_list::push(std::string_view name, std::string_view value) {
   char* to = bytes_.get() + used_;
   fields_.push_back({static_cast<std::uint32_t>(used_), static_cast<std::uint32_t>(name.size()),
-                     static_cast<std::uint32_t>(value.size()), never_index});
+                     static_cast<std::uint32_t>(value.size())});
   if (!name.empty()) std::memcpy(to, name.data(), name.size());
   if (!value.empty()) std::memcpy(to + name.size(), value.data(), value.size());
   used_ += name.size() + value.size();
 }
 
-inline void header_list::add(std::string_view name, std::string_view value, bool never_index) {
-  if (capacity_ - used_ < name.size() + value.size()) return add_with_growth(name, value, never_index);
-  push(name, value, never_index);
+inline void header_list::add(std::string_view name, std::string_view value) {
+  if (capacity_ - used_ < name.size() + value.size()) return add_with_growth(name, value);
+  push(name, value);
 }
 
 }  // namespace coracle::http

@@ -31,7 +31,8 @@ class metadata {
   [[nodiscard]] std::vector<std::string_view> find_all(std::string_view key) const;
   [[nodiscard]] std::size_t size() const noexcept { return fields_.size(); }
   [[nodiscard]] bool empty() const noexcept { return fields_.empty(); }
-  [[nodiscard]] auto begin() const noexcept { return fields_.begin(); }  // of http::header_view
+  // for (const auto& [key, value] : metadata), where both are std::string_view: borrowed until the metadata changes.
+  [[nodiscard]] auto begin() const noexcept { return fields_.begin(); }
   [[nodiscard]] auto end() const noexcept { return fields_.end(); }
   void clear() noexcept { fields_.clear(); }
   // Memory held on the heap.

@@ -1,5 +1,6 @@
 #include "coracle/coro/semaphore.hpp"
 
+#include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
 #include "support/manual_executor.hpp"
 
@@ -7,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -89,6 +91,83 @@ TEST(Semaphore, ATaskThatIsStoppedAlreadyDoesNotWait) {
   std::vector<int> in;
   started a(acquire_then_push(s, in, 1), stopping);
   EXPECT_TRUE(a.threw<coro::cancelled>());
+}
+
+task<> hold_until(semaphore& s, event<>& done, std::size_t permits) {
+  const semaphore::guard held = co_await s.acquire_guard(permits);
+  EXPECT_TRUE(held);
+  co_await done;
+}
+
+TEST(Semaphore, AGuardReleasesWhatItHasAcquiredWhenItEnds) {
+  manual_executor on;
+  semaphore s(3);
+  event<> done;
+  started holder(hold_until(s, done, 2));
+  EXPECT_EQ(s.available(), 1U);
+  std::vector<int> in;
+  started waiter(acquire_then_push(s, in, 1, 2));
+  on.run();
+  EXPECT_TRUE(in.empty());
+  done.set();
+  on.run();
+  EXPECT_EQ(in, std::vector<int>{1});
+  EXPECT_EQ(s.available(), 1U);
+}
+
+TEST(Semaphore, AGuardIsGrantedToATaskThatWaited) {
+  manual_executor on;
+  semaphore s(0);
+  event<> done;
+  started holder(hold_until(s, done, 2));
+  s.release(2);
+  on.run();
+  EXPECT_EQ(s.available(), 0U);
+  done.set();
+  on.run();
+  EXPECT_EQ(s.available(), 2U);
+}
+
+TEST(Semaphore, AStoppedWaiterForAGuardReleasesNothing) {
+  manual_executor on;
+  semaphore s(0);
+  event<> done;
+  coro::stop_source stop;
+  const coro::environment stopping{stop.token()};
+  started holder(hold_until(s, done, 1), stopping);
+  stop.request_stop();
+  on.run();
+  EXPECT_TRUE(holder.threw<coro::cancelled>());
+  EXPECT_EQ(s.available(), 0U);
+}
+
+TEST(Semaphore, AGuardReleasesOnceHoweverOftenItIsMoved) {
+  manual_executor on;
+  semaphore s(3);
+  semaphore::guard one = s.try_acquire_guard();
+  semaphore::guard two = s.try_acquire_guard(2);
+  EXPECT_EQ(s.available(), 0U);
+  EXPECT_FALSE(s.try_acquire_guard());
+  semaphore::guard moved(std::move(one));
+  EXPECT_EQ(s.available(), 0U);
+  moved = std::move(two);
+  EXPECT_EQ(s.available(), 1U) << "what it held before";
+  EXPECT_TRUE(moved);
+  moved.release();
+  EXPECT_EQ(s.available(), 3U);
+  EXPECT_FALSE(moved);
+}
+
+TEST(SemaphoreDeathTest, ReleasingAGuardThatHoldsNothingAborts) {
+  EXPECT_DEATH(
+      {
+        manual_executor on;
+        semaphore s(1);
+        semaphore::guard held = s.try_acquire_guard();
+        held.release();
+        held.release();
+      },
+      "release each guard once");
 }
 
 TEST(SemaphoreDeathTest, DestroyingOneThatIsWaitedForAborts) {

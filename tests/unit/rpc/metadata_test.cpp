@@ -45,6 +45,16 @@ TEST(Metadata, KeepsTheOrderUnderOneKey) {
   EXPECT_EQ(m.find("x-none"), std::nullopt);
 }
 
+TEST(Metadata, IsIteratedByKeyAndValue) {
+  metadata m;
+  m.add("x-a", "1");
+  m.add("x-b", "2");
+  std::string all;
+  for (auto& [key, value] : m) all.append(key).append("=").append(value).append(";");
+  for (const auto& [key, value] : std::as_const(m)) all.append(key).append("=").append(value).append(";");
+  EXPECT_EQ(all, "x-a=1;x-b=2;x-a=1;x-b=2;");
+}
+
 TEST(WireMetadata, CarriesBinaryValuesAsBase64) {
   metadata m;
   m.add("x-blob-bin", std::string("\0\xff", 2));
