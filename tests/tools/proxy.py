@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """coracle proxy between our movie client and server: what it prints and records; coracle replay makes the calls again."""
 
+import json
 import os
 import pathlib
 import re
@@ -109,6 +110,26 @@ def a_file_that_is_no_recording_is_named(_, file):
     expect(f"{broken}:2: this is no line of a recording" in done.stderr, f"it says {done.stderr!r}")
 
 
+def a_hostile_recording_is_refused_or_bounded(_, file):
+    hostile = file.with_name("hostile.jsonl")
+    call = {"call": 1, "ms": 0, "method": "/greeter.Greeter/SayHello"}
+    refused = ({**call, "call": 1.5}, {**call, "call": 1e300}, {**call, "call": -1}, {"call": 1, "ms": 0, "status": 1e300},
+               {"call": 1, "ms": 0, "status": 17}, {"call": 1, "ms": 0, "status": -1}, {"call": 1, "ms": 0, "status": 0.5})
+    for line in refused:
+        hostile.write_text(json.dumps(call) + "\n" + json.dumps(line) + "\n")
+        done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", hostile)
+        equal(done.returncode, 65, f"the exit code of {line}")
+        expect(f"{hostile}:2: this is no line of a recording" in done.stderr, f"of {line} it says {done.stderr!r}")
+    # These are bounded: 1e300 ms are as good as forever, and a time before the beginning is the beginning.
+    for begun in ({**call, "timeout_ms": 1e300}, {**call, "timeout_ms": 0}, {**call, "timeout_ms": -1e300}, {**call, "ms": -1e300},
+                  {**call, "ms": 1e300}):
+        hostile.write_text(json.dumps(begun) + "\n" + json.dumps({"call": 1, "ms": 1e300, "status": 14}) + "\n")
+        for speed in ("0", "1e-300", "1e300"):
+            done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", hostile, "--speed", speed)
+            past = "timeout_ms" in begun and begun["timeout_ms"] <= 0  # its deadline has passed
+            equal(done.returncode, 65 if past else 0, f"the exit code of {begun} at {speed} ({done.stderr.strip()})")
+
+
 def a_server_without_definitions_is_told_in_bytes():
     with Server(own("greeter_server"), "--port=0") as server, \
             Server(own("coracle"), "proxy", server.address, "-p") as proxy:
@@ -132,7 +153,8 @@ def main():
         cases.each("Proxy", (calls_are_printed, a_replay_makes_the_same_calls, a_replay_tells_what_ends_otherwise,
                              a_replay_takes_its_time, a_recording_is_its_owners_and_never_overwrites,
                              calls_pass_on_when_the_recording_cannot, a_socket_of_unix_will_do,
-                             a_file_that_is_no_recording_is_named), said, file)
+                             a_file_that_is_no_recording_is_named, a_hostile_recording_is_refused_or_bounded),
+                   said, file)
     cases.each("Proxy", (a_server_without_definitions_is_told_in_bytes,))
     cases.end()
 

@@ -8,7 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
+#include <stdexcept>
 
 namespace coracle::tools {
 
@@ -18,8 +21,17 @@ using nlohmann::ordered_json;
 
 double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-duration from_milliseconds(double ms) {
-  return std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(ms));
+// From 0 to `max`, whatever the file says.
+duration from_milliseconds(double ms, duration max) {
+  if (ms >= milliseconds(max)) return max;
+  return std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(std::max(ms, 0.0)));
+}
+
+// A number with a fraction, or outside these bounds, cannot be converted.
+std::int64_t whole(const ordered_json& value, std::int64_t min, std::int64_t max) {
+  const std::int64_t n = value.is_number_integer() ? value.get<std::int64_t>() : min - 1;
+  if (n < min || n > max) throw std::out_of_range("no whole number within its bounds");
+  return n;
 }
 
 ordered_json event(std::uint64_t number, duration at) { return {{"call", number}, {"ms", milliseconds(at)}}; }
@@ -75,15 +87,17 @@ std::vector<recorded_call> read_recording(const std::string& path) {
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) try {
       const auto e = ordered_json::parse(line);
-      const auto id = e.at("call").get<std::uint64_t>();
-      const duration at = from_milliseconds(e.at("ms").get<double>());
+      const auto id =
+          static_cast<std::uint64_t>(whole(e.at("call"), 0, std::numeric_limits<std::int64_t>::max()));
+      const duration at = from_milliseconds(e.at("ms").get<double>(), recorded_time_max);
       if (e.contains("method")) {
         recorded_call c;
         c.number = id;
         c.at = at;
         c.path = e.at("method").get<std::string>();
         c.content_subtype = e.value("subtype", std::string());
-        if (e.contains("timeout_ms")) c.timeout = from_milliseconds(e.at("timeout_ms").get<double>());
+        if (e.contains("timeout_ms"))
+          c.timeout = from_milliseconds(e.at("timeout_ms").get<double>(), duration::max());
         for (const auto& field : e.value("metadata", ordered_json::array()))
           c.metadata.emplace_back(field.at(0).get<std::string>(),
                                   from_base64(field.at(1).get<std::string>()));
@@ -93,7 +107,7 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       }
       recorded_call& c = calls.at(place.at(id));
       if (e.contains("request")) c.requests.push_back({at, from_base64(e.at("request").get<std::string>())});
-      else if (e.contains("status")) c.status = e.at("status").get<int>(), c.ended = at;
+      else if (e.contains("status")) c.status = static_cast<int>(whole(e.at("status"), 0, 16)), c.ended = at;
     } catch (const std::exception&) {
       throw failure(path + ":" + std::to_string(number) +
                     ": this is no line of a recording, or it is of a call that has not begun before it");

@@ -17,6 +17,9 @@ class metadata;
 
 namespace coracle::tools {
 
+// Of a recording: 73 years. A recording may come from anyone; sums of its times fit a duration.
+inline constexpr duration recorded_time_max = duration::max() / 4;
+
 // What happened in a call, in order.
 struct recorded_step {
   duration at{};  // since the recording began

@@ -54,7 +54,10 @@ struct replay {
 
   // As late after the beginning as it was recorded, divided by the speed; at once where that is 0.
   [[nodiscard]] duration scaled(duration at) const {
-    return speed > 0 ? std::chrono::duration_cast<duration>(at / speed) : duration::zero();
+    if (speed <= 0) return duration::zero();
+    using exact = std::chrono::duration<double, duration::period>;
+    return std::chrono::duration_cast<duration>(
+        std::clamp<exact>(at / speed, -recorded_time_max, recorded_time_max));
   }
   task<> until(time_point began, duration at) {
     const duration left = began + scaled(at) - coro::this_executor().now();
