@@ -91,7 +91,9 @@ bool http_response::read_head() {
     at = stop + line_end.size();
   }
   if (!broken_.empty()) return false;
-  if (code_ >= 200) body_follows();  // else the real one comes after it
+  if (code_ >= 200) body_follows();
+  else if (++interim_responses_ > interim_responses_max)
+    return fail("more than 16 interim responses (1xx) come before it");
   return true;
 }
 

@@ -39,6 +39,7 @@ class http_response {
     complete
   };
   static constexpr std::size_t head_bytes_max = std::size_t{64} * 1024;
+  static constexpr int interim_responses_max = 16;
 
   [[nodiscard]] bool step();
   [[nodiscard]] bool read_head();
@@ -55,6 +56,7 @@ class http_response {
   std::uint64_t body_bytes_ = 0;
   std::uint64_t left_ = 0;  // of the counted body, or of the chunk with the line end behind it
   int code_ = 0;
+  int interim_responses_ = 0;
   state state_ = state::head;
   bool begun_ = false;
   bool keeps_alive_ = false;

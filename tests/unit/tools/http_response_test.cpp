@@ -74,6 +74,17 @@ TEST(HttpResponse, AfterAnInterimOne) {
                 });
 }
 
+TEST(HttpResponse, AfterAtMostSixteenInterimOnes) {
+  http_response r;
+  for (int i = 0; i < 16; ++i) r.feed("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
+  EXPECT_EQ(r.broken(), "");
+  http_response one_more = r;
+  r.feed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_TRUE(r.complete());
+  one_more.feed("HTTP/1.1 103 Early Hints\r\n\r\n");
+  EXPECT_EQ(one_more.broken(), "more than 16 interim responses (1xx) come before it");
+}
+
 TEST(HttpResponse, SaysWhetherItKeepsTheConnection) {
   const auto keeps = [](std::string_view text) { return read(text, text.size()).keeps_alive(); };
   EXPECT_FALSE(keeps("HTTP/1.1 204 x\r\nConnection: Close\r\n\r\n"));
