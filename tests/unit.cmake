@@ -46,6 +46,14 @@ if(sources)
   list(TRANSFORM linked PREPEND coracle_)
   target_link_libraries(unit_tests PRIVATE
     ${linked} coracle_usage coracle_build GTest::gmock GTest::gtest_main Threads::Threads)
+  if(rpc IN_LIST rooms)
+    # Without TARGET, which links the whole library.
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated/unit_tests)
+    coracle_generate(PROTOS footprints.proto footprints_lite.proto footprints_proto2.proto OUT_VAR made OUT_DIR ${folder}
+      IMPORT_DIRS ${PROJECT_SOURCE_DIR}/tests/unit/rpc)
+    target_sources(unit_tests PRIVATE ${made})
+    target_include_directories(unit_tests SYSTEM PRIVATE ${folder})
+  endif()
   add_dependencies(test_programs unit_tests)
   add_test(NAME unit COMMAND unit_tests)
 endif()

@@ -2,6 +2,7 @@
 
 #include "coracle/base/assert.hpp"
 #include "protocol/envelope.hpp"
+#include "rpc/message_footprint.hpp"
 #include "rpc/message_workspace.hpp"
 
 #include <algorithm>
@@ -88,8 +89,11 @@ call::next_message call::take_kept(read_operation& op) noexcept {
 // Failed: the operation has failed, and the call with it.
 call::decoded call::settle_read(read_operation& op, const framed_message& message) noexcept {
   status why;
+  const std::size_t held_before = held_bytes_;
   const decoded how = read_message(*op.codec_, op.into_, message, why);
   if (how == decoded::done) op.outcome_ = read_operation::outcome::message;
+  // Protobuf keeps the memory of a message that is read into again.
+  if (op.reuses_) held_bytes_ = std::max(held_bytes_, held_before);
   if (how != decoded::failed) return how;
   op.outcome_ = read_operation::outcome::failed;
   op.why_ = why;
@@ -107,7 +111,6 @@ call::decoded call::read_message(const codec& k, void* into, const framed_messag
   if (budget.spent()) [[unlikely]]
     return defer();
   budget.charge(transport::decode_budget::message_cost_bytes);
-  held_bytes_ = 0;
   deferred_.reset();
   return parse(k, into, m.body, m.body.size(), why);
 }
@@ -115,13 +118,39 @@ call::decoded call::read_message(const codec& k, void* into, const framed_messag
 call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
                           status& why) noexcept {
   count_received({body.size(), wire_bytes});
-  if (format_.reads_as_is(k)) {
-    if (k.read(into, body)) return decoded::done;
-    why = status::internal("a message does not parse");
-  } else {
-    why = format_.read(k, into, body);
-  }
+  const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
+  if (!looked_at) held_bytes_ = 0;
+  else if (why = admit(k, into, body); !why.ok()) return decoded::failed;
+  if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
+  else if (!k.read(into, body)) why = status::internal("a message does not parse");
+  if (why.ok() && looked_at) why = measure(k, into, body.size());
   return why.ok() ? decoded::done : decoded::failed;
+}
+
+// Before a message is decoded: it must not be far larger in memory than its bytes, and must fit the quota.
+status call::admit(const codec& k, const void* into, bytes_view body) noexcept {
+  if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
+  const std::size_t allowed = std::max(message_footprint::ratio_max * body.size(),
+                                       message_footprint::free_limits * std::size_t{max_receive_bytes_});
+  const std::size_t foreseen = message_workspace::here().footprints.foresee(k, into, body, allowed + 1);
+  return foreseen > allowed ? too_large_in_memory(body.size(), max_receive_bytes_) : hold(foreseen);
+}
+
+// Once it has been decoded: exactly, where that is worth its time.
+status call::measure(const codec& k, const void* message, std::size_t body_bytes) noexcept {
+  const bool exact =
+      body_bytes >= message_footprint::measured_bytes_min || k.memory_bytes || !format_.reads_as_is(k);
+  return exact ? hold(message_footprint::measure(k, message, held_bytes_)) : status();
+}
+
+status call::hold(std::size_t bytes) noexcept {
+  // What the call is to be charged with: the one message of a call leaves the deframer once it is decoded.
+  const std::size_t charge = bytes + (single_message_ ? 0 : deframer_.capacity_bytes());
+  if (charge > kept_bytes_ && exchange_ && !exchange_.may_keep(charge - kept_bytes_))
+    return status::resource_exhausted("the server's memory quota has no room for a message that takes " +
+                                      std::to_string(bytes) + " bytes in memory (see server_limits::memory)");
+  held_bytes_ = bytes > small_message_bytes ? bytes : 0;
+  return {};
 }
 
 call::decoded call::read_large(const codec& k, void* into, const framed_message& m,
@@ -131,7 +160,6 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
   if (begun ? budget.spent() : !budget.may_begin_large()) return defer();
   if (!m.compressed) {
     budget.charge(static_cast<std::int64_t>(m.body.size()) + decode_budget::message_cost_bytes);
-    held_bytes_ = m.body.size();
     deferred_.reset();
     return parse(k, into, m.body, m.body.size(), why);
   }
@@ -155,7 +183,6 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
     why = one->why();
     return decoded::failed;
   }
-  held_bytes_ = one->body().size() > small_message_bytes ? one->body().size() : 0;
   return parse(k, into, one->body(), m.body.size(), why);
 }
 

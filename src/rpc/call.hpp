@@ -103,8 +103,8 @@ class call {
   message_watch* watch_ = nullptr;  // null: nobody observes
   status failure_;
   call_traffic traffic_;
-  // Of the message that was read last, decompressed: its reader is likely to hold it. Not what protobuf's objects take
-  // beyond that. 0 for a small one, which is within what every call counts.
+  // What the message that was read last takes in memory, since its reader is likely to hold it: see message_footprint. 0 for a
+  // small one, which is within what every call counts.
   std::size_t held_bytes_ = 0;
 
   // After the deframer has taken something in or given it away, or a message was decoded: both count against the
@@ -136,6 +136,10 @@ class call {
   decoded settle_read(read_operation& op, const framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why) noexcept;
+  status admit(const codec& k, const void* into, bytes_view body) noexcept;
+  status measure(const codec& k, const void* message, std::size_t body_bytes) noexcept;
+  // Not ok: the quota has no room.
+  status hold(std::size_t bytes) noexcept;
   decoded read_large(const codec& k, void* into, const framed_message& m, transport::decode_budget& budget,
                      status& why) noexcept;
   decoded defer() noexcept;

@@ -1,5 +1,6 @@
 #include "rpc/message_format.hpp"
 
+#include "rpc/message_footprint.hpp"
 #include "rpc/message_workspace.hpp"
 
 #include <google/protobuf/message.h>
@@ -36,6 +37,14 @@ status too_large_to_send(std::size_t bytes, std::uint32_t limit) {
 status too_large_to_receive(std::uint32_t limit) {
   return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
                                     " bytes");
+}
+
+status too_large_in_memory(std::size_t bytes, std::uint32_t limit) {
+  return status::resource_exhausted(
+      "a message of " + std::to_string(bytes) + " bytes is not decoded: in memory it takes more than " +
+      std::to_string(message_footprint::ratio_max) + " times its size and more than " +
+      std::to_string(message_footprint::free_limits) + " times max_receive_bytes, " + std::to_string(limit) +
+      "; send fewer empty fields and submessages in one message, or raise the receiver's max_receive_bytes");
 }
 
 status message_format::write(const codec& k, const void* message, std::string& body,

@@ -71,5 +71,7 @@ class message_format {
 status too_large_to_send(std::size_t bytes, std::uint32_t limit);
 // A message of the peer's is.
 status too_large_to_receive(std::uint32_t limit);
+// A message of the peer's has fewer bytes than `limit`, and takes more memory than message_footprint allows.
+status too_large_in_memory(std::size_t bytes, std::uint32_t limit);
 
 }  // namespace coracle::calls

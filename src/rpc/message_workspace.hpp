@@ -1,10 +1,11 @@
-// message_workspace: what a loop's calls share while they compress, decompress or write a message in another form, and
-// put together the head of a reply that says so.
+// message_workspace: what a loop's calls share while they compress, decompress or write a message in another form,
+// put together the head of a reply that says so, and foresee how much memory a message takes.
 #pragma once
 
 #include "compress/coders.hpp"
 #include "coracle/base/output_buffer.hpp"
 #include "coracle/coro/executor.hpp"
+#include "rpc/message_footprint.hpp"
 #include "transport/header_block.hpp"
 
 #include <cstddef>
@@ -22,6 +23,7 @@ class message_workspace final : public coro::attachment {
   base::output_buffer packed;
   base::output_buffer unpacked;
   transport::header_block head;
+  message_footprint footprints;
 
   // Empties a buffer; memory of a message that was larger than usual is given back.
   static base::output_buffer& emptied(base::output_buffer& b) noexcept {

@@ -64,6 +64,16 @@ void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
   if (bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
 }
 
+// Beyond the limit, a connection that holds no more than its even share is still served: those that hold more make room.
+bool shard::may_keep(transport::connection& c, std::size_t more_bytes) noexcept {
+  const std::size_t used = quota_->used.load(std::memory_order_relaxed);
+  const std::size_t all = closing_bytes(quota_->limit);
+  if (used <= all && more_bytes <= all - used) return true;
+  const auto it = connections_.find(&c);
+  const std::size_t share = even_share();
+  return it != connections_.end() && it->second.bytes <= share && more_bytes <= share - it->second.bytes;
+}
+
 void shard::on_abandoned(std::size_t before) noexcept {
   const std::size_t change = abandoned_bytes - before;  // modulo
   quota_->abandoned.fetch_add(change, std::memory_order_relaxed);

@@ -61,6 +61,7 @@ class shard final : public io::resident,
   // transport::connection_owner
   void on_closed(transport::connection& c) noexcept override;
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
+  [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
   // transport::request_acceptor
   void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept override;
 

@@ -36,6 +36,8 @@ class connection_owner {
   // Server: it holds `bytes` now; said once a turn when that differs by some KiB from what was said last, and when
   // a large reply is queued. give_up() and press() may be called inside.
   virtual void on_memory(connection&, std::size_t /*bytes*/) noexcept {}
+  // Whether it may hold so much more.
+  [[nodiscard]] virtual bool may_keep(connection&, std::size_t /*more_bytes*/) noexcept { return true; }
   // The end: every exchange has been told. The owner may destroy the connection in the call.
   virtual void on_closed(connection&) noexcept = 0;
 
@@ -90,6 +92,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void want_writable(stream_ref s, std::size_t low_bytes) override;
   void consume(stream_ref s, std::size_t n) override;
   void set_kept(stream_ref s, std::size_t bytes) noexcept override;
+  [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept override {
+    return owner_.may_keep(*this, more_bytes);
+  }
   void wait_turn(stream_ref s) override;
   void defer(deferred_decode& d) noexcept override;
   void reset(stream_ref s, error_code code) override;

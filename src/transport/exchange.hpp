@@ -126,6 +126,8 @@ class carrier {
   virtual void consume(stream_ref s, std::size_t n) = 0;
   // A carrier that keeps no account of memory is never congested.
   virtual void set_kept(stream_ref, std::size_t /*bytes*/) noexcept {}
+  // Whether the account has room for so much more. Charges nothing.
+  [[nodiscard]] virtual bool may_keep(std::size_t /*more_bytes*/) noexcept { return true; }
   virtual void wait_turn(stream_ref) {}
   [[nodiscard]] bool congested() const noexcept { return congested_; }
   [[nodiscard]] bool withholds_credit() const noexcept { return withholds_credit_; }
@@ -174,6 +176,8 @@ class exchange {
   void consume(std::size_t n) { carrier_->consume(stream_, n); }
   // For the account of memory: so much of what came on this exchange is kept above.
   void set_kept(std::size_t bytes) noexcept { carrier_->set_kept(stream_, bytes); }
+  // False: the server has no memory left for so much more of this connection's.
+  [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept { return carrier_->may_keep(more_bytes); }
   // The peer does not read the replies that it was given: no work is to be begun for it until on_turn() comes,
   // which wait_turn() asks for.
   [[nodiscard]] bool congested() const noexcept { return carrier_->congested(); }

@@ -29,6 +29,9 @@ struct codec {
   void (*write)(const void* message, std::uint8_t* to);
   // False when the bytes are no such message. The message is cleared first.
   bool (*read)(void* message, bytes_view from);
+  // What a message that read() has filled takes in memory, for server_limits::memory(); of an `own` codec alone. Null: as
+  // much as the bytes that it was read from.
+  std::size_t (*memory_bytes)(const void* message) = nullptr;
 };
 
 // protobuf's messages in their binary format.

@@ -20,9 +20,11 @@ class call;  // private: src/rpc/call.hpp
 class read_operation : private coro::work, private coro::stop_callback {
  public:
   enum class outcome : std::uint8_t { pending, message, end, failed };
-  explicit read_operation(const codec& c) noexcept : stop_callback(&read_operation::stopped), codec_(&c) {}
+  // reuses: the message is the caller's, who reads others into it before and after.
+  explicit read_operation(const codec& c, bool reuses = false) noexcept
+      : stop_callback(&read_operation::stopped), codec_(&c), reuses_(reuses) {}
   // Before its start.
-  read_operation(read_operation&& other) noexcept : read_operation(*other.codec_) {}
+  read_operation(read_operation&& other) noexcept : read_operation(*other.codec_, other.reuses_) {}
   read_operation& operator=(read_operation&&) = delete;
   // Gives a pending read up; no message is lost.
   ~read_operation();
@@ -47,6 +49,7 @@ class read_operation : private coro::work, private coro::stop_callback {
   call* call_ = nullptr;  // while pending
   std::coroutine_handle<> waiter_;
   outcome outcome_ = outcome::pending;
+  bool reuses_;
   status why_;
 };
 

@@ -55,7 +55,8 @@ class next_result_awaiter : public message_awaiter<T> {
 template <class T>
 class read_awaiter : protected read_operation {
  public:
-  read_awaiter(call* c, T& into) noexcept : read_operation(codec_of<T>::get()), from_(c), into_(&into) {}
+  read_awaiter(call* c, T& into) noexcept
+      : read_operation(codec_of<T>::get(), true), from_(c), into_(&into) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {

@@ -14,9 +14,9 @@ class server_state;
 class shard;
 }  // namespace serving
 
-// Counts what connections hold because of their peers: bytes received and not yet taken, requests for as long
-// as their calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate.
-// Counted once a turn of a connection, at once for what is large, in steps of 4 KiB. Requests of handlers
+// Counts what connections hold because of their peers: bytes received and not yet taken, what decoded requests take in memory
+// while their calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate. A call whose
+// request does not fit is RESOURCE_EXHAUSTED. Counted in steps of 4 KiB, at once for what is large. Requests of handlers
 // that run on behind calls that have ended count for the server. While those of a loop take more than its
 // part of a quarter of the limit, it decodes no more large requests of unary and server-streaming calls.
 //
