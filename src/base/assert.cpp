@@ -1,7 +1,10 @@
 #include "coracle/base/assert.hpp"
 
+#include "coracle/base/usage_error.hpp"
+
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace coracle::base {
 
@@ -13,6 +16,18 @@ void fail(const char* condition, const char* reason, const char* file, int line)
                  last_noted.function_name());
   std::fflush(stderr);
   std::abort();
+}
+
+void throw_usage_error(const char* reason) {
+  std::string text(reason);
+  if (last_noted.line() != 0) {
+    text.append(" (the last co_await of this thread was at ").append(last_noted.file_name()).append(":");
+    text.append(std::to_string(last_noted.line()))
+        .append(" in ")
+        .append(last_noted.function_name())
+        .append(")");
+  }
+  throw usage_error(text);
 }
 
 }  // namespace coracle::base

@@ -1,5 +1,7 @@
 #include "coracle/base/status.hpp"
 
+#include "coracle/base/result.hpp"
+
 #include <array>
 #include <ostream>
 
@@ -31,6 +33,12 @@ std::string status::to_string() const {
   std::string out(name_of(code_));
   if (!message().empty()) out.append(": ").append(message());
   return out;
+}
+
+void base::throw_failed_result(const status& why) {
+  const std::string text =
+      "dereferenced a failed result: test it first, or use value(); its status is " + why.to_string();
+  throw_usage_error(text.c_str());
 }
 
 std::ostream& operator<<(std::ostream& out, const status& s) { return out << s.to_string(); }

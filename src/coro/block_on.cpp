@@ -1,11 +1,11 @@
 #include "coracle/coro/block_on.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 
 namespace coracle::coro {
 
-void refuse_to_block_an_executor() noexcept {
-  CORACLE_ASSERT(
+void refuse_to_block_an_executor() {
+  CORACLE_REQUIRE(
       !executor::current(),
       "a thread that drives a loop must not block on a task: co_await it, or block on a plain thread");
 }

@@ -1,5 +1,6 @@
 #include "coracle/net/file.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 #include "net/file_call.hpp"
 #include "net/in_use.hpp"
@@ -20,8 +21,8 @@ constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr const char* two_at_a_time =
     "two of read() and write() wait on one file at a time: use read_at() and write_at()";
 
-open_file& checked(const std::unique_ptr<open_file>& f) noexcept {
-  CORACLE_ASSERT(f, "this file is closed, or was moved from");
+open_file& checked(const std::unique_ptr<open_file>& f) {
+  CORACLE_REQUIRE(f, "this file is closed, or was moved from");
   return *f;
 }
 

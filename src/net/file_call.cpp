@@ -1,5 +1,6 @@
 #include "net/file_call.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/runtime/offload.hpp"
 
@@ -27,7 +28,7 @@ task<std::int64_t> file_call::perform() {
     early_ = by_backend.ended_early();
     co_return result;
   }
-  CORACLE_ASSERT(home_.is_current(), "a file was used on another loop than its own");
+  CORACLE_REQUIRE(home_.is_current(), "a file was used on another loop than its own");
   const coro::environment& here = co_await coro::this_environment();
   if (here.deadline == never || home_.now() < here.deadline) {
     try {

@@ -1,5 +1,6 @@
 #include "coracle/net/input.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/file_call.hpp"
 #include "net/in_use.hpp"
 #include "net/io_error.hpp"
@@ -47,7 +48,7 @@ result<input> input::borrow(int descriptor) {
 result<input> standard_input() { return input::borrow(STDIN_FILENO); }
 
 task<result<std::size_t>> input::read(mutable_bytes into) {
-  CORACLE_ASSERT(descriptor_, "this input is closed, or was moved from");
+  CORACLE_REQUIRE(descriptor_, "this input is closed, or was moved from");
   open_descriptor& d = *descriptor_;
   if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
   const in_use held(d.waiting, "two reads wait on one input at a time");

@@ -1,6 +1,7 @@
 #include "net/io_wait.hpp"
 
 #include <cerrno>
+#include "coracle/base/usage_error.hpp"
 
 namespace coracle::net {
 
@@ -27,8 +28,8 @@ io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle hand
   fire = [](coro::timer& t) noexcept { static_cast<io_wait&>(t).interrupt(expired()); };
 }
 
-bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
-  CORACLE_ASSERT(home_.is_current(), "a stream or listener was used on another loop than its own");
+bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) {
+  CORACLE_REQUIRE(home_.is_current(), "a stream or listener was used on another loop than its own");
   if (!early_.ok()) early_ = status();
   deadline_ = e.deadline;
   const bool late = deadline_ != never && deadline_ <= home_.now();

@@ -34,11 +34,11 @@ class io_wait : public io::operation, coro::stop_callback, coro::timer {
   // Between its start and its end.
   [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(waiter_); }
   // What await_suspend() does, for other awaiters. False when it ended at once.
-  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  bool start(std::coroutine_handle<> h, const coro::environment& e);
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+  bool await_suspend(std::coroutine_handle<Promise> h) {
     return start(h, coro::environment_of(h));
   }
   [[nodiscard]] std::int64_t await_resume() const noexcept { return result_; }

@@ -1,5 +1,6 @@
 #include "coracle/net/listener.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
@@ -73,7 +74,7 @@ result<listener> listener::open(const address& at, const listen_options& options
 task<result<stream>> listener::accept() {
   if (!socket_) co_return status::cancelled("the listener is closed");
   listening_socket& s = *socket_;  // stays where it is when the listener moves
-  CORACLE_ASSERT(!s.accepting, "one accept() waits on a listener at a time");
+  CORACLE_REQUIRE(!s.accepting, "one accept() waits on a listener at a time");
   s.accepting = true;
   loop& on = s.on;
   std::int64_t got = 0;

@@ -1,11 +1,12 @@
 #include "net/open_descriptor.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 
 namespace coracle::net {
 
 result<std::unique_ptr<open_descriptor>> open_descriptor::open(int descriptor, ownership whose) {
-  CORACLE_ASSERT(descriptor >= 0, "an input or output needs a descriptor");
+  CORACLE_REQUIRE(descriptor >= 0, "an input or output needs a descriptor");
   loop& on = current_loop();
   if (!on.io().takes_descriptors())
     return status::unimplemented("a simulation has no descriptors of the machine: use net::pipe()");

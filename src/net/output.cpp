@@ -1,5 +1,6 @@
 #include "coracle/net/output.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/file_call.hpp"
 #include "net/in_use.hpp"
 #include "net/io_error.hpp"
@@ -53,7 +54,7 @@ result<output> output::borrow(int descriptor) {
 result<output> standard_output() { return output::borrow(STDOUT_FILENO); }
 
 task<status> output::write(bytes_view bytes) {
-  CORACLE_ASSERT(descriptor_, "this output is closed, or was moved from");
+  CORACLE_REQUIRE(descriptor_, "this output is closed, or was moved from");
   open_descriptor& d = *descriptor_;
   if (bytes.empty()) co_return status();
   const in_use held(d.waiting, "two writes wait on one output at a time");

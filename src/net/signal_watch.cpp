@@ -1,5 +1,6 @@
 #include "coracle/net/signal_watch.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
@@ -41,7 +42,7 @@ result<signal_watch> signal_watch::open(std::initializer_list<process_signal> wa
 
 task<result<process_signal>> signal_watch::next() {
   state& s = *state_;
-  CORACLE_ASSERT(!s.waiting, "one task waits on a signal_watch at a time");
+  CORACLE_REQUIRE(!s.waiting, "one task waits on a signal_watch at a time");
   while (s.come == 0) {
     io_wait readable(s.on, io::operation::kind::poll_in, s.events);
     s.waiting = true;

@@ -1,5 +1,6 @@
 #include "coracle/net/stream.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
@@ -9,8 +10,8 @@ namespace coracle::net {
 
 namespace {
 
-open_stream& checked(const std::unique_ptr<open_stream>& s) noexcept {
-  CORACLE_ASSERT(s, "this stream is closed, or was moved from");
+open_stream& checked(const std::unique_ptr<open_stream>& s) {
+  CORACLE_REQUIRE(s, "this stream is closed, or was moved from");
   return *s;
 }
 
@@ -34,12 +35,12 @@ task<result<stream>> stream::connect(address to) {
   co_return stream(std::make_unique<open_stream>(on, *connected));
 }
 
-stream_read stream::read(mutable_bytes into) noexcept { return {checked(open_), into}; }
-stream_write stream::write(bytes_view bytes) noexcept { return {checked(open_), bytes}; }
+stream_read stream::read(mutable_bytes into) { return {checked(open_), into}; }
+stream_write stream::write(bytes_view bytes) { return {checked(open_), bytes}; }
 
-bool stream_read::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
+bool stream_read::start(std::coroutine_handle<> h, const coro::environment& e) {
   io_wait& reading = stream_->reading;
-  CORACLE_ASSERT(!reading.waits(), "two reads wait on one stream at a time");
+  CORACLE_REQUIRE(!reading.waits(), "two reads wait on one stream at a time");
   reading.into = into_;
   return reading.start(h, e);
 }
@@ -51,8 +52,8 @@ result<std::size_t> stream_read::await_resume() {
   return why_it_ended(stream_->reading, "reading");
 }
 
-bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) noexcept {
-  CORACLE_ASSERT(!stream_->writing.waits(), "two writes wait on one stream at a time");
+bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) {
+  CORACLE_REQUIRE(!stream_->writing.waits(), "two writes wait on one stream at a time");
   stream_->to_write = {bytes_.data(), bytes_.size()};
   return stream_->writing.start(h, e);
 }

@@ -1,5 +1,6 @@
 #include "coracle/net/udp_socket.hpp"
 
+#include "coracle/base/usage_error.hpp"
 #include "net/connect.hpp"
 #include "net/in_use.hpp"
 #include "net/io_error.hpp"
@@ -13,8 +14,8 @@ namespace coracle::net {
 
 namespace {
 
-open_socket& checked(const std::unique_ptr<open_socket>& s) noexcept {
-  CORACLE_ASSERT(s, "this udp_socket is closed, or was moved from");
+open_socket& checked(const std::unique_ptr<open_socket>& s) {
+  CORACLE_REQUIRE(s, "this udp_socket is closed, or was moved from");
   return *s;
 }
 

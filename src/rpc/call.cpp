@@ -24,6 +24,11 @@ constexpr std::size_t queue_low_bytes = 32u << 10;
 constexpr std::uint32_t pump_messages_max = 100;
 constexpr std::uint32_t pump_bytes_max = 64u << 10;
 
+constexpr const char* two_readers =
+    "has two reads of one call at the same time: let one task read, and hand the messages on";
+constexpr const char* two_writers =
+    "has two writes to one call at the same time: await one write before the next";
+
 status stopped_wait() { return status::cancelled("the task was asked to stop"); }
 
 }  // namespace
@@ -41,7 +46,12 @@ call::~call() {
 // --- reading
 
 bool call::begin_read(read_operation& op) noexcept {
-  CORACLE_ASSERT(!reader_, "two tasks read from one call at the same time: one reads, and hands on");
+  if (reader_) [[unlikely]] {
+    misused(two_readers);  // ends the other's wait, too
+    op.outcome_ = read_operation::outcome::failed;
+    op.why_ = status::internal(two_readers);
+    return false;
+  }
   const next_message how = take_kept(op);
   if (how == next_message::settled) return false;
   // A reader waits: a message larger than the window must be able to arrive (its size is bounded).
@@ -289,7 +299,11 @@ void call::credit(std::size_t n) noexcept {
 // --- writing
 
 bool call::begin_write(write_operation& op) noexcept {
-  CORACLE_ASSERT(!writer_, "two tasks write to one call at the same time: await one write before the next");
+  if (writer_) [[unlikely]] {
+    misused(two_writers);
+    op.how_ = status::internal(two_writers);
+    return false;
+  }
   if (sending_over()) {
     op.how_ = failure_.ok() ? status::cancelled("the call is over") : failure_;
     return false;

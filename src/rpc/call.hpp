@@ -52,6 +52,8 @@ class call {
   virtual void no_more_writes() noexcept = 0;
   // A message of the peer's cannot be understood, or one of ours not be written; ends the call.
   virtual void messages_broken(status why) noexcept = 0;
+  // The program's own side breaks the rules: `how`, a literal, says how and what to do instead. Ends the call.
+  virtual void misused(const char* how) noexcept { messages_broken(status::internal(how)); }
   // Of a message, only a part may be there.
   virtual void message_begun() noexcept {}
 

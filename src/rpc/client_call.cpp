@@ -233,7 +233,10 @@ void client_call::forget(end_operation& op) noexcept {
 bool client_call::wait_for_head(head_operation& op) noexcept {
   if (!head_came_) op.how_ = outcome_;
   if (head_came_ || ended()) return false;
-  CORACLE_ASSERT(!head_waiter_, "two tasks wait for one call's initial metadata");
+  if (head_waiter_) {
+    op.how_ = status::internal("two tasks wait for the initial metadata of one call: let one task wait");
+    return false;
+  }
   head_waiter_ = &op;
   return true;
 }

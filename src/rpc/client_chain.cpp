@@ -109,7 +109,8 @@ void client_chain::begin(const coro::environment& inherited, const coro::stop_to
 task<status>::handle client_chain::open(std::size_t index, status& failure) noexcept {
   try {
     task<status> opened = chain_[index]->intercept(*this, next_call(*this, index + 1));
-    CORACLE_ASSERT(opened.valid(), "intercept() gave an empty task: make it a coroutine");
+    if (!opened.valid())
+      failure = status::internal("an interceptor returned an empty task: make intercept() a coroutine");
     return opened.release();
   } catch (...) {
     failure = status_of_escape(std::current_exception());
@@ -124,10 +125,14 @@ client_chain::then client_chain::step(std::size_t index, std::coroutine_handle<>
     child = open(index, failure);
     return child ? then::child : then::go_on;
   }
-  CORACLE_ASSERT(!waiter_, "two next() of one call at the same time: await one before the other");
-  CORACLE_ASSERT(
-      repeatable_ || tries_ == 0,
-      "a second next() around a stream, whose messages are gone: ask client_context::repeatable()");
+  if (waiter_ || (!repeatable_ && tries_ != 0)) {
+    failure = status::internal(
+        waiter_ ? "an interceptor called next() while another next() of its call waits: await one before the "
+                  "other"
+                : "an interceptor called next() a second time around a stream, whose messages are gone: ask "
+                  "client_context::repeatable() first");
+    return then::go_on;
+  }
   if (abandoned_ || inherited.stop.stop_requested()) {
     last_ = expired_ ? status::deadline_exceeded("the deadline passed")
                      : status::cancelled("the call was cancelled");
@@ -159,9 +164,9 @@ void client_chain::tried(const status& how, const metadata& initial, const metad
   }
 }
 
-status client_chain::result(std::size_t index, task<status>::handle child, const status& failure) noexcept {
+status client_chain::result(std::size_t, task<status>::handle child, const status& failure) noexcept {
   if (child) return outcome_of(child);
-  return index < chain_.size() ? failure : last_;
+  return failure.ok() ? last_ : failure;
 }
 
 std::coroutine_handle<> client_chain::finished(coro::promise_base& p,

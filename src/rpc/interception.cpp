@@ -1,38 +1,39 @@
 #include "rpc/interception.hpp"
 
 #include "coracle/base/assert.hpp"
-#include "coracle/rpc/rpc.hpp"
 #include "rpc/server_call.hpp"
 
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace coracle::calls {
 
 namespace {
-
-// intercept() of `who`, or why there is none: one that is no coroutine may throw.
-task<status>::handle open(server_interceptor& who, server_context& context, next_handler next,
-                          status& failure) noexcept {
-  try {
-    task<status> opened = who.intercept(context, next);
-    CORACLE_ASSERT(opened.valid(), "intercept() gave an empty task: make it a coroutine");
-    return opened.release();
-  } catch (...) {
-    failure = status_of_exception(std::current_exception());
-    return {};
-  }
+constexpr std::string_view whose = "an interceptor";
 }
-
-}  // namespace
 
 interception::interception(server_call& c, server_interceptors chain) noexcept : call_(c), chain_(chain) {
   work::run = [](coro::work& w) noexcept { static_cast<interception&>(w).waiter_.resume(); };
 }
 
+// One that is no coroutine may throw.
+task<status>::handle interception::open(std::size_t index, status& failure) noexcept {
+  try {
+    task<status> opened = chain_[index]->intercept(call_, next_handler(*this, index + 1));
+    if (!opened.valid())
+      failure = call_.defect(whose, "returned an empty task: make intercept() a coroutine",
+                             "an interceptor failed");
+    return opened.release();
+  } catch (...) {
+    failure = call_.status_of_exception(std::current_exception(), whose);
+    return {};
+  }
+}
+
 void interception::begin() noexcept {
   status failure;
-  const auto first = open(*chain_.front(), call_, next_handler(*this, 1), failure);
+  const auto first = open(0, failure);
   if (!first) return call_.chain_ended(failure, nullptr, nullptr);
   first.promise().inherit(call_.environment());
   first.promise().set_completion(*this);
@@ -45,9 +46,6 @@ void interception::request_ready() noexcept {
 }
 
 bool interception::ask_handler(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
-  if (over_) return false;
-  CORACLE_ASSERT(handler_ == handler::unasked,
-                 "a server's interceptor called next() twice: a call has one handler, which runs once");
   waiter_ = waiter;
   handler_ = handler::asked;
   call_.run_handler_in(inherited);
@@ -88,7 +86,7 @@ status interception::outcome_of(task<status>::handle h) noexcept {
   try {
     return h.promise().take();
   } catch (...) {
-    return status_of_exception(std::current_exception());
+    return call_.status_of_exception(std::current_exception(), whose);
   }
 }
 
@@ -106,16 +104,21 @@ std::coroutine_handle<> interception::finished(coro::promise_base& p,
 interception::then interception::step(std::size_t index, std::coroutine_handle<> waiter,
                                       const coro::environment& inherited, task<status>::handle& child,
                                       status& failure) noexcept {
-  if (index == chain_.size()) return ask_handler(waiter, inherited) ? then::wait : then::go_on;
   if (over_) return then::go_on;
-  child = open(*chain_[index], call_, next_handler(*this, index + 1), failure);
+  if (index == chain_.size()) {
+    if (handler_ == handler::unasked) return ask_handler(waiter, inherited) ? then::wait : then::go_on;
+    failure = call_.defect(whose, "called next() twice: a call has one handler, which runs once",
+                           "an interceptor failed");
+    return then::go_on;
+  }
+  child = open(index, failure);
   return child ? then::child : then::go_on;
 }
 
-status interception::result(std::size_t index, task<status>::handle child, const status& failure) noexcept {
+status interception::result(std::size_t, task<status>::handle child, const status& failure) noexcept {
   if (over_) return over_with_;
   if (child) return outcome_of(child);
-  return index == chain_.size() ? handler_status_ : failure;
+  return failure.ok() ? handler_status_ : failure;
 }
 
 }  // namespace coracle::calls

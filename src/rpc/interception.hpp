@@ -54,6 +54,8 @@ class interception final : public interceptor_chain, coro::completion, coro::wor
   // True when it has ended already.
   bool start_handler() noexcept;
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override;
+  // intercept() of the one with that number; null, and why in `failure`.
+  [[nodiscard]] task<status>::handle open(std::size_t index, status& failure) noexcept;
   // What `h` ended with; the call's own end comes first.
   status outcome_of(task<status>::handle h) noexcept;
 

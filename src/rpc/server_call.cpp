@@ -60,6 +60,10 @@ server_context& context_of(server_call& c) noexcept { return c; }
 call* stream_of(server_call& c) noexcept { return &c; }
 bool finish(server_call& c, const codec& k, const void* reply) noexcept { return c.finish_with(k, reply); }
 bool finish(server_call& c, const status& why) noexcept { return c.finish_with(why); }
+bool finish(server_call& c, const std::exception_ptr& error) noexcept {
+  return c.finish_with(c.status_of_exception(error, "the handler"));
+}
+bool finish(server_call& c) noexcept { return c.finish_with_nothing(); }
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
@@ -261,6 +265,10 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
 }
 
 void server_call::messages_broken(status why) noexcept { end_early(why); }
+
+void server_call::misused(const char* how) noexcept {
+  end_early(defect("the handler", how, "the handler misused its stream"));
+}
 
 void server_call::cancel(const status& why) noexcept { end_early(why); }
 

@@ -18,11 +18,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,6 @@ class call_set {
   // A message that is waited for and of which fewer bytes come in such a time ends its call.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
-  repeated_line no_reply_lines;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Called when abandoned_bytes has changed, with what it was before; may be null.
@@ -58,6 +59,9 @@ class call_set {
     const std::size_t before = std::exchange(abandoned_bytes, now);
     if (abandoned_changed && now != before) abandoned_changed(*this, before);
   }
+  // For lines about the handler of the method whose path lies at `path`, or of no registered method (null). Each method
+  // has its own limit of a line in ten seconds: one that fails at every call does not hide another.
+  [[nodiscard]] repeated_line& defect_line(const char* path) { return defect_lines_[path]; }
   // Metadata, to be filled, whose memory the next calls use.
   received_metadata take_metadata();
   void give_back(received_metadata m) noexcept;
@@ -68,6 +72,7 @@ class call_set {
  private:
   std::vector<received_metadata> spare_;
   std::vector<std::unique_ptr<message_arena>> spare_arenas_;
+  std::unordered_map<const char*, repeated_line> defect_lines_;
 };
 
 // Of a call that goes to the fallback service: what other calls have in tables.
@@ -111,6 +116,13 @@ class server_call final : public call,
   // See method.hpp's finish().
   bool finish_with(const codec& k, const void* reply) noexcept;
   bool finish_with(const status& why) noexcept;
+  bool finish_with_nothing() noexcept;
+  // What the client is told of an exception of the handler's or an interceptor's (`whose`). Logs it, unless it says that
+  // the call or the wait was stopped, or is a status_error, which the client gets whole.
+  [[nodiscard]] status status_of_exception(const std::exception_ptr& error, std::string_view whose) noexcept;
+  // Logs a defect of the handler's or an interceptor's: "the handler of /p.S/M <text>". INTERNAL, for the client.
+  [[nodiscard]] status defect(std::string_view whose, std::string_view text,
+                              std::string_view for_client) noexcept;
   void send_head() noexcept;
   [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return request_in_arena_; }
@@ -139,6 +151,7 @@ class server_call final : public call,
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // its side ends with the status
   void messages_broken(status why) noexcept override;
+  void misused(const char* how) noexcept override;
   void message_begun() noexcept override;
 
   // A clock for the deadline and for a message that has begun: it is looked at once a stall_time as long as there is one.
@@ -158,6 +171,9 @@ class server_call final : public call,
   bool wait_turn() noexcept;
   // The handler may outlive the connection from now on.
   void run_on() noexcept;
+  // With what `make` gives: "the handler of /p.S/M ...".
+  template <class Make>
+  void log_defect(std::string_view whose, Make make) noexcept;
   // Tells the client, stops the handler, which may still run.
   void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
@@ -165,8 +181,6 @@ class server_call final : public call,
   [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how,
                                       std::optional<std::size_t>& bytes) noexcept;
   void send_status(const status& why) noexcept;
-  // An interceptor said OK, and there is no reply.
-  [[nodiscard]] status without_reply() noexcept;
   void handler_done() noexcept;
   void leave() noexcept;
   // To the observer, if there is one; once.

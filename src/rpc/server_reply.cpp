@@ -125,6 +125,18 @@ bool server_call::finish_with(const status& why) noexcept {
   return true;
 }
 
+bool server_call::finish_with_nothing() noexcept {
+  if (one_reply_)
+    return finish_with(
+        defect("the handler",
+               "gave neither a reply nor an error: co_return a reply, or a status that is not OK, on "
+               "every path",
+               "the handler gave no reply"));
+  return finish_with(defect("the handler",
+                            "reached its end without co_return: co_return a status on every path",
+                            "the handler gave no status"));
+}
+
 call_traffic server_call::exchanged() const noexcept {
   call_traffic t = traffic_;
   if (!interception_ || !interception_->holds_reply()) return t;
@@ -135,18 +147,14 @@ call_traffic server_call::exchanged() const noexcept {
 
 void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
   if (how.ok() && k) send_reply(*k, reply, how);
-  else if (how.ok() && one_reply_ && exchange_) send_status(without_reply());
+  // What it made OK of, a client may have brought about.
+  else if (how.ok() && one_reply_ && exchange_)
+    send_status(defect(
+        "an interceptor",
+        "returned OK where no handler gave a reply: return the status of next(), or one that is not OK",
+        "the call has no reply"));
   else send_status(how);
   handler_done();
-}
-
-// A defect of the interceptor's, and nothing to end a server for: what it made OK of, a client may have brought about.
-status server_call::without_reply() noexcept {
-  const loop& here = *loop::current();
-  std::string line = "an interceptor returned OK where no handler gave a reply, for ";
-  line.append(method_).append(": return the status of next(), or one that is not OK");
-  set_.no_reply_lines.write(here.log(), log_level::error, here.now(), std::move(line));
-  return status::internal("the call has no reply");
 }
 
 void server_call::send_status(const status& why) noexcept {

@@ -1,6 +1,6 @@
 #include "coracle/rpc/status_details.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "rpc/proto_wire.hpp"
 
 #include <google/protobuf/message_lite.h>
@@ -31,8 +31,8 @@ std::optional<any_view> read_any(std::string_view bytes) {
 }  // namespace
 
 status add_detail(const status& to, std::string_view type_name, std::string_view bytes) {
-  CORACLE_ASSERT(!to.ok(),
-                 "details are for a status that is not ok: trailing metadata says more of a success");
+  CORACLE_REQUIRE(!to.ok(),
+                  "details are for a status that is not ok: trailing metadata says more of a success");
   std::string all(to.details());
   if (all.empty()) {
     put_number(all, 1, static_cast<std::uint64_t>(to.code()));

@@ -1,6 +1,7 @@
 #include "coracle/runtime/on.hpp"
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/runtime/loop.hpp"
 
 namespace coracle::coro {
@@ -24,11 +25,11 @@ void visit::send(message& m, loop& to, void (*what)(work&) noexcept) noexcept {
 }
 
 bool visit::begin(std::coroutine_handle<> waiter, const tree_node* node, const environment& e,
-                  std::coroutine_handle<> task, promise_base& promise) noexcept {
+                  std::coroutine_handle<> task, promise_base& promise) {
   home_ = loop::current();
   CORACLE_ASSERT(home_, "on() needs a runtime: await it in a task that runs on a loop");
-  CORACLE_ASSERT(&home_->owner() == &where_.owner(),
-                 "on() goes to a loop of the same runtime: spawn a task there");
+  CORACLE_REQUIRE(&home_->owner() == &where_.owner(),
+                  "on() goes to a loop of the same runtime: spawn a task there");
   if (home_ == &where_) return false;
   waiter_ = waiter;
   node_ = node;

@@ -29,8 +29,8 @@ runtime::runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept : cor
 runtime::~runtime() { core_->shut_down(); }
 
 std::size_t runtime::size() const noexcept { return core_->size(); }
-loop& runtime::at(std::size_t i) noexcept {
-  CORACLE_ASSERT(i < core_->size(), "a runtime has no such loop");
+loop& runtime::at(std::size_t i) {
+  CORACLE_REQUIRE(i < core_->size(), "a runtime has no loop of that number: it has size() loops, from 0 on");
   return core_->loop_at(i);
 }
 loop& runtime::next() noexcept { return core_->next(); }
@@ -38,13 +38,13 @@ logger& runtime::log() const noexcept { return core_->log(); }
 std::string_view runtime::backend_name() const noexcept { return core_->loop_at(0).backend_name(); }
 
 void runtime::spawn_on(loop& where, task<> t) {
-  CORACLE_ASSERT(&where.owner() == this, "the loop belongs to another runtime");
+  CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
   core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t));
 }
 
 void runtime::spawn_and_wait(loop& where, task<> t) {
   coro::refuse_to_block_an_executor();
-  CORACLE_ASSERT(&where.owner() == this, "the loop belongs to another runtime");
+  CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
   coro::blocking_signal ended;
   core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t), &ended);
   core_->wait(ended);

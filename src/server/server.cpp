@@ -54,7 +54,8 @@ server::server(runtime& on, const server_options& options)
 }
 
 server::~server() {
-  coro::refuse_to_block_an_executor();
+  CORACLE_ASSERT(!coro::executor::current(),
+                 "a server was destroyed by a thread that drives a loop: destroy it where no loop runs");
   state_->close();
 }
 

@@ -11,7 +11,8 @@ enum class log_level : unsigned char { debug, info, warning, error };
 
 // Where log lines go: derive from it and override record(), then hand it to runtime_options::log_to() or
 // sim::world_options::log_to(); it must outlive them. Lines below the least level cost one relaxed load.
-// The library logs events of a process's and a connection's life, never a call's.
+// The library logs events of a process's and a connection's life. Of calls it logs defects alone: a handler or an
+// interceptor that throws or gives nothing, rate-limited.
 class logger {
  public:
   logger() noexcept = default;

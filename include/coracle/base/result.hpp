@@ -1,8 +1,8 @@
 // result<T>: a T or the status that says why there is none.
 #pragma once
 
-#include "coracle/base/assert.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/base/usage_error.hpp"
 
 #include <exception>
 #include <string>
@@ -24,8 +24,15 @@ class status_error : public std::exception {
   std::string text_;
 };
 
+namespace base {
+
+// usage_error: a result without a value was dereferenced.
+[[noreturn]] void throw_failed_result(const status& why);
+
+}  // namespace base
+
 // Holds exactly one of a value and a failed status. A default-constructed status (ok) is no
-// failure and may not be stored: that is a defect of the caller and aborts.
+// failure and may not be stored: that is a defect of the caller and throws usage_error.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -35,7 +42,7 @@ class [[nodiscard]] result {
 
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   result(coracle::status why) : state_(std::in_place_index<1>, std::move(why)) {
-    CORACLE_ASSERT(!std::get<1>(state_).ok(), "a result without a value needs a status that is not ok");
+    CORACLE_REQUIRE(!std::get<1>(state_).ok(), "a result without a value needs a status that is not OK");
   }
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
@@ -49,12 +56,12 @@ class [[nodiscard]] result {
   const T& value() const& { return check(), std::get<0>(state_); }
   T&& value() && { return check(), std::get<0>(std::move(state_)); }
 
-  // The value; calling these on a failed result is a defect of the caller and aborts.
-  T& operator*() & noexcept { return held(); }
-  const T& operator*() const& noexcept { return const_cast<result*>(this)->held(); }
-  T&& operator*() && noexcept { return std::move(held()); }
-  T* operator->() noexcept { return &held(); }
-  const T* operator->() const noexcept { return &const_cast<result*>(this)->held(); }
+  // The value; calling these on a failed result is a defect of the caller and throws usage_error.
+  T& operator*() & { return held(); }
+  const T& operator*() const& { return const_cast<result*>(this)->held(); }
+  T&& operator*() && { return std::move(held()); }
+  T* operator->() { return &held(); }
+  const T* operator->() const { return &const_cast<result*>(this)->held(); }
 
   template <class U>
   T value_or(U&& other) && {
@@ -65,9 +72,11 @@ class [[nodiscard]] result {
   void check() const {
     if (!ok()) throw status_error(std::get<1>(state_));
   }
-  T& held() noexcept {
-    CORACLE_ASSERT(ok(), "dereferenced a failed result: test it first, or use value()");
-    return *std::get_if<0>(&state_);
+  T& held() {
+    T* const value = std::get_if<0>(&state_);
+    if (!value) [[unlikely]]
+      base::throw_failed_result(std::get<1>(state_));
+    return *value;
   }
   std::variant<T, coracle::status> state_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/outcome.hpp"
@@ -57,8 +58,9 @@ class as_completed {
         children_(std::make_unique<child[]>(tasks.size())),
         running_(tasks.size()),
         left_(tasks.size()) {
+    for (const auto& one : tasks)
+      CORACLE_REQUIRE(one.valid(), "as_completed of an empty task: move each task in once");
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      CORACLE_ASSERT(tasks[i].valid(), "as_completed of an empty task");
       children_[i].adopt(*this, i, tasks[i].release());
     }
     for (std::size_t i = 0; i < tasks.size(); ++i) children_[i].start(environment_);
@@ -82,8 +84,8 @@ class as_completed {
     ~next_awaiter() { end_wait(); }
     [[nodiscard]] bool await_ready() const noexcept { return from_.first_ || from_.left_ == 0; }
     template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      CORACLE_ASSERT(!from_.waiting_, "as_completed is read by one next() at a time");
+    bool await_suspend(std::coroutine_handle<Promise> h) {
+      CORACLE_REQUIRE(!from_.waiting_, "as_completed is read by one next() at a time");
       from_.some_.reset();
       from_.waiting_ = waits_ = true;
       return wait_.await_suspend(h);
@@ -108,8 +110,8 @@ class as_completed {
    public:
     explicit join_awaiter(as_completed& all) noexcept : all_(all) {}
     [[nodiscard]] bool await_ready() const noexcept { return all_.running_ == 0; }
-    void await_suspend(std::coroutine_handle<> h) noexcept {
-      CORACLE_ASSERT(!all_.joiner_ && !all_.waiting_, "as_completed has one reader, which joins it, too");
+    void await_suspend(std::coroutine_handle<> h) {
+      CORACLE_REQUIRE(!all_.joiner_ && !all_.waiting_, "as_completed has one reader, which joins it, too");
       all_.joiner_ = h;
     }
     void await_resume() const noexcept {}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/promise.hpp"
 
@@ -97,9 +98,9 @@ class [[nodiscard]] async_generator {
     }
     [[nodiscard]] bool await_ready() const noexcept { return !frame_ || frame_.done(); }
     template <class Promise>
-    coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) {
       promise_type& body = frame_.promise();
-      CORACLE_ASSERT(!body.waiting, "an async_generator gives one item at a time: a next() still waits");
+      CORACLE_REQUIRE(!body.waiting, "an async_generator gives one item at a time: a next() still waits");
       const coro::environment& e = coro::environment_of(parent);
       if (e.stop.stop_requested()) {
         stopped_ = true;

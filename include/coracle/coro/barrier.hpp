@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -20,10 +21,8 @@ namespace coracle {
 // task that will not come again says so by drop().
 class barrier : public coro::primitive<barrier> {
  public:
-  explicit barrier(std::size_t parties) noexcept : parties_(parties) { check(); }
-  barrier(std::size_t parties, coro::executor& home) noexcept : primitive(home), parties_(parties) {
-    check();
-  }
+  explicit barrier(std::size_t parties) : parties_(parties) { check(); }
+  barrier(std::size_t parties, coro::executor& home) : primitive(home), parties_(parties) { check(); }
   ~barrier() {
     leave_home();
     CORACLE_ASSERT(waiters_.empty(), "a barrier was destroyed while tasks wait at it: join them first");
@@ -71,8 +70,8 @@ class barrier : public coro::primitive<barrier> {
   friend primitive;
   template <class, class>
   friend class coro::waiting_call;
-  void check() const noexcept {
-    CORACLE_ASSERT(parties_ != 0, "a barrier for nobody: give it the number of tasks that arrive");
+  void check() const {
+    CORACLE_REQUIRE(parties_ != 0, "a barrier for nobody: give it the number of tasks that arrive");
   }
   void drop_here(std::size_t n) noexcept {
     CORACLE_ASSERT(parties_ - arrived_ >= n,

@@ -1,7 +1,7 @@
 // block_on: a plain thread waits for a task that runs on an executor.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 
@@ -14,8 +14,8 @@
 
 namespace coracle::coro {
 
-// Aborts, in every build type, on a thread that drives an executor: waiting there would be waiting for itself.
-void refuse_to_block_an_executor() noexcept;
+// usage_error, in every build type, on a thread that drives an executor: waiting there would be waiting for itself.
+void refuse_to_block_an_executor();
 
 // Set once, on any thread, while one other thread may wait for it.
 class blocking_signal {
@@ -93,7 +93,7 @@ template <class Call>
   requires requires(Call& c) { c.home(); }
 auto block_on(Call&& call) {
   executor* home = call.home();
-  CORACLE_ASSERT(home, "blocked on a primitive that has no home yet: give it its loop in the constructor");
+  CORACLE_REQUIRE(home, "blocked on a primitive that has no home yet: give it its loop in the constructor");
   if constexpr (requires { call.await_ready(); }) {
     using value = decltype(call.await_resume());
     return block_on(*home, [](Call& c) -> task<std::remove_cvref_t<value>> { co_return co_await c; }(call));

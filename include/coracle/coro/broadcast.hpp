@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -116,7 +117,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
   template <class, class>
   friend class coro::waiting_call;
   static std::unique_ptr<std::optional<T>[]> memory(std::size_t capacity) {
-    CORACLE_ASSERT(capacity != 0, "a broadcast that keeps nothing: give it a capacity of 1 or more");
+    CORACLE_REQUIRE(capacity != 0, "a broadcast that keeps nothing: give it a capacity of 1 or more");
     return std::make_unique<std::optional<T>[]>(capacity);
   }
   [[nodiscard]] std::uint64_t lost_from(std::uint64_t next) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/ring.hpp"
 #include "coracle/coro/unwatched.hpp"
@@ -130,14 +131,14 @@ class channel : public primitive<channel<T>> {
 
   // False, and `message` is as it was, where send() would wait or the channel is closed. On the channel's home loop only:
   // post() is what a plain thread or another loop calls that does not wait.
-  [[nodiscard]] bool try_send(T&& message) noexcept {
-    CORACLE_ASSERT(this->at_home(),
-                   "try_send() away from the channel's home loop: co_await send(), or post()");
+  [[nodiscard]] bool try_send(T&& message) {
+    CORACLE_REQUIRE(this->at_home(),
+                    "try_send() away from the channel's home loop: co_await send(), or post()");
     return take_in(std::move(message));
   }
   // Nothing where receive() would wait or the channel is closed and drained.
-  [[nodiscard]] std::optional<T> try_receive() noexcept {
-    CORACLE_ASSERT(this->at_home(), "try_receive() away from the channel's home loop: co_await receive()");
+  [[nodiscard]] std::optional<T> try_receive() {
+    CORACLE_REQUIRE(this->at_home(), "try_receive() away from the channel's home loop: co_await receive()");
     std::optional<T> message;
     hand_out(message);
     return message;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/task.hpp"
@@ -39,11 +40,10 @@ class condition_variable : public coro::primitive<condition_variable> {
 
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, condition_variable> {
    public:
-    awaiter(condition_variable& c, mutex::guard& held) noexcept
-        : waiting_call(c), held_(held), mutex_(held.mutex_) {
-      CORACLE_ASSERT(mutex_, "waited for a condition without its lock: lock the mutex and pass the guard");
-      CORACLE_ASSERT(c.live_with(*mutex_),
-                     "a condition_variable lives on another loop than the mutex: make both on one");
+    awaiter(condition_variable& c, mutex::guard& held) : waiting_call(c), held_(held), mutex_(held.mutex_) {
+      CORACLE_REQUIRE(mutex_, "waited for a condition without its lock: lock the mutex and pass the guard");
+      CORACLE_REQUIRE(c.live_with(*mutex_),
+                      "a condition_variable lives on another loop than the mutex: make both on one");
     }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
@@ -69,7 +69,7 @@ class condition_variable : public coro::primitive<condition_variable> {
     mutex* mutex_;
   };
   // `held` has to hold the lock, and stays where it is until the await ends.
-  awaiter wait(mutex::guard& held) noexcept { return awaiter(*this, held); }
+  awaiter wait(mutex::guard& held) { return awaiter(*this, held); }
 
   // Until `done()`, which is called with the lock held. Costs a frame. What `done` captures is kept in it.
   template <class Predicate>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -38,8 +39,8 @@ class event<void> : public coro::primitive<event<void>> {
     if (at_home()) open();
     else call_home();
   }
-  void reset() noexcept {
-    CORACLE_ASSERT(at_home(), "an event was reset away from its home loop: post that to its home()");
+  void reset() {
+    CORACLE_REQUIRE(at_home(), "an event was reset away from its home loop: post that to its home()");
     set_ = false;
   }
   [[nodiscard]] bool is_set() const noexcept { return set_; }
@@ -97,14 +98,14 @@ class event : public coro::primitive<event<T>> {
   }
 
   void set(T value) {
-    CORACLE_ASSERT(!given_.exchange(true, std::memory_order_relaxed),
-                   "an event got a second value: reset() it in between, or use a watch or a channel");
+    CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_relaxed),
+                    "an event got a second value: reset() it in between, or use a watch or a channel");
     value_.emplace(std::move(value));
     if (this->at_home()) open();
     else this->call_home();
   }
-  void reset() noexcept {
-    CORACLE_ASSERT(this->at_home(), "an event was reset away from its home loop: post that to its home()");
+  void reset() {
+    CORACLE_REQUIRE(this->at_home(), "an event was reset away from its home loop: post that to its home()");
     if (!set_) return;
     set_ = false;
     value_.reset();

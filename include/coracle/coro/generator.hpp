@@ -1,7 +1,7 @@
 // generator<T>: a coroutine that gives a row of values to a plain loop, one at a time.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/frame_pool.hpp"
 
 #include <concepts>
@@ -109,7 +109,7 @@ class generator<T>::promise_type {
  private:
   friend class generator;
   void advance(handle self) {
-    CORACLE_ASSERT(!self.done(), "a generator is walked through once: it has ended");
+    CORACLE_REQUIRE(!self.done(), "a generator is walked through once: it has ended");
     self.resume();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -45,8 +46,8 @@ class mutex : public coro::primitive<mutex> {
     ~guard() {
       if (mutex_) mutex_->unlock();
     }
-    void unlock() noexcept {
-      CORACLE_ASSERT(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
+    void unlock() {
+      CORACLE_REQUIRE(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
       std::exchange(mutex_, nullptr)->unlock();
     }
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
@@ -73,8 +74,8 @@ class mutex : public coro::primitive<mutex> {
   lock_awaiter lock() noexcept { return lock_awaiter(*this); }
 
   // An empty guard where somebody holds the lock; does not wait.
-  guard try_lock() noexcept {
-    CORACLE_ASSERT(at_home(), "try_lock() of a mutex away from its home loop: co_await lock() there");
+  guard try_lock() {
+    CORACLE_REQUIRE(at_home(), "try_lock() of a mutex away from its home loop: co_await lock() there");
     return std::exchange(locked_, true) ? guard() : guard(*this);
   }
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }

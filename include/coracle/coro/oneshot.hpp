@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -33,9 +34,9 @@ class oneshot : public coro::primitive<oneshot<T>> {
                    "a oneshot was destroyed while a task waits for it: send() or close(), and join it");
   }
 
-  void send(T value) noexcept {
-    CORACLE_ASSERT(!sender_ended_,
-                   "a oneshot was sent to after its value or its close(): for more values use a channel");
+  void send(T value) {
+    CORACLE_REQUIRE(!sender_ended_,
+                    "a oneshot was sent to after its value or its close(): for more values use a channel");
     value_.emplace(std::move(value));
     end();
   }

@@ -22,7 +22,7 @@ namespace coracle::coro {
 // thread: elsewhere than at home they are posted and take effect when they arrive. Those of one
 // thread arrive in order; where several threads make the same call at one moment, these arrive
 // together. Only the first of them allocates, unless the call says more. Calls that need an answer at
-// once (try_lock(), ...) abort elsewhere. Looks at the state (size(), is_set(), ...) are for home, or
+// once (try_lock(), ...) throw usage_error elsewhere. Looks at the state (size(), is_set(), ...) are for home, or
 // for when nobody else uses the primitive.
 //
 // It may be destroyed, on any thread, when no task waits and no thread is inside a call: also by a task

@@ -1,7 +1,7 @@
 // race: what the forms of when_any share: who ended first, and the stop that the others get.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/promise.hpp"
 #include "coracle/coro/stop_token.hpp"
@@ -16,8 +16,8 @@ namespace coracle::coro {
 class race final : public completion {
  public:
   // One more than the tasks: the parent's own await_suspend holds the last count.
-  explicit race(std::size_t tasks) noexcept : left_(tasks + 1) {
-    CORACLE_ASSERT(tasks != 0, "when_any of no tasks would never end");
+  explicit race(std::size_t tasks) : left_(tasks + 1) {
+    CORACLE_REQUIRE(tasks != 0, "when_any of no tasks would never end");
   }
 
   template <class Promise>

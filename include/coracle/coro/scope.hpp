@@ -1,6 +1,7 @@
 // scope: tasks that run beside each other and are joined before their owner goes on.
 #pragma once
 
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 
@@ -45,8 +46,8 @@ class scope final : coro::completion {
    public:
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
     [[nodiscard]] bool await_ready() const noexcept { return scope_.running_ == 0; }
-    void await_suspend(std::coroutine_handle<> h) noexcept {
-      CORACLE_ASSERT(!scope_.joiner_, "a scope is joined by one task at a time");
+    void await_suspend(std::coroutine_handle<> h) {
+      CORACLE_REQUIRE(!scope_.joiner_, "a scope is joined by one task at a time");
       scope_.joiner_ = h;
     }
     void await_resume() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -49,9 +50,9 @@ class semaphore : public coro::primitive<semaphore> {
     ~guard() {
       if (semaphore_) semaphore_->release(permits_);
     }
-    void release() noexcept {
-      CORACLE_ASSERT(semaphore_,
-                     "released a guard that holds no permits: release each guard once, or let it end");
+    void release() {
+      CORACLE_REQUIRE(semaphore_,
+                      "released a guard that holds no permits: release each guard once, or let it end");
       std::exchange(semaphore_, nullptr)->release(permits_);
     }
     explicit operator bool() const noexcept { return semaphore_ != nullptr; }
@@ -96,12 +97,12 @@ class semaphore : public coro::primitive<semaphore> {
   acquire_guard_awaiter acquire_guard(std::size_t n = 1) noexcept { return {*this, n}; }
 
   // Takes n permits if they are there and no task waits.
-  [[nodiscard]] bool try_acquire(std::size_t n = 1) noexcept {
-    CORACLE_ASSERT(at_home(), "try_acquire() away from the semaphore's home loop: co_await acquire() there");
+  [[nodiscard]] bool try_acquire(std::size_t n = 1) {
+    CORACLE_REQUIRE(at_home(), "try_acquire() away from the semaphore's home loop: co_await acquire() there");
     return take(n);
   }
   // An empty guard where try_acquire() gives false.
-  guard try_acquire_guard(std::size_t n = 1) noexcept { return try_acquire(n) ? held(n) : guard(); }
+  guard try_acquire_guard(std::size_t n = 1) { return try_acquire(n) ? held(n) : guard(); }
   void release(std::size_t n = 1) noexcept {
     if (at_home()) release_here(n);
     else call_home(n);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -48,8 +49,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     ~basic_guard() {
       if (mutex_) mutex_->unlock();
     }
-    void unlock() noexcept {
-      CORACLE_ASSERT(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
+    void unlock() {
+      CORACLE_REQUIRE(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
       std::exchange(mutex_, nullptr)->unlock();
     }
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
@@ -89,8 +90,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
   lock_awaiter<mode::shared> lock_shared() noexcept { return lock_awaiter<mode::shared>(*this); }
 
   // An empty guard where lock() or lock_shared() would wait.
-  guard try_lock() noexcept { return try_take<mode::exclusive>(); }
-  shared_guard try_lock_shared() noexcept { return try_take<mode::shared>(); }
+  guard try_lock() { return try_take<mode::exclusive>(); }
+  shared_guard try_lock_shared() { return try_take<mode::shared>(); }
 
  private:
   friend primitive;
@@ -101,8 +102,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     return basic_guard<M>(*this);
   }
   template <mode M>
-  basic_guard<M> try_take() noexcept {
-    CORACLE_ASSERT(at_home(), "try_lock() of a shared_mutex away from its home loop: co_await lock() there");
+  basic_guard<M> try_take() {
+    CORACLE_REQUIRE(at_home(), "try_lock() of a shared_mutex away from its home loop: co_await lock() there");
     return waiters_.empty() && take(M) ? held<M>() : basic_guard<M>();
   }
   bool take(mode m) noexcept {

@@ -1,7 +1,7 @@
 // task<T>: a lazy coroutine. It starts when it is awaited and resumes its awaiter when it ends.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/promise.hpp"
 
 #include <coroutine>
@@ -29,6 +29,8 @@ class task_promise : public promise_base {
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
   T take() {
     if (error_) std::rethrow_exception(std::move(error_));
+    // Undefined by the language. g++ and clang go on to the final suspend point.
+    CORACLE_REQUIRE(value_, "a task<T> reached its end without co_return: return a value on every path");
     return std::move(*value_);
   }
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
@@ -89,9 +91,9 @@ class [[nodiscard]] task {
     explicit awaiter(handle h) noexcept : child_(h) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <class Promise>
-    coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) noexcept {
-      CORACLE_ASSERT(child_ && !child_.done(),
-                     "awaited a task that is empty or has ended: a task is awaited once");
+    coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) {
+      CORACLE_REQUIRE(child_ && !child_.done(),
+                      "awaited a task that is empty or has ended: a task is awaited once");
       child_.promise().inherit(coro::environment_of(parent));
       child_.promise().set_continuation(parent);
       return coro::promise_base::start(child_, child_.promise());

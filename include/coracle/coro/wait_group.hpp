@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/primitive.hpp"
 #include "coracle/coro/waiting_call.hpp"
 
@@ -33,8 +34,8 @@ class wait_group : public coro::primitive<wait_group> {
   }
 
   // At most 2^32 - 1 at a time.
-  void add(std::size_t n = 1) noexcept {
-    CORACLE_ASSERT(n < one_add, "wait_group::add() of 2^32 or more at once: add less at a time");
+  void add(std::size_t n = 1) {
+    CORACLE_REQUIRE(n < one_add, "wait_group::add() of 2^32 or more at once: add less at a time");
     if (at_home()) count_ += n;
     else call_home(n * one_add);
   }

@@ -25,13 +25,13 @@ class [[nodiscard]] stream_read {
   stream_read(open_stream& s, mutable_bytes into) noexcept : stream_(&s), into_(into) {}
   [[nodiscard]] bool await_ready() const noexcept { return into_.empty(); }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+  bool await_suspend(std::coroutine_handle<Promise> h) {
     return start(h, coro::environment_of(h));
   }
   result<std::size_t> await_resume();
 
  private:
-  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  bool start(std::coroutine_handle<> h, const coro::environment& e);
   open_stream* stream_;
   mutable_bytes into_;
 };
@@ -41,13 +41,13 @@ class [[nodiscard]] stream_write {
   stream_write(open_stream& s, bytes_view bytes) noexcept : stream_(&s), bytes_(bytes) {}
   [[nodiscard]] bool await_ready() const noexcept { return bytes_.empty(); }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+  bool await_suspend(std::coroutine_handle<Promise> h) {
     return start(h, coro::environment_of(h));
   }
   status await_resume();
 
  private:
-  bool start(std::coroutine_handle<> h, const coro::environment& e) noexcept;
+  bool start(std::coroutine_handle<> h, const coro::environment& e);
   open_stream* stream_;
   bytes_view bytes_;
 };
@@ -72,10 +72,10 @@ class stream {
 
   // At least one byte, at most into.size(); 0 when the peer has ended its side. The bytes of `into` must stay
   // in place until the await ends. A read that ends early has taken nothing.
-  stream_read read(mutable_bytes into) noexcept;
+  stream_read read(mutable_bytes into);
   // All of the bytes; they must stay in place until the await ends. After a write that fails or ends early
   // nobody knows how much has left: only close() makes sense then.
-  stream_write write(bytes_view bytes) noexcept;
+  stream_write write(bytes_view bytes);
 
   // Ends the direction to the peer, who reads the rest and then 0. Reading goes on.
   void shutdown_send() noexcept;

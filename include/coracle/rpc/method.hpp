@@ -57,6 +57,10 @@ call* stream_of(server_call& c) noexcept;
 // reply until it is deleted, and has go_on() resumed.
 [[nodiscard]] bool finish(server_call& c, const codec& k, const void* reply) noexcept;
 [[nodiscard]] bool finish(server_call& c, const status& why) noexcept;
+// With what escaped from the handler.
+[[nodiscard]] bool finish(server_call& c, const std::exception_ptr& error) noexcept;
+// With nothing: neither a reply nor a status nor an exception.
+[[nodiscard]] bool finish(server_call& c) noexcept;
 [[nodiscard]] std::coroutine_handle<> go_on(server_call& c) noexcept;
 [[nodiscard]] bool intercepted(const server_call& c) noexcept;
 // The arena for the call's request; null, unless its service asks for one.
@@ -121,7 +125,10 @@ struct returned<rpc<Reply>> {
   static bool settle(Outcome& o, server_call& c) noexcept {
     if (const Reply* reply = o.sent())
       return finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*reply));
-    return finish(c, o.why());
+    if constexpr (requires { o.error(); }) {
+      if (o.error()) return finish(c, o.error());
+    }
+    return o.why().ok() ? finish(c) : finish(c, o.why());
   }
 };
 template <class Reply>
@@ -130,7 +137,10 @@ struct returned<stream<Reply>> {
   static void prepare(stream_promise<Reply>& p, server_call& c) noexcept { p.set_call(stream_of(c)); }
   template <class Outcome>
   static bool settle(Outcome& o, server_call& c) noexcept {
-    return finish(c, o.why());
+    if constexpr (requires { o.error(); }) {
+      if (o.error()) return finish(c, o.error());
+    }
+    return o.returned() ? finish(c, o.why()) : finish(c);
   }
 };
 
@@ -170,7 +180,7 @@ class body_of final : public handler_body {
       if (!intercepted(c)) static_cast<void>(outcome::settle(r, c));
       else static_cast<void>(outcome::settle(*(kept_ = std::make_unique<returned_type>(std::move(r))), c));
     } catch (...) {
-      static_cast<void>(finish(c, status_of_exception(std::current_exception())));
+      static_cast<void>(finish(c, std::current_exception()));
     }
   }
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override {

@@ -1,11 +1,11 @@
 // rpc<T>: what a handler with one reply returns. A coroutine, or the reply itself.
 #pragma once
 
-#include "coracle/base/assert.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/coro/promise.hpp"
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -26,10 +26,6 @@ class rpc;
 
 namespace calls {
 
-// Turns what escapes from a handler into its status: call_ended and coro::cancelled are CANCELLED,
-// status_error its own status, anything else UNKNOWN with a text that gives nothing away.
-status status_of_exception(const std::exception_ptr& error) noexcept;
-
 template <class T>
 class rpc_promise : public coro::promise_base {
  public:
@@ -37,36 +33,40 @@ class rpc_promise : public coro::promise_base {
   void return_value(T&& reply) { reply_.emplace(std::move(reply)); }
   void return_value(const T& reply) { reply_.emplace(reply); }
   // A reply that stays where it is until the call's end: in server_context::arena(), or for ever.
-  void return_value(const T* reply) {
-    CORACLE_ASSERT(reply, "a handler returned a null pointer for its reply: return a status");
-    elsewhere_ = reply;
-  }
-  void return_value(coracle::status why) {
-    status_ = std::move(why);
-    CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
-  }
+  void return_value(const T* reply) noexcept { elsewhere_ = reply; }
+  void return_value(std::nullptr_t) = delete;
+  void return_value(coracle::status why) noexcept { status_ = std::move(why); }
   void return_value(result<T> outcome) {
     if (outcome) reply_.emplace(*std::move(outcome));
     else status_ = outcome.status();
   }
-  void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }
+  void unhandled_exception() noexcept {
+    elsewhere_ = nullptr;  // a destructor may throw behind `co_return reply;`
+    reply_.reset();
+    error_ = std::current_exception();
+  }
 
-  // Null: none, but a status.
+  // Null: there is none, but a status or an exception. Where all three are missing, the handler has given nothing.
   [[nodiscard]] const T* sent() const noexcept {
     return elsewhere_ ? elsewhere_ : reply_ ? &*reply_ : nullptr;
   }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
  private:
   const T* elsewhere_ = nullptr;
   std::optional<T> reply_;
   coracle::status status_;
+  std::exception_ptr error_;
 };
 
 }  // namespace calls
 
 // A handler may be a coroutine (`co_return reply;`, `co_return status::not_found("...");`) or an
 // ordinary function that returns the reply or a status at once, which costs no frame.
+//
+// A handler that gives neither, because its status is OK or its pointer is null or control reaches its end, fails its
+// call with INTERNAL, and the server logs the method.
 template <class T>
 class [[nodiscard]] rpc {
  public:
@@ -76,12 +76,9 @@ class [[nodiscard]] rpc {
 
   rpc(T reply) : reply_(std::move(reply)) {}
   // As `co_return &reply` of a coroutine: see server_context::arena().
-  rpc(const T* reply) : elsewhere_(reply) {
-    CORACLE_ASSERT(reply, "a handler returned a null pointer for its reply: return a status");
-  }
-  rpc(coracle::status why) : status_(std::move(why)) {
-    CORACLE_ASSERT(!status_.ok(), "a handler without a reply needs a status that is not ok");
-  }
+  rpc(const T* reply) noexcept : elsewhere_(reply) {}
+  rpc(std::nullptr_t) = delete;
+  rpc(coracle::status why) noexcept : status_(std::move(why)) {}
   rpc(result<T> outcome) {
     if (outcome) reply_.emplace(*std::move(outcome));
     else status_ = outcome.status();

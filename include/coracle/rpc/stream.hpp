@@ -81,16 +81,24 @@ class stream_promise : public coro::promise_base {
     note(where);
     return coro::noted_awaiter<write_awaiter<T>>(*this, [&] { return write_awaiter<T>(call_, reply); });
   }
-  void return_value(coracle::status why) noexcept { status_ = std::move(why); }
-  void unhandled_exception() noexcept { status_ = status_of_exception(std::current_exception()); }
+  void return_value(coracle::status why) noexcept {
+    status_ = std::move(why);
+    returned_ = true;
+  }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
   void set_call(call* c) noexcept { call_ = c; }
   [[nodiscard]] call* current_call() const noexcept { return call_; }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  // False, without an error(): control has reached the handler's end.
+  [[nodiscard]] bool returned() const noexcept { return returned_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
  private:
   call* call_ = nullptr;
   coracle::status status_;
+  std::exception_ptr error_;
+  bool returned_ = false;
 };
 
 // co_await stream<T>::writer()
@@ -137,6 +145,7 @@ class [[nodiscard]] stream {
   // For the server.
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] bool returned() const noexcept { return true; }
 
  private:
   handle frame_;

@@ -1,6 +1,7 @@
 // on: a task runs on another loop, and its awaiter goes on here with the value.
 #pragma once
 
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/stop_token.hpp"
@@ -26,7 +27,7 @@ class visit : completion, stop_callback {
   ~visit() = default;
   // False when `where` is the loop that this runs on: the caller starts the task itself.
   bool begin(std::coroutine_handle<> waiter, const tree_node* node, const environment& e,
-             std::coroutine_handle<> task, promise_base& promise) noexcept;
+             std::coroutine_handle<> task, promise_base& promise);
 
  private:
   struct message : work {
@@ -67,9 +68,9 @@ class [[nodiscard]] on final : coro::visit {
   }
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> h) noexcept {
-    CORACLE_ASSERT(task_ && !task_.done(),
-                   "on() of a task that is empty or has ended: a task is awaited once");
+  coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> h) {
+    CORACLE_REQUIRE(task_ && !task_.done(),
+                    "on() of a task that is empty or has ended: a task is awaited once");
     const coro::environment& e = coro::environment_of(h);
     if (begin(h, coro::node_of(h), e, task_, task_.promise())) {
 #if CORACLE_TRAMPOLINE

@@ -50,7 +50,7 @@ class runtime {
 
   [[nodiscard]] std::size_t size() const noexcept;
   // The i-th loop; i < size().
-  [[nodiscard]] loop& at(std::size_t i) noexcept;
+  [[nodiscard]] loop& at(std::size_t i);
   [[nodiscard]] logger& log() const noexcept;
   // That of loop 0; loops differ only where resources gave out in between.
   [[nodiscard]] std::string_view backend_name() const noexcept;

@@ -1,5 +1,6 @@
 #include "coracle/base/status.hpp"
 #include "coracle/base/result.hpp"
+#include "support/misuse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,10 +56,11 @@ TEST(Result, ThrowsItsStatusWhenAskedForAValueItHasNot) {
   EXPECT_EQ(result<int>(4).value_or(3), 4);
 }
 
-TEST(ResultDeathTest, MisuseAbortsWithTheMend) {
+TEST(Result, MisuseThrowsAndSaysTheStatus) {
   const result<int> bad = status::not_found("gone");
-  EXPECT_DEATH((void)*bad, "test it first");
-  EXPECT_DEATH((void)result<int>(status()), "not ok");
+  test::expect_misuse([&] { (void)*bad; }, "test it first, or use value(); its status is NOT_FOUND: gone");
+  test::expect_misuse([&] { (void)bad.operator->(); }, "test it first");
+  test::expect_misuse([] { (void)result<int>(status()); }, "not OK");
 }
 
 }  // namespace

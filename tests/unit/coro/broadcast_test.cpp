@@ -2,6 +2,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "support/manual_executor.hpp"
+#include "support/misuse.hpp"
 #include "support/turned_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -159,8 +160,8 @@ TEST(BroadcastDeathTest, DestroyingOneThatIsWaitedForAborts) {
       "close\\(\\) it and join them first");
 }
 
-TEST(BroadcastDeathTest, ACapacityOfZeroAborts) {
-  EXPECT_DEATH(broadcast<std::string>(0), "capacity of 1 or more");
+TEST(Broadcast, ACapacityOfZeroThrows) {
+  test::expect_misuse([] { broadcast<std::string> none(0); }, "capacity of 1 or more");
 }
 
 }  // namespace

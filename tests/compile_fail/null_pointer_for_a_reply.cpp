@@ -1,0 +1,11 @@
+// expect: deleted
+#include "kinds.coracle.hpp"
+
+class kinds final : public misuse::rpc::Kinds::service {
+  coracle::rpc<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
+#ifdef MISUSE
+    co_return nullptr;
+#endif
+    co_return misuse::Answer();
+  }
+};
