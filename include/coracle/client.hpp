@@ -5,6 +5,7 @@
 #include "coracle/client/channel.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/rpc/stub.hpp"

@@ -18,6 +18,7 @@
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/wait_group.hpp"

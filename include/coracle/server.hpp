@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
+#include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/rpc/service.hpp"

@@ -4,10 +4,11 @@
 
 namespace coracle::coro {
 
-time_limit::time_limit(const environment& outer, time_point end) noexcept
-    : stop_(outer.stop),
-      inner_{stop_.token(), std::min(outer.deadline, end), outer.call},
-      executor_(this_executor()) {
+time_limit::time_limit(const environment& outer, duration limit) noexcept
+    : time_limit(outer, this_executor(), deadline_after(this_executor().now(), limit)) {}
+
+time_limit::time_limit(const environment& outer, executor& on, time_point end) noexcept
+    : stop_(outer.stop), inner_{stop_.token(), std::min(outer.deadline, end), outer.call}, executor_(on) {
   fire = [](timer& t) noexcept {
     auto& self = static_cast<time_limit&>(t);
     self.expired_ = true;

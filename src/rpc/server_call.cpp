@@ -89,6 +89,7 @@ server_call::server_call(transport::exchange x, request_head&& head, received_me
   auth_ = x.auth();
   received_ = &shared_.get();
   own_environment_.stop = stop_.token();
+  drain_ = set_.draining.token();
   own_environment_.deadline = head.deadline;
   own_environment_.call = static_cast<const server_context*>(this);
   if (!head.interceptors.empty()) interception_.reset(new interception(*this, head.interceptors));

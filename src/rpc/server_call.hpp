@@ -51,6 +51,8 @@ class call_set {
   // A message that is waited for and of which fewer bytes come in such a time ends its call.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
+  // Requested when the server begins to drain.
+  coro::stop_source draining;
   // Called when count has sunk to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
   // Called when abandoned_bytes has changed, with what it was before; may be null.

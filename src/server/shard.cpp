@@ -216,6 +216,7 @@ void shard::begin_drain() noexcept {
   if (std::exchange(draining_, true)) return;
   for (const auto& e : entrances_) e->close();
   for (transport::connection* c : connections_in_order()) c->drain();
+  draining.request_stop();
   settle_if_empty();
 }
 

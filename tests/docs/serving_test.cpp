@@ -34,6 +34,23 @@ int serve(const std::string& where) {
 }
 // [/serve]
 
+class premieres final : public movie::rpc::MovieService::service {
+  // [drain]
+  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+      coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
+    movie::WatchTogetherResponse response;
+    for (;;) {
+      const auto next = co_await coracle::stop_on(context.drain_token(), requests.next());
+      if (!next) break;                          // the server drains; the client is still there
+      if (!*next) co_return coracle::status();   // the client has ended its stream
+      co_yield response;
+    }
+    co_yield response;  // a last word
+    co_return coracle::status::unavailable("the server restarts: begin again");
+  }
+  // [/drain]
+};
+
 // [headless]
 coracle::channel_options all_pods() {
   return coracle::channel_options()
@@ -61,6 +78,32 @@ coracle::runtime_options watched() {
 // [/stalls]
 
 TEST(GuideToDeployment, AProgramThatCannotListenSaysSoAndEnds) { EXPECT_EQ(serve("no address"), 1); }
+
+TEST(GuideToOperations, AStreamEndsByItselfWhenTheDrainBegins) {
+  premieres service;
+  coracle::runtime runtime;
+  coracle::server server(runtime);
+  server.add(service);
+  coracle::channel channel(runtime, server.in_process());
+  struct program {
+    static coracle::task<> watch(coracle::server& server, coracle::channel& channel) {
+      const movie::rpc::MovieService::stub movies(channel);
+      auto call = movies.WatchTogether();
+      const movie::WatchTogetherRequest request;
+      co_await call.write(request);
+      const auto first = co_await call.next();
+      EXPECT_TRUE(first);
+      coracle::scope draining(co_await coracle::coro::this_environment());
+      draining.spawn(server.drain(1h));
+      const auto last = co_await call.next();
+      EXPECT_TRUE(last);
+      const auto end = co_await call.finish();
+      EXPECT_EQ(end, coracle::status::unavailable("the server restarts: begin again"));
+      co_await draining.join();
+    }
+  };
+  coracle::sync_wait(runtime, runtime.at(0), program::watch(server, channel));
+}
 
 TEST(GuideToDeployment, AChannelToAllPodsWaitsForItsFirstCall) {
   coracle::runtime runtime;

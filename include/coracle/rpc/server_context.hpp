@@ -56,6 +56,10 @@ class server_context {
   // (server_limits::stall_time()).
   [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_->stop; }
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
+  /// Stops when the server begins to drain, on this call's loop: a stream without an end has server_options::drain_grace()
+  /// from then on to end by itself. The call goes on; a call that begins during the drain finds it stopped. Give it to
+  /// stop_on() with any wait. Valid as long as the context.
+  [[nodiscard]] coro::stop_token drain_token() const noexcept { return drain_; }
 
   // To be sent before the first message, or by send_initial_metadata(), whichever is first.
   [[nodiscard]] coracle::metadata& initial_metadata() noexcept { return initial_; }
@@ -98,6 +102,7 @@ class server_context {
   const net::address* peer_ = nullptr;
   const net::auth_context* auth_ = nullptr;
   coro::stop_source stop_;
+  coro::stop_token drain_;
   coro::environment own_environment_;
   const coro::environment* environment_ = &own_environment_;  // or that of an interceptor's next()
   coracle::compression compression_;

@@ -1,0 +1,50 @@
+// stop_on: a task that a second stop token stops, beside that of its environment.
+#pragma once
+
+#include "coracle/coro/limited_wait.hpp"
+#include "coracle/coro/stop_token.hpp"
+
+namespace coracle {
+
+namespace coro {
+
+class second_stop : stop_callback {
+ public:
+  second_stop(const environment& outer, const stop_token& second) noexcept
+      : stop_callback([](stop_callback& c) noexcept { static_cast<second_stop&>(c).expire(); }),
+        stop_(outer.stop),
+        inner_{stop_.token(), outer.deadline, outer.call} {
+    if (!second.subscribe(*this)) expire();
+  }
+  second_stop(const second_stop&) = delete;
+  second_stop& operator=(const second_stop&) = delete;
+  [[nodiscard]] bool expired() const noexcept { return expired_; }
+  [[nodiscard]] const environment& inner() const noexcept { return inner_; }
+  [[nodiscard]] static status reason() { return status::cancelled("the stop token fired"); }
+
+ private:
+  void expire() noexcept {
+    expired_ = true;
+    stop_.request_stop();
+  }
+  stop_source stop_;
+  environment inner_;
+  bool expired_ = false;
+};
+
+}  // namespace coro
+
+/// co_await stop_on(token, wait) of a task<T>, or of another awaiter of T that can be moved, gives result<T>
+/// (status for void; result<T> and status stay what they are): what the wait gave, or CANCELLED when the token
+/// fired and the task ended by coro::cancelled. A task that ends well in spite of the stop keeps its value; its
+/// other exceptions pass through, and so does coro::cancelled where the environment's own stop is the cause. A
+/// token that has fired before stops the wait at once. The token's source must outlive the wait, on the same loop.
+template <class T>
+class [[nodiscard]] stop_on : public coro::limited_wait<T, coro::second_stop, coro::stop_token> {
+ public:
+  using stop_on::limited_wait::limited_wait;
+};
+template <class Wait>
+stop_on(coro::stop_token, Wait) -> stop_on<coro::awaited_t<Wait>>;
+
+}  // namespace coracle
