@@ -10,41 +10,49 @@ namespace coracle::serving {
 
 namespace {
 
-void answer(transport::exchange x, std::string_view http_status, std::string_view content_type,
-            std::string_view body) {
-  transport::header_block head;
-  head.add(":status", http_status)
-      .add("content-type", content_type)
-      .add("content-length", std::to_string(body.size()));
-  x.send_block(head.bytes(), false);
-  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[body.size()]);
-  std::memcpy(bytes.get(), body.data(), body.size());
-  x.queue_data(std::move(bytes), body.size(), true);
-  x.release();
-}
+using verb = request_summary::verb;
 
-// Neither methods nor version: whoever can connect may read it, whatever the interceptors would say to a call.
+struct plain_answer {
+  std::string_view status;
+  std::string_view content_type;
+  std::string_view body;
+  std::string_view allow = {};  // of a 405 (RFC 9110 15.5.6)
+};
+
+// Neither methods nor version: everyone who can connect may read it, whatever the interceptors would say to a call.
 constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
-void answer_now(transport::exchange x, const request_summary& request) {
-  using verb = request_summary::verb;
-  if (request.method == verb::get && request.root_path)
-    return answer(x, "200", "text/html; charset=utf-8", page);
-  if (request.method == verb::get && !request.row)
-    return answer(x, "404", "text/plain", "no such page; gRPC calls are POST requests\n");
+plain_answer answer_to(const request_summary& request) {
+  const bool reads = request.method == verb::get || request.method == verb::head;
+  if (reads && request.root_path) return {"200", "text/html; charset=utf-8", page};
+  if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
-    return answer(x, "415", "text/plain",
-                  "a gRPC call has the content-type application/grpc, or application/grpc+ and a codec that "
-                  "is known\n");
-  answer(x, "405", "text/plain", "a gRPC call is a POST request, a page a GET request\n");
+    return {"415", "text/plain",
+            "a gRPC call has the content-type application/grpc, or application/grpc+ and a codec that is "
+            "known\n"};
+  return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n",
+          request.root_path ? "GET, HEAD" : "POST"};
 }
 
-// A request whose body still comes. Owns itself.
-class plain_request final : public transport::exchange_handler {
+void send(transport::exchange& x, const request_summary& request) {
+  const plain_answer a = answer_to(request);
+  const bool head_only = request.method == verb::head;  // RFC 9110 9.3.2: the fields of a GET, and no content
+  transport::header_block head;
+  head.add(":status", a.status)
+      .add("content-type", a.content_type)
+      .add("content-length", std::to_string(a.body.size()));
+  if (!a.allow.empty()) head.add("allow", a.allow);
+  x.send_block(head.bytes(), head_only);
+  if (head_only) return;
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[a.body.size()]);
+  std::memcpy(bytes.get(), a.body.data(), a.body.size());
+  x.queue_data(std::move(bytes), a.body.size(), true);
+}
+
+// Drops the body of a request that has its answer. Owns itself.
+class answered_request final : public transport::exchange_handler {
  public:
-  plain_request(transport::exchange x, const request_summary& request) : exchange_(x), request_(request) {
-    exchange_.set_handler(this);
-  }
+  explicit answered_request(transport::exchange x) : exchange_(x) { exchange_.set_handler(this); }
 
  private:
   void on_headers(transport::header_source& fields, transport::block_kind,
@@ -58,23 +66,20 @@ class plain_request final : public transport::exchange_handler {
     if (end_stream) end();
   }
   void on_writable() noexcept override {}
-  void on_reset(const transport::abnormal_end&) noexcept override {
+  void on_reset(const transport::abnormal_end&) noexcept override { end(); }
+  void end() {
     exchange_.release();
     delete this;
   }
-  void end() {
-    answer_now(exchange_, request_);
-    delete this;
-  }
   transport::exchange exchange_;
-  request_summary request_;
 };
 
 }  // namespace
 
 void answer_plain(transport::exchange x, const request_summary& request, bool end_stream) {
-  if (end_stream) answer_now(x, request);
-  else new plain_request(x, request);
+  send(x, request);
+  if (end_stream || request.type != request_summary::content::none) return x.release();
+  new answered_request(x);
 }
 
 }  // namespace coracle::serving

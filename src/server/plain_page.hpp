@@ -6,9 +6,12 @@
 
 namespace coracle::serving {
 
-// GET /: a small page that says that gRPC answers here, and nothing of what: it passes no interceptor. Anything else: 404, 405, or 415 for a POST whose
-// content-type is not one that is spoken here. Takes x over. The answer leaves when the request has ended:
-// whatever is wrong with the rest of a request is found before it was answered. A body is dropped as it comes.
+// GET / and HEAD /: a small page that says that gRPC answers here, and nothing of what: it passes no interceptor. Anything
+// else: 404, 405, or 415 for a POST whose content-type is not one that is spoken here. Takes x over.
+//
+// The whole answer leaves at once, END_STREAM included: a client that streams its body may wait for it before it goes on.
+// Where a body still comes, RST_STREAM(NO_ERROR) follows (RFC 9113 8.1). A request without a content-type is not reset: its
+// body is dropped as it comes, and what is malformed in it is still found.
 void answer_plain(transport::exchange x, const request_summary& request, bool end_stream);
 
 }  // namespace coracle::serving

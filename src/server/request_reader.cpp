@@ -15,6 +15,7 @@ enum class meaning : std::uint32_t {
   unknown = 0,
   nothing,
   get,
+  head,
   post,
   path_row,
   path_root,
@@ -75,6 +76,7 @@ class pass {
       case meaning::unknown:
       case meaning::nothing: return;
       case meaning::get: out_.method = request_summary::verb::get; return;
+      case meaning::head: out_.method = request_summary::verb::head; return;
       case meaning::post: out_.method = request_summary::verb::post; return;
       case meaning::path_row: out_.row = &routes_.at(detail_of(slot)); return;
       case meaning::path_root: out_.root_path = true; return;
@@ -91,9 +93,10 @@ class pass {
  private:
   std::uint32_t pseudo(const field& f) {
     if (f.name == ":method") {
-      const meaning m = f.value == "POST"  ? meaning::post
-                        : f.value == "GET" ? meaning::get
-                                           : meaning::unknown;
+      const meaning m = f.value == "POST"   ? meaning::post
+                        : f.value == "GET"  ? meaning::get
+                        : f.value == "HEAD" ? meaning::head
+                                            : meaning::unknown;
       return act(slot_of(m), f, [] {});
     }
     if (f.name == ":path") {

@@ -19,7 +19,7 @@ struct foreign_request {
 };
 
 struct request_summary {
-  enum class verb : std::uint8_t { other, get, post };
+  enum class verb : std::uint8_t { other, get, head, post };
   enum class content : std::uint8_t { none, other, grpc };
   verb method = verb::other;
   content type = content::none;

@@ -50,6 +50,18 @@ def does_not_find_another_page(server):
     equal(Reply(server, "/nowhere").status, "404", "the status")
 
 
+def a_head_request_has_the_fields_of_the_page(server):
+    reply, page = Reply(server, "/", "-I"), Reply(server, "/")
+    equal(reply.status, "200", "the status")
+    equal(reply.fields.get("content-length"), str(len(page.body)), f"content-length in {reply.fields}")
+
+
+def a_405_names_what_is_allowed(server):
+    for path, allowed in (("/", "get, head"), ("/movie.MovieService/AddMovie", "post")):
+        reply = Reply(server, path, "-X", "DELETE")
+        equal((reply.status, reply.fields.get("allow")), ("405", allowed), f"the answer for {path}")
+
+
 def calls_with_a_body_made_by_hand(server):
     reply = Reply(server, "/movie.MovieService/AddMovie", *GRPC, body=message(field(1 + 1, b"Nosferatu")))
     equal(reply.status, "200", "the status")
@@ -76,7 +88,8 @@ if __name__ == "__main__":
 
     def against_the_movie_server():
         with Server(own("movie_server"), "--port=0") as server:
-            every = [reads_the_page, does_not_find_another_page, calls_with_a_body_made_by_hand, sees_an_error_in_the_trailers,
+            every = [reads_the_page, does_not_find_another_page, a_head_request_has_the_fields_of_the_page, a_405_names_what_is_allowed,
+                     calls_with_a_body_made_by_hand, sees_an_error_in_the_trailers,
                      a_timeout_in_the_header_is_kept]
             cases.each("Curl", every, server)
             server.expect_alive()

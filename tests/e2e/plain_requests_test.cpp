@@ -1,0 +1,146 @@
+// Requests that are no gRPC, as octets: answered whole and at once, whether or not their bodies end.
+#include "support/echo_fixture.hpp"
+#include "support/raw_frames.hpp"
+
+#include "coracle/net/stream.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::string_literals;
+using raw_frames::literal;
+
+struct seen_frame {
+  char kind;
+  char flags;
+  int stream;
+  std::string payload;
+};
+
+// The whole frames at the beginning of `bytes`.
+std::vector<seen_frame> frames_of(std::string_view bytes) {
+  std::vector<seen_frame> all;
+  const auto octet = [&](std::size_t i) { return static_cast<int>(static_cast<unsigned char>(bytes[i])); };
+  while (bytes.size() >= 9) {
+    const std::size_t size = static_cast<std::size_t>(octet(0) << 16 | octet(1) << 8 | octet(2));
+    if (bytes.size() < 9 + size) break;
+    const int stream = (octet(5) & 0x7f) << 24 | octet(6) << 16 | octet(7) << 8 | octet(8);
+    all.push_back({bytes[3], bytes[4], stream, std::string(bytes.substr(9, size))});
+    bytes.remove_prefix(9 + size);
+  }
+  return all;
+}
+
+std::string kinds_of(const std::vector<seen_frame>& frames) {
+  std::string text;
+  for (const seen_frame& f : frames) {
+    if (f.stream == 0) continue;
+    const char* const name = f.kind == raw_frames::headers      ? "HEADERS"
+                             : f.kind == raw_frames::data       ? "DATA"
+                             : f.kind == raw_frames::rst_stream ? "RST_STREAM"
+                                                                : "?";
+    text.append(name);
+    if (f.kind == raw_frames::rst_stream) text.append(f.payload == "\0\0\0\0"s ? " NO_ERROR" : " error");
+    else if (f.flags & raw_frames::end_stream) text.append(" END_STREAM");
+    text.append(f.kind == raw_frames::data ? ": " + f.payload : "\n");
+  }
+  return text;
+}
+
+// A head whose stream stays open unless `flags` end it.
+std::string head_of(const std::string& verb, const std::string& path, const std::string& content_type = {},
+                    char flags = 0) {
+  std::string block = literal(":method", verb) + literal(":scheme", "http") + literal(":path", path) +
+                      literal(":authority", "h");
+  if (!content_type.empty()) block += literal("content-type", content_type);
+  return raw_frames::frame(raw_frames::headers, static_cast<char>(raw_frames::end_headers | flags), 1, block);
+}
+
+class plain_requests : public echo_fixture {
+ protected:
+  using predicate = std::function<bool(const std::string&)>;
+  // Says `said` and reads until `enough`, or to the end of the connection.
+  static task<std::string> exchange(std::string address, std::string said, predicate enough) {
+    auto connected = co_await net::stream::connect(net::address::parse(address).value());
+    net::stream s = std::move(connected).value();
+    const status written = co_await s.write(as_bytes(said));
+    EXPECT_EQ(written, status());
+    std::string all;
+    std::uint8_t bytes[4096];
+    while (!enough(all)) {
+      const auto got = co_await s.read(bytes);
+      if (!got) all.append("(").append(got.status().to_string()).append(")");
+      if (!got || *got == 0) break;
+      all.append(reinterpret_cast<const char*>(bytes), *got);
+    }
+    co_return all;
+  }
+  // The frames of the streams that answer `said`, up to the answer to a PING behind it.
+  std::string answer(const std::string& said) {
+    const std::string ping = raw_frames::frame(raw_frames::ping, 0, 0, "12345678");
+    return kinds_of(
+        frames_of(run(exchange(address_, raw_frames::greeting() + said + ping, [](const std::string& all) {
+          const auto frames = frames_of(all);
+          const bool answered = std::any_of(frames.begin(), frames.end(), [](const seen_frame& f) {
+            return f.kind == raw_frames::ping && f.flags == raw_frames::ack;
+          });
+          const bool ended = std::any_of(frames.begin(), frames.end(), [](const seen_frame& f) {
+            return f.stream == 1 && f.kind != raw_frames::rst_stream && (f.flags & raw_frames::end_stream);
+          });
+          return answered && ended;
+        }))));
+  }
+  // The bytes that come up to the end of the connection.
+  std::string answer_to_bytes(const std::string& said) {
+    return run(exchange(address_, said, [](const std::string&) { return false; }));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
+
+constexpr const char* wrong_type =
+    "HEADERS\nDATA END_STREAM: a gRPC call has the content-type application/grpc, or application/grpc+ and a "
+    "codec "
+    "that is known\n";
+constexpr const char* wrong_verb =
+    "HEADERS\nDATA END_STREAM: a gRPC call is a POST request, a page a GET request\n";
+
+TEST_P(plain_requests, AnotherContentTypeIsAnsweredWhileTheBodyIsOpen) {
+  for (const char* type : {"application/grpc-web+proto", "application/grpc+unheard-of", "text/plain"})
+    EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", type)), wrong_type + "RST_STREAM NO_ERROR\n"s)
+        << type;
+}
+
+TEST_P(plain_requests, AnotherVerbIsAnsweredWhileTheBodyIsOpen) {
+  for (const char* verb : {"PUT", "GET", "DELETE"})
+    EXPECT_EQ(answer(head_of(verb, "/echo.Echo/Chat", "application/grpc")),
+              wrong_verb + "RST_STREAM NO_ERROR\n"s)
+        << verb;
+}
+
+// A client that sends on although it has been reset: HTTP/2 allows for what is on its way.
+TEST_P(plain_requests, TheRestOfABodyThatIsOnItsWayIsDropped) {
+  const std::string body = raw_frames::frame(raw_frames::data, 0, 1, std::string(10'000, 'x'));
+  EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", "text/plain") + body + body),
+            wrong_type + "RST_STREAM NO_ERROR\n"s);
+}
+
+TEST_P(plain_requests, OneWithoutAContentTypeIsAnsweredAtOnceAndReadToItsEnd) {
+  EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat")), wrong_type);
+  const std::string last = raw_frames::frame(raw_frames::data, raw_frames::end_stream, 1, "x");
+  EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat") + last), wrong_type);
+}
+
+TEST_P(plain_requests, AHeadRequestHasTheFieldsAlone) {
+  for (const char* path : {"/", "/nowhere", "/echo.Echo/Chat"})
+    EXPECT_EQ(answer(head_of("HEAD", path, {}, raw_frames::end_stream)), "HEADERS END_STREAM\n") << path;
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
