@@ -83,6 +83,11 @@ bool connection::head_repeats(std::uint32_t number) {
 void connection::set_slot(std::uint32_t slot) noexcept {
   if (state_->block_open) state_->reader.set_slot(slot);
 }
+bool connection::awaits_preface() const noexcept {
+  using phase = state::phase;
+  return (state_->reading == phase::preface || state_->reading == phase::request_line) && !state_->failed &&
+         !state_->draining;
+}
 void connection::output_taken() noexcept { state_->kept_from = state_->next_own_id; }
 
 void connection::feed_end(time_point now) {

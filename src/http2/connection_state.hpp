@@ -14,6 +14,7 @@
 #include "http2/header_reader.hpp"
 #include "http2/keepalive.hpp"
 #include "http2/ping_strikes.hpp"
+#include "http2/request_line.hpp"
 #include "http2/send_queue.hpp"
 #include "http2/settings_frame.hpp"
 #include "http2/stream.hpp"
@@ -30,7 +31,7 @@
 namespace coracle::http2 {
 
 struct connection::state {
-  enum class phase : std::uint8_t { preface, header, payload, pad_length, data, skip };
+  enum class phase : std::uint8_t { preface, request_line, header, payload, pad_length, data, skip };
   enum class progress : std::uint8_t { event, again, starved };
 
   state(role r, const limits& l, time_point at);
@@ -39,6 +40,7 @@ struct connection::state {
   event next();
   progress read(event& e);
   progress read_preface();
+  progress read_request_line(bytes_view bytes);
   progress read_header(event& e);
   progress read_payload(event& e);
   progress read_skipped();
@@ -166,7 +168,10 @@ struct connection::state {
   bytes_view in{};
   phase reading;
   std::uint8_t partial_bytes = 0;  // of the preface, or of a frame header in `partial`
-  std::array<std::uint8_t, frame_header_bytes> partial{};
+  union {
+    std::array<std::uint8_t, frame_header_bytes> partial{};
+    http2::request_line first_line;  // of a peer that sends no preface, and so no frame
+  };
   frame_header frame{};
   std::vector<std::uint8_t> assembly;  // a payload that came in pieces
   std::uint32_t data_left = 0;         // of the DATA frame, or of one that is skipped

@@ -115,7 +115,8 @@ void connection::state::ask_if_alive() {
 // All that came is read. A header block or a frame that is no DATA costs its peer next to nothing while it is
 // held up, and us a buffer: it is given a time. DATA is passed on as it comes.
 void connection::state::watch_unfinished() noexcept {
-  const bool unfinished = partial_bytes != 0 || reading == phase::payload || block_id != 0;
+  const bool unfinished =
+      partial_bytes != 0 || reading == phase::request_line || reading == phase::payload || block_id != 0;
   if (!unfinished) block_deadline = never;
   else if (block_deadline == never) block_deadline = deadline_after(now, limit.header_timeout);
 }

@@ -3,12 +3,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 namespace coracle::http2 {
 
 namespace {
 // What is kept of buffers that a large frame or block has needed.
 constexpr std::size_t kept_bytes = 32u << 10;
+
+constexpr std::string_view http1_refusal_text =
+    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+constexpr std::string_view http1_refusal =
+    "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+    "content-type: text/plain\r\n"
+    "content-length: 90\r\n"
+    "connection: close\r\n"
+    "\r\n";
+static_assert(http1_refusal_text.size() == 90);
 
 void start_over(std::vector<std::uint8_t>& buffer) {
   buffer.clear();
@@ -50,22 +63,45 @@ connection::state::progress connection::state::read(event& e) {
       return begin_data_payload(take_input(1)[0]);
     case phase::skip: return read_skipped();
     case phase::preface: return read_preface();
+    case phase::request_line: return read_request_line(take_input(in.size()));
   }
   return progress::starved;
 }
 
-// RFC 9113 3.4. Who sends something else does not speak HTTP/2 and would not understand a GOAWAY.
+// RFC 9113 3.4. A peer that sends something else does not speak HTTP/2 and would not understand a GOAWAY.
 connection::state::progress connection::state::read_preface() {
   const std::size_t n = std::min(in.size(), client_preface.size() - partial_bytes);
-  if (as_text(take_input(n)) != client_preface.substr(partial_bytes, n)) {
-    end_everything(error_code::protocol_error, "bad connection preface", initiator::library);
-    return progress::again;
+  if (as_text(in.first(n)) != client_preface.substr(partial_bytes, n)) {
+    reading = phase::request_line;
+    std::construct_at(&first_line);
+    return read_request_line(
+        as_bytes(client_preface.substr(0, std::exchange(partial_bytes, std::uint8_t{0}))));
   }
+  take_input(n);
   partial_bytes = static_cast<std::uint8_t>(partial_bytes + n);
   if (partial_bytes < client_preface.size()) return progress::starved;
   partial_bytes = 0;
   reading = phase::header;
   return progress::again;
+}
+
+connection::state::progress connection::state::read_request_line(bytes_view bytes) {
+  using verdict = http2::request_line::verdict;
+  for (const std::uint8_t b : bytes) {
+    const verdict v = first_line.take(static_cast<char>(b));
+    if (v == verdict::more) continue;
+    const bool http1 = v == verdict::yes;
+    if (http1 && !draining) {
+      // Nothing has been sent: see awaits_preface().
+      output.clear();
+      output.append(as_bytes(http1_refusal));
+      if (!first_line.is_head()) output.append(as_bytes(http1_refusal_text));
+    }
+    end_everything(error_code::protocol_error, http1 ? "the peer speaks HTTP/1.x" : "bad connection preface",
+                   initiator::library);
+    return progress::again;
+  }
+  return in.empty() ? progress::starved : progress::again;
 }
 
 connection::state::progress connection::state::read_header(event& e) {

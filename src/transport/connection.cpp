@@ -166,7 +166,8 @@ void connection::dispatch() noexcept {
   dispatching_ = false;
   // Whatever handlers sent has called touch() already; this is for the engine's own answers, and for
   // queued data that a window has let go.
-  if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending()) touch();
+  if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending() && !engine_.awaits_preface())
+    touch();
   if (draining_) finish_if_done();
   update_timer();
 }
@@ -318,7 +319,7 @@ void connection::touch() noexcept {
 void connection::flush() noexcept {
   if (gone_) return owner_.on_closed(*this);  // destroys this
   if (close_called_) return;
-  if (!send_broken_ && !stream_->sending()) {
+  if (!send_broken_ && !stream_->sending() && !engine_.awaits_preface()) {
     // A frame at least, however much small replies have to say.
     if (!closing_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));
     base::output_buffer& out = engine_.output();

@@ -142,5 +142,45 @@ TEST_P(plain_requests, AHeadRequestHasTheFieldsAlone) {
     EXPECT_EQ(answer(head_of("HEAD", path, {}, raw_frames::end_stream)), "HEADERS END_STREAM\n") << path;
 }
 
+// --- HTTP/1.x
+
+constexpr std::string_view http1_line =
+    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+constexpr std::string_view http1_head =
+    "HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\ncontent-length: "
+    "90\r\nconnection: "
+    "close\r\n\r\n";
+
+TEST_P(plain_requests, AnHttp1RequestGetsALineOfText) {
+  const std::string whole = std::string(http1_head) + std::string(http1_line);
+  EXPECT_EQ(answer_to_bytes("GET / HTTP/1.1\r\nhost: h\r\n\r\n"), whole);
+  EXPECT_EQ(answer_to_bytes("POST /echo.Echo/Say HTTP/1.0\r\ncontent-length: 5\r\n\r\n12345"), whole);
+  EXPECT_EQ(answer_to_bytes("OPTIONS * HTTP/1.1\n\n"), whole);
+  EXPECT_EQ(answer_to_bytes(
+                "GET / HTTP/1.1\r\nhost: h\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n\r\n"),
+            whole);
+  EXPECT_EQ(answer_to_bytes("GET /" + std::string(7'000, 'x') + " HTTP/1.1\r\n\r\n"), whole);
+}
+
+TEST_P(plain_requests, AnHttp1HeadRequestGetsNoContent) {
+  EXPECT_EQ(answer_to_bytes("HEAD / HTTP/1.1\r\nhost: h\r\n\r\n"), http1_head);
+}
+
+TEST_P(plain_requests, AnotherBadPrefaceGetsSettingsAndTheEnd) {
+  for (const char* said :
+       {"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "INVALID CONNECTION PREFACE\r\n\r\n", "GET / HTTP/2.0\r\n\r\n",
+        "get / HTTP/1.1\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"}) {
+    const auto frames = frames_of(answer_to_bytes(said));
+    ASSERT_FALSE(frames.empty()) << said;
+    EXPECT_EQ(frames.front().kind, raw_frames::settings) << said;
+  }
+}
+
+TEST_P(plain_requests, ARequestLineWithoutAnEndEndsTheConnection) {
+  const auto frames = frames_of(answer_to_bytes("GET /" + std::string(8'000, 'x')));
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames.front().kind, raw_frames::settings);
+}
+
 }  // namespace
 }  // namespace coracle::testing_support

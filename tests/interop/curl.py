@@ -62,6 +62,14 @@ def a_405_names_what_is_allowed(server):
         equal((reply.status, reply.fields.get("allow")), ("405", allowed), f"the answer for {path}")
 
 
+def a_client_of_http1_is_told_in_its_own_terms(server):
+    done = run("curl", "-sS", "--max-time", "20", "--http1.1", "-D", "-", f"http://{server.address}/")
+    equal(done.returncode, 0, f"curl's exit code ({done.stderr.strip()})")
+    expect(done.stdout.startswith("HTTP/1.1 505 ") and "HTTP/2" in done.stdout.splitlines()[-1], f"curl has {done.stdout!r}")
+    upgraded = run("curl", "-sS", "--max-time", "20", "--http2", "-o", "-", "-w", "%{http_code} %{http_version}", f"http://{server.address}/")
+    expect(upgraded.stdout.endswith("505 1.1"), f"with Upgrade: h2c curl has {upgraded.stdout!r}")
+
+
 def calls_with_a_body_made_by_hand(server):
     reply = Reply(server, "/movie.MovieService/AddMovie", *GRPC, body=message(field(1 + 1, b"Nosferatu")))
     equal(reply.status, "200", "the status")
@@ -89,7 +97,7 @@ if __name__ == "__main__":
     def against_the_movie_server():
         with Server(own("movie_server"), "--port=0") as server:
             every = [reads_the_page, does_not_find_another_page, a_head_request_has_the_fields_of_the_page, a_405_names_what_is_allowed,
-                     calls_with_a_body_made_by_hand, sees_an_error_in_the_trailers,
+                     a_client_of_http1_is_told_in_its_own_terms, calls_with_a_body_made_by_hand, sees_an_error_in_the_trailers,
                      a_timeout_in_the_header_is_kept]
             cases.each("Curl", every, server)
             server.expect_alive()

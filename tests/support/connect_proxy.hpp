@@ -8,6 +8,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,8 @@ class connect_proxy {
   }
 
  private:
+  static constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
   task<> accept() {
     while (true) {
       result<net::stream> next = co_await listening_.accept();
@@ -52,11 +55,19 @@ class connect_proxy {
       if (!head.starts_with("CONNECT " + name + " HTTP/1.1\r\n")) continue;
       result<net::stream> server = co_await net::stream::connect(where);
       if (!server) break;
-      // The server's first words in the same breath as the answer: nothing of them may be lost.
+      // The server's first words in the same breath as the answer: nothing of them may be lost. It speaks when it has seen
+      // the preface, which the client sends only later.
+      if (const status s = co_await server->write(as_bytes(preface)); !s.ok()) co_return;
       std::string first = answer;
       const auto got = co_await server->read(bytes);
       if (got) first.append(reinterpret_cast<const char*>(bytes.data()), *got);
       if (const status s = co_await client.write(as_bytes(first)); !s.ok()) co_return;
+      std::array<std::uint8_t, preface.size()> again;
+      for (std::size_t n = 0; n < again.size();) {
+        const auto more = co_await client.read(mutable_bytes(again).subspan(n));
+        if (!more || *more == 0) co_return;
+        n += *more;
+      }
       scope both;
       both.spawn(pump(client, *server));
       both.spawn(pump(*server, client));

@@ -31,7 +31,7 @@ std::string died(const std::string& code, const std::string& why, const std::str
 // --- prefaces
 
 TEST(Http2Receive, ABadPrefaceFailsWithoutGoaway) {
-  const story s = play({.input = "GET / HTTP/1.1\r\n\r\n"});
+  const story s = play({.input = "INVALID CONNECTION PREFACE\r\n\r\n"});
   EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: bad connection preface\n");
   EXPECT_EQ(s.frames, "");
 }
@@ -39,6 +39,34 @@ TEST(Http2Receive, ABadPrefaceFailsWithoutGoaway) {
 TEST(Http2Receive, APrefaceThatIsWrongAtItsEndFails) {
   const story s = play({.input = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\r"});
   EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: bad connection preface\n");
+}
+
+// The response takes the place of our SETTINGS, which a user that asks awaits_preface() has not sent yet.
+TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
+  const std::string request = "POST /p.S/M HTTP/1.1\r\nhost: h\r\n\r\n";
+  for (std::size_t piece = 1; piece <= request.size(); ++piece) {
+    connection server(role::server, {}, time_point{});
+    event last;
+    for (std::size_t at = 0; at < request.size(); at += piece) {
+      EXPECT_NE(server.awaits_preface(), server.failed()) << piece;
+      server.feed(as_bytes(std::string_view(request).substr(at, piece)), time_point{});
+      for (event e = server.next(); e.what != event::kind::none; e = server.next()) last = e;
+    }
+    EXPECT_EQ(last.what, event::kind::failed);
+    EXPECT_EQ(last.reason, "the peer speaks HTTP/1.x");
+    EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 ")) << piece;
+    EXPECT_TRUE(as_text(server.output().pending()).ends_with("not supported.\n")) << piece;
+  }
+}
+
+TEST(Http2Receive, WithAWholePrefaceTheOutputMayBeSent) {
+  connection server(role::server, {}, time_point{});
+  server.feed(as_bytes(client_preface.substr(0, 23)), time_point{});
+  while (server.next().what != event::kind::none) continue;
+  EXPECT_TRUE(server.awaits_preface());
+  server.feed(as_bytes(client_preface.substr(23)), time_point{});
+  while (server.next().what != event::kind::none) continue;
+  EXPECT_FALSE(server.awaits_preface());
 }
 
 TEST(Http2Receive, TheFirstFrameOfAClientMustBeSettings) {
