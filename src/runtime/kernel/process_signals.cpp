@@ -32,22 +32,36 @@ constinit std::array<watcher, 8> watchers;
 constinit std::atomic<int> handlers_running{0};
 constinit std::mutex changing;
 struct saved {
-  int users = 0;
-  struct sigaction before{};
+  std::atomic<int> users{0};
+  struct sigaction before{};  // what install() replaced; the handler reads it while there are no users
 };
 constinit std::array<saved, process_signals> dispositions{};
 
-std::uint32_t bit_of(int number) noexcept {
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (numbers[i] == number) return 1u << i;
-  return 0;
+std::size_t index_of(int number) noexcept {
+  return static_cast<std::size_t>(std::find(numbers.begin(), numbers.end(), number) - numbers.begin());
 }
 
-// Lock-free atomics and write() only: both are safe in a signal handler.
-void handle_signal(int number) {
+// Nobody watches, and our handler is installed all the same: the program saved the disposition while we watched, and has
+// set it again since. The signal does what it would have done without us.
+void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
+  if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
+  if (before.sa_handler == SIG_IGN) return;
+  if (before.sa_handler != SIG_DFL) return before.sa_handler(number);
+  ::sigaction(number, &before, nullptr);
+  ::raise(number);  // blocked until the handler returns
+}
+
+// Lock-free atomics, write(), sigaction() and raise() only: all are safe in a signal handler.
+void handle_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
+  const saved& disposition = dispositions[index_of(number)];
+  if (disposition.users.load() == 0) {
+    pass_on(disposition.before, number, info, context);
+    errno = error;
+    return;
+  }
   handlers_running.fetch_add(1);
-  const std::uint32_t bit = bit_of(number);
+  const std::uint32_t bit = 1u << index_of(number);
   for (watcher& w : watchers) {
     const int event = w.event.load();
     if (event < 0 || !(w.set.load() & bit)) continue;
@@ -59,12 +73,19 @@ void handle_signal(int number) {
   errno = error;
 }
 
+bool is_ours(int number) noexcept {
+  struct sigaction now{};
+  ::sigaction(number, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle_signal;
+}
+
+// A handler that the program sets while we watch stays: it came later.
 void install(std::uint32_t set) noexcept {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (!(set & (1u << i)) || dispositions[i].users++ > 0) continue;
+    if (!(set & (1u << i)) || dispositions[i].users.fetch_add(1) > 0 || is_ours(numbers[i])) continue;
     struct sigaction ours{};
-    ours.sa_handler = handle_signal;
-    ours.sa_flags = SA_RESTART;
+    ours.sa_sigaction = handle_signal;
+    ours.sa_flags = SA_RESTART | SA_SIGINFO;
     ::sigemptyset(&ours.sa_mask);
     ::sigaction(numbers[i], &ours, &dispositions[i].before);
   }
@@ -72,7 +93,7 @@ void install(std::uint32_t set) noexcept {
 
 void restore(std::uint32_t set) noexcept {
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    if ((set & (1u << i)) && --dispositions[i].users == 0)
+    if ((set & (1u << i)) && dispositions[i].users.fetch_sub(1) == 1 && is_ours(numbers[i]))
       ::sigaction(numbers[i], &dispositions[i].before, nullptr);
 }
 
