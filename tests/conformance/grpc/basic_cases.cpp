@@ -31,7 +31,7 @@ coracle::task<> empty_unary(session& at) {
   require(reply.value().ByteSizeLong() == 0, "the reply is not empty");
 }
 
-// Nothing between us and the server keeps replies: what is checked is that both are the same.
+// As the description has it: the server is behind a proxy that caches.
 coracle::task<> cacheable_unary(session& at) {
   const stub test(at.channel());
   pb::SimpleRequest request;
@@ -41,6 +41,21 @@ coracle::task<> cacheable_unary(session& at) {
   const auto first = co_await test.CacheableUnaryCall(request, options);
   const auto second = co_await test.CacheableUnaryCall(request, options);
   require(first.value().payload().body() == second.value().payload().body(), "the replies are not the same");
+}
+
+// The server's half of cacheable_unary, without a proxy: each reply has a payload of its own, and may be cached.
+coracle::task<> uncached_unary(session& at) {
+  const stub test(at.channel());
+  const pb::SimpleRequest request;
+  auto call = test.CacheableUnaryCall(request, coracle::within(patience));
+  const auto first = co_await call;
+  const auto second = co_await test.CacheableUnaryCall(request, coracle::within(patience));
+  require(!first.value().payload().body().empty(), "the payload is empty");
+  require(first.value().payload().body() != second.value().payload().body(),
+          "two calls have the same payload");
+  const auto cache = call.initial_metadata().find("cache-control");
+  require(cache && cache->find("max-age=60") != std::string_view::npos,
+          "cache-control does not say max-age=60");
 }
 
 coracle::task<> large_unary(session& at) {

@@ -10,6 +10,7 @@ namespace interop {
 // basic_cases.cpp
 coracle::task<> empty_unary(session& at);
 coracle::task<> cacheable_unary(session& at);
+coracle::task<> uncached_unary(session& at);
 coracle::task<> large_unary(session& at);
 coracle::task<> client_streaming(session& at);
 coracle::task<> server_streaming(session& at);

@@ -21,6 +21,7 @@ struct named_case {
 constexpr named_case cases[] = {
     {"empty_unary", interop::empty_unary},
     {"cacheable_unary", interop::cacheable_unary},
+    {"uncached_unary", interop::uncached_unary},
     {"large_unary", interop::large_unary},
     {"client_streaming", interop::client_streaming},
     {"server_streaming", interop::server_streaming},

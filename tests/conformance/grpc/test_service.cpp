@@ -1,8 +1,10 @@
 #include "test_service.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,10 +82,19 @@ coracle::rpc<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context
 }
 
 coracle::rpc<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::server_context& context,
-                                                                  const pb::SimpleRequest& request) {
+                                                                  const pb::SimpleRequest&) {
   echo_metadata(context);
   context.initial_metadata().add("cache-control", "max-age=60, public");
-  return reply_to(context, request);
+  pb::SimpleResponse response;
+  response.mutable_payload()->set_body(std::to_string(next_timestamp_ns()));
+  return response;
+}
+
+// Nanoseconds of the wall clock as the description has it; later than the last one where the clock has not moved on.
+std::int64_t test_service::next_timestamp_ns() noexcept {
+  const auto now = coracle::loop::current()->wall_now().time_since_epoch();
+  const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return last_timestamp_ns_ = std::max(now_ns, last_timestamp_ns_ + 1);
 }
 
 coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCall(

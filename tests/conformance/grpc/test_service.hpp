@@ -7,6 +7,8 @@
 
 #include <coracle/server.hpp>
 
+#include <cstdint>
+
 namespace interop {
 
 namespace pb = grpc::testing;
@@ -31,7 +33,11 @@ class test_service final : public pb::rpc::TestService::service {
   coracle::stream<pb::StreamingOutputCallResponse> HalfDuplexCall(
       coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override;
 
+  // A different one for each call.
+  std::int64_t next_timestamp_ns() noexcept;
+
   load_reports& loads_;
+  std::int64_t last_timestamp_ns_ = 0;
 };
 
 }  // namespace interop
