@@ -46,7 +46,8 @@ void print_manual(const CLI::App& app) {
   }
   std::printf(
       ".SH EXIT STATUS\n0, the status code of a failed call (1 to 16), 64 for a wrong command line, 65 for "
-      "any other failure, memory that has run out among them, 66 where an expectation of\n.B load\ndoes not hold.\n.B health\n"
+      "any other failure, memory that has run out among them, 66 where an expectation of\n.B load\ndoes not "
+      "hold.\n.B health\n"
       "ends with 0 when the server serves, 1 when it does not, and 2 without an answer.\n");
   std::printf(
       ".SH ENVIRONMENT\n.TP\n.B CORACLE_LOG\ndebug, info, warning or error: what is logged to stderr, and "
