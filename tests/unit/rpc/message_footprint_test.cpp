@@ -12,9 +12,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <ostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -164,6 +166,31 @@ TEST_P(footprint_of, LookingAgainAllocatesNothing) {
   const std::size_t before = test::allocation_count;
   EXPECT_EQ(look(), first);
   EXPECT_EQ(test::allocation_count, before);
+}
+
+// Whatever protobuf takes for a message: no bytes make it hold far more than was foreseen.
+TEST(message_footprint, IsNotDeceivedByAlteredBytes) {
+  std::mt19937 random(1);
+  const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  message_footprint f;
+  int parsed = 0;
+  testing::internal::CaptureStderr();  // protobuf writes a line for each text that is not UTF-8
+  for (int round = 0; round < 20'000; ++round) {
+    Everything m;
+    for (std::size_t n = 1 + below(20); n > 0; --n)
+      shapes[below(std::size(shapes))].add(m, static_cast<int>(n));
+    std::string bytes = m.SerializeAsString();
+    for (std::size_t n = below(4); n > 0; --n)
+      bytes[below(bytes.size())] = static_cast<char>(random() & 0x7f);
+    Everything decoded;
+    const std::size_t foreseen = foresee<Everything>(f, bytes);
+    static_cast<void>(foresee<footprints::lite::Points>(f, bytes));
+    if (!decoded.ParseFromString(bytes)) continue;
+    ++parsed;
+    EXPECT_LE(decoded.SpaceUsedLong(), foreseen * 5 / 2) << "round " << round;
+  }
+  testing::internal::GetCapturedStderr();
+  EXPECT_GT(parsed, 5'000);
 }
 
 TEST(message_footprint, StopsWhereItHasSeenEnough) {
