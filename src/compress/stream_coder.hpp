@@ -13,7 +13,7 @@ namespace coracle::compress {
 class stream_coder : public coder {
  public:
   unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
-                       base::output_buffer& to) final;
+                       base::output_buffer& to) override;
 
  protected:
   enum class frame : std::uint8_t { open, ended, broken };

@@ -66,9 +66,17 @@ call::next_message call::take_kept(read_operation& op) noexcept {
   framed_message message;
   const state s = deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
+    // What arrives is charged by its connection; a reader that finds a message yields when others are to have a turn.
+    transport::decode_budget& b = budget();
+    if (b.spent()) {
+      defer();
+      return next_message::deferred;
+    }
+    b.charge(transport::decode_budget::message_cost_bytes);
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
     const decoded how = settle_read(op, message);
     if (how == decoded::deferred) return next_message::deferred;
+    drop_deferred();
     if (how == decoded::done) {
       deframer_.pop(message);
       note_kept();
@@ -112,16 +120,9 @@ call::decoded call::settle_read(read_operation& op, const framed_message& messag
 }
 
 call::decoded call::read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept {
-  // The budget of the connection's loop is that of the call; one without a connection finds it by itself.
-  transport::decode_budget* const of_connection = exchange_ ? exchange_.budget() : nullptr;
-  transport::decode_budget& budget = of_connection ? *of_connection : transport::decode_budget::here();
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
-    return read_large(k, into, m, budget, why);
-  if (budget.spent()) [[unlikely]]
-    return defer();
-  budget.charge(transport::decode_budget::message_cost_bytes);
-  deferred_.reset();
+    return read_large(k, into, m, why);
   return parse(k, into, m.body, m.body.size(), why);
 }
 
@@ -163,13 +164,13 @@ status call::hold(std::size_t bytes) noexcept {
   return {};
 }
 
-call::decoded call::read_large(const codec& k, void* into, const framed_message& m,
-                               transport::decode_budget& budget, status& why) noexcept {
+call::decoded call::read_large(const codec& k, void* into, const framed_message& m, status& why) noexcept {
   using transport::decode_budget;
+  decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
   if (begun ? budget.spent() : !budget.may_begin_large()) return defer();
   if (!m.compressed) {
-    budget.charge(static_cast<std::int64_t>(m.body.size()) + decode_budget::message_cost_bytes);
+    budget.charge(static_cast<std::int64_t>(m.body.size()));
     deferred_.reset();
     return parse(k, into, m.body, m.body.size(), why);
   }
@@ -181,6 +182,7 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
     const std::size_t before = one->work_bytes();
     ended = one->step(m.body, max_receive_bytes_, budget.step_bytes());
     budget.charge(static_cast<std::int64_t>(one->work_bytes() - before));
+    budget.look_at_clock();
     if (ended || !budget.spent()) continue;
     defer();
     deferred_->begun.reset();
@@ -193,10 +195,17 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
     why = one->why();
     return decoded::failed;
   }
+  budget.charge(static_cast<std::int64_t>(one->body().size()));  // parsing cannot be split
   return parse(k, into, one->body(), m.body.size(), why);
 }
 
 // --- messages that wait for the decode budget
+
+// That of the loop, whether or not there is a connection.
+transport::decode_budget& call::budget() noexcept {
+  transport::decode_budget* const of_connection = exchange_ ? exchange_.budget() : nullptr;
+  return of_connection ? *of_connection : transport::decode_budget::here();
+}
 
 call::decoded call::defer() noexcept {
   if (!deferred_) deferred_ = std::make_unique<deferred_message>(*this);

@@ -142,8 +142,8 @@ class call {
   status measure(const codec& k, const void* message, std::size_t body_bytes) noexcept;
   // Not ok: the quota has no room.
   status hold(std::size_t bytes) noexcept;
-  decoded read_large(const codec& k, void* into, const framed_message& m, transport::decode_budget& budget,
-                     status& why) noexcept;
+  decoded read_large(const codec& k, void* into, const framed_message& m, status& why) noexcept;
+  [[nodiscard]] transport::decode_budget& budget() noexcept;
   decoded defer() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
   bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;

@@ -8,6 +8,7 @@ void call_options::inherit(const call_options& defaults) {
   if (!max_send_bytes_) max_send_bytes_ = defaults.max_send_bytes_;
   if (!wait_for_ready_) wait_for_ready_ = defaults.wait_for_ready_;
   if (!compression_) compression_ = defaults.compression_;
+  if (!accepted_) accepted_ = defaults.accepted_;
   if (!credentials_) credentials_ = defaults.credentials_;
   if (!codec_ && content_subtype_.empty()) {
     codec_ = defaults.codec_;

@@ -285,7 +285,7 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
     end(end_by_foreign_head(head), true);
   } else if (!head.has_form(terms_.options.content_subtype())) {
     end(status::internal("the server answered in another form of messages than it was asked in"), true);
-  } else if (head.unknown_encoding) {
+  } else if (head.unknown_encoding || !terms_.options.accepted_encodings().has(head.encoding)) {
     end(status::internal("the server's messages are compressed in a way that was not offered"), true);
   } else {
     format_.unpack_as(head.encoding);

@@ -30,7 +30,7 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
   const auto& packing = terms.options.compression();
   if (packing && packing->what() != encoding::identity && available(packing->what()))
     to.add_field("grpc-encoding", name_of(packing->what()));
-  to.add_field("grpc-accept-encoding", accepted_here());
+  to.add_field("grpc-accept-encoding", accepted_encodings_text(terms.options.accepted_encodings()));
   to.add_field("user-agent", target.user_agent.empty() ? library_user_agent() : target.user_agent);
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());

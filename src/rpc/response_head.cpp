@@ -26,7 +26,7 @@ bool response_head::read(transport::header_source& fields) {
     } else if (f.name == "grpc-retry-pushback-ms") {
       read_pushback(f.value);
     } else if (f.name == "grpc-encoding") {
-      const auto e = available_encoding(f.value);
+      const auto e = accepted_encoding(f.value, encoding_set::all());
       unknown_encoding = !e;
       encoding = e.value_or(coracle::encoding::identity);
     } else if (f.name == ":status") {

@@ -48,6 +48,8 @@ class call_set {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   server_observer* observer = nullptr;
+  // Of requests.
+  encoding_set accepted = encoding_set::all();
   // A message that is waited for and of which fewer bytes come in such a time ends its call.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
@@ -92,7 +94,7 @@ struct request_head {
   std::uint32_t max_receive_bytes = 4u << 20;
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
   encoding received = encoding::identity;  // grpc-encoding
-  accepted_encodings accepted;  // grpc-accept-encoding
+  encoding_set accepted;  // grpc-accept-encoding
   coracle::compression compression;  // of replies
   std::unique_ptr<foreign_call> foreign;
   bool request_in_arena = false;
@@ -198,7 +200,7 @@ class server_call final : public call,
 
   service& service_;
   const subtype& subtype_;
-  accepted_encodings accepted_;
+  encoding_set accepted_;
   call_set& set_;
   received_metadata shared_;  // what the context's metadata() lies in
   std::unique_ptr<foreign_call> foreign_;

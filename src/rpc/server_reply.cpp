@@ -64,7 +64,8 @@ void server_call::send_head() noexcept {
   block.append(subtype_.reply_head.bytes());
   if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
   // For clients that compress: what their next calls may use.
-  if (received != encoding::identity) block.add("grpc-accept-encoding", accepted_here());
+  if (received != encoding::identity)
+    block.add("grpc-accept-encoding", accepted_encodings_text(set_.accepted));
   add_metadata(block, initial_);
   exchange_.send_block(block.bytes(), false);
 }

@@ -29,7 +29,8 @@ class unpacking {
   [[nodiscard]] bytes_view body() const noexcept { return made_.pending(); }
   // What was read and made so far: the work that was done.
   [[nodiscard]] std::size_t work_bytes() const noexcept { return read_bytes_ + made_.size(); }
-  [[nodiscard]] std::size_t memory_bytes() const noexcept { return made_.capacity(); }
+  // The message so far, and about what the library keeps of it as its window.
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return made_.capacity() + made_.size(); }
 
  private:
   encoding encoding_;

@@ -55,12 +55,12 @@ class pass {
       return 0;
     }
     if (f.name == "grpc-encoding") {
-      const auto e = calls::available_encoding(f.value);
+      const auto e = calls::accepted_encoding(f.value, routes_.encodings);
       return act(e ? slot_of(meaning::grpc_encoding, static_cast<std::uint32_t>(*e)) : 0, f,
                  [&] { out_.unknown_encoding = true; });
     }
     if (f.name == "grpc-accept-encoding")
-      return act(slot_of(meaning::accept_encoding, calls::accepted_encodings::named(f.value).bits()), f,
+      return act(slot_of(meaning::accept_encoding, calls::parse_accepted_encodings(f.value).bits()), f,
                  [] {});
     if (f.name == "content-length") return slot_of(meaning::nothing);
     if (calls::is_binary_key(f.name)) {
@@ -85,7 +85,7 @@ class pass {
         out_.subtype = &routes_.subtypes.at(detail_of(slot));
         return;
       case meaning::grpc_encoding: out_.received = static_cast<encoding>(detail_of(slot)); return;
-      case meaning::accept_encoding: out_.accepted = calls::accepted_encodings(detail_of(slot)); return;
+      case meaning::accept_encoding: out_.accepted = encoding_set::from_bits(detail_of(slot)); return;
       case meaning::keep: received_.add_received(f.name, f.value); return;
     }
   }

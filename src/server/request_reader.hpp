@@ -30,7 +30,7 @@ struct request_summary {
   bool bad_metadata = false;      // a -bin value that is no base64
   bool unknown_encoding = false;
   encoding received = encoding::identity;  // grpc-encoding
-  calls::accepted_encodings accepted;      // grpc-accept-encoding
+  encoding_set accepted;      // grpc-accept-encoding
   duration timeout = duration::max();
   foreign_request foreign;
 };

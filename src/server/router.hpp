@@ -41,6 +41,8 @@ class router final : public service_host {
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The forms that requests may have.
   calls::subtype_table subtypes;
+  // How requests may be compressed.
+  encoding_set encodings = encoding_set::all();
 
  private:
   std::vector<row> rows_;

@@ -17,6 +17,7 @@ server_state::server_state(runtime& on, const server_options& o)
       loads_(on.size()),
       asked_for_room_(on.size()) {
   for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
+  routes.encodings = options.accepted_encodings();
   if (options.observer()) routes.keep_unknown_paths();
 }
 

@@ -32,10 +32,11 @@ std::size_t least_bytes_in(duration d) noexcept {
 }
 
 // Trailers-Only, for a call that reaches no handler.
-void refuse(transport::exchange x, const request_summary& request, const status& why) {
+void refuse(transport::exchange x, const request_summary& request, const status& why,
+            encoding_set accepted = encoding_set::all()) {
   transport::header_block block(request.subtype->reply_head);
   block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
-  if (request.unknown_encoding) block.add("grpc-accept-encoding", calls::accepted_here());
+  if (request.unknown_encoding) block.add("grpc-accept-encoding", calls::accepted_encodings_text(accepted));
   x.send_block(block.bytes(), true);
   x.release();
 }
@@ -83,6 +84,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
       relief_(*this) {
   if (calls_max_ != server_limits().calls()) of_server = &server_->calls;
   observer = server_->options.observer();
+  accepted = server_->options.accepted_encodings();
   stall_time = server_->options.limits().stall_time();
   stall_bytes = least_bytes_in(stall_time);
   abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
@@ -140,7 +142,7 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     return answer_plain(x, r, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding)
-    return refuse(x, r, status::unimplemented("the server knows no such grpc-encoding"));
+    return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
   if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
   if (const std::uint32_t number = foreign ? 0 : fields.number()) keep(x, number, r, received);

@@ -160,7 +160,7 @@ void connection::dispatch() noexcept {
   dispatching_ = true;
   for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
     handle(e);
-    if (must_stop_reading()) [[unlikely]]
+    if (budget_->charge_event() || (deferred_ && !deferred_->calls.empty())) [[unlikely]]
       put_input_aside();  // the engine's own events go on
   }
   dispatching_ = false;

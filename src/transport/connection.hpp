@@ -127,9 +127,6 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void dispatch() noexcept;
   // The decode budget is spent, or a call of this connection waits for it: what was not read yet is kept for later.
   void put_input_aside() noexcept;
-  [[nodiscard]] bool must_stop_reading() const noexcept {
-    return budget_->spent() || (deferred_ && !deferred_->calls.empty());
-  }
   // Input or calls wait for the decode budget.
   [[nodiscard]] bool is_deferred() const noexcept {
     return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());

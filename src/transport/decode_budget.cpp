@@ -1,24 +1,35 @@
 #include "transport/decode_budget.hpp"
 
+#include "coracle/runtime/loop.hpp"
+#include "runtime/backend.hpp"
+
 #include <utility>
 
 namespace coracle::transport {
 
-decode_budget::refill_hook::refill_hook(decode_budget& b) noexcept : budget(b) {
+decode_budget::decode_budget() noexcept
+    : refill_(*this,
+              [](coro::work& w) noexcept {
+                decode_budget& self = static_cast<hook&>(w).budget;
+                self.refill_queued_ = false;
+                self.left_ = iteration_bytes;
+              }),
+      grant_(*this, [](coro::work& w) noexcept { static_cast<hook&>(w).budget.grant_shares(); }) {
+  // Behind the hooks of those who have something to send.
   run = [](coro::work& w) noexcept {
-    decode_budget& self = static_cast<refill_hook&>(w).budget;
-    self.refill_queued_ = false;
-    self.left_ = iteration_bytes;
+    coro::this_executor().at_turn_end(static_cast<decode_budget&>(w).grant_);
   };
-}
-
-decode_budget::decode_budget() noexcept : refill_(*this) {
-  run = [](coro::work& w) noexcept { static_cast<decode_budget&>(w).grant_shares(); };
 }
 
 void decode_budget::queue_refill() noexcept {
   refill_queued_ = true;
   coro::this_executor().at_turn_end(refill_);
+}
+
+void decode_budget::look_at_clock() noexcept {
+  loop* const here = loop::current();
+  if (!here || here->io().now() - here->now() < iteration_time) return;
+  left_ = std::min({left_, floor_, std::int64_t{0}});
 }
 
 void decode_budget::defer(deferred_decode& d) noexcept {

@@ -1,11 +1,13 @@
 // decode_budget: how much of one iteration of a loop may go into making messages of what peers have sent.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/base/intrusive_list.hpp"
 #include "coracle/coro/attachment.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,11 +27,13 @@ class deferred_decode : public base::list_hook {
 
 // One for each loop, shared by its connections. A few bytes can decompress to megabytes, and a kilobyte can hold hundreds
 // of messages: without a bound, one peer's input would keep the loop from its timers, its listeners and its other
-// connections. The unit is a byte: a message costs message_cost_bytes, and one that is large or was compressed also costs
-// its decompressed size. The costs depend on nothing but the input, so that a simulation replays them exactly.
+// connections. The unit is a byte: an event of a connection costs message_cost_bytes, as does a message that its reader
+// finds waiting; a message that is large or was compressed also costs its decompressed size. The costs depend on nothing but the input, so that a simulation replays them exactly.
 //
-// What does not fit waits, and continues in the loop's next iterations, after I/O and timers: one share for each that waits,
-// in turn. Each iteration grants at least one share, so that nothing waits forever.
+// What does not fit waits, and continues in the loop's next iterations, after I/O, timers, and the sending of what they
+// have brought: one share for each that waits, in turn. Each iteration grants at least one share, so that nothing waits
+// forever. Some libraries do not stop where they are asked to (brotli's fills its window first): then the loop's clock ends
+// the iteration's decoding early. A simulation's clock stands still meanwhile.
 //
 // Everything here happens on the loop.
 class decode_budget final : public coro::attachment, private coro::work {
@@ -37,22 +41,19 @@ class decode_budget final : public coro::attachment, private coro::work {
   // Chosen so that an iteration decodes for about a millisecond; docs/reference/limits.md has the measurements.
   static constexpr std::int64_t iteration_bytes = 256 << 10;
   static constexpr std::int64_t share_bytes = 64 << 10;
+  static constexpr duration iteration_time = std::chrono::milliseconds(1);
   // What a connection may decode of each read, whatever others have spent: small calls beside a heavy connection need
   // not wait.
   static constexpr std::int64_t allowance_bytes = 4 << 10;
-  static constexpr std::int64_t message_cost_bytes = 64;
+  static constexpr std::int64_t message_cost_bytes = 32;
   // Decompressing has a fixed cost per message: a context is reset, or made.
   static constexpr std::int64_t compressed_message_cost_bytes = 2 << 10;
-  // A message up to this size costs message_cost_bytes alone, unless it was compressed.
-  static constexpr std::size_t small_message_bytes = 1024;
-
   decode_budget() noexcept;
   static decode_budget& here() { return coro::this_executor().attached<decode_budget>(); }
 
   void charge(std::int64_t bytes) noexcept {
-    if (!refill_queued_) [[unlikely]]
-      queue_refill();
     left_ -= bytes;
+    refill_soon();
   }
   // What is under way stops here, and defers the rest.
   [[nodiscard]] bool spent() const noexcept { return left_ <= floor_; }
@@ -60,6 +61,8 @@ class decode_budget final : public coro::attachment, private coro::work {
   [[nodiscard]] bool may_begin_large() const noexcept {
     return in_share_ ? !spent() : left_ > 0 && waiting_.empty();
   }
+  // Between two steps of work: too much time is as good as too much work.
+  void look_at_clock() noexcept;
   // How much the work under way may cost before it looks at spent() again.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     constexpr std::int64_t step_min = 4 << 10;
@@ -69,10 +72,14 @@ class decode_budget final : public coro::attachment, private coro::work {
   // Behind the others. Harmless for one that waits already.
   void defer(deferred_decode& d) noexcept;
 
-  // While a connection handles what it has just read.
+  // An event has been handled within a `reading`, which sees to the refill. True: as spent().
+  [[nodiscard]] bool charge_event() noexcept { return (left_ -= message_cost_bytes) <= floor_; }
+
+  // While a connection handles what it has read.
   class reading {
    public:
     explicit reading(decode_budget& b) noexcept : budget_(b), before_(b.floor_) {
+      b.refill_soon();
       if (!b.in_share_) b.floor_ = std::min<std::int64_t>(b.left_, 0) - allowance_bytes;
     }
     reading(const reading&) = delete;
@@ -85,15 +92,22 @@ class decode_budget final : public coro::attachment, private coro::work {
   };
 
  private:
+  // At the end of the iteration; while little is spent, of a later one.
+  void refill_soon() noexcept {
+    if (left_ < iteration_bytes / 2 && !refill_queued_) [[unlikely]]
+      queue_refill();
+  }
   void queue_refill() noexcept;
   void grant_shares() noexcept;
 
-  struct refill_hook : coro::work {
-    explicit refill_hook(decode_budget& b) noexcept;
+  // Two of the things that a loop does for the budget, beside beginning to grant shares.
+  struct hook : coro::work {
+    hook(decode_budget& b, void (*f)(coro::work&) noexcept) noexcept : budget(b) { run = f; }
     decode_budget& budget;
   };
   base::intrusive_list<deferred_decode> waiting_;
-  refill_hook refill_;
+  hook refill_;
+  hook grant_;
   std::int64_t left_ = iteration_bytes;
   std::int64_t floor_ = 0;  // where what is under way stops
   bool in_share_ = false;

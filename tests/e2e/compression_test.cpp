@@ -171,6 +171,27 @@ TEST_P(packing, ABombStopsAtTheLimitOfWhoeverReceivesIt) {
   EXPECT_EQ(run(say(stub(), bomb, small)).how.code(), status_code::resource_exhausted);
 }
 
+TEST_P(packing, AServerRefusesAnEncodingThatItDoesNotAccept) {
+  serve(server_options().accepted_encodings({encoding::gzip}));
+  EXPECT_EQ(run(say(stub(), long_text, call_options().compression(encoding::gzip))).how, status());
+  const answer refused = run(say(stub(), long_text, call_options().compression(encoding::zstd)));
+  EXPECT_EQ(refused.how.code(), status_code::unimplemented);
+  serve(server_options().accepted_encodings({}));
+  EXPECT_EQ(run(say(stub(), long_text, call_options().compression(encoding::gzip))).how.code(),
+            status_code::unimplemented);
+  EXPECT_EQ(run(say(stub(), long_text, {})).how, status()) << "plain messages are always accepted";
+}
+
+TEST_P(packing, AServerCompressesOnlyAsItsClientAccepts) {
+  serve(server_options().compression(encoding::gzip));
+  EXPECT_TRUE(run(say(stub(), long_text, {})).compressed);
+  EXPECT_FALSE(run(say(stub(), long_text, call_options().accepted_encodings({encoding::zstd}))).compressed);
+  channel_.emplace(rt(), address_, insecure(), channel_options().accepted_encodings({}));
+  EXPECT_FALSE(run(say(stub(), long_text, {})).compressed);
+  EXPECT_TRUE(run(say(stub(), long_text, call_options().accepted_encodings({encoding::gzip}))).compressed)
+      << "a call's own set holds";
+}
+
 TEST_P(packing, OtherCodecsAreCompressedToo) {
   serve(server_options().codec(json_codec()).compression(encoding::gzip));
   const answer a =

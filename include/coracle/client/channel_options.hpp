@@ -32,6 +32,8 @@ class channel_options {
   // What all calls have unless they say otherwise: a timeout, credentials, compression, limits of messages, wait_for_ready
   // and so on. Metadata is merged by key: a key that a call gives holds for that call, instead of all values under it here.
   channel_options& calls(call_options o) { return calls_ = std::move(o), *this; }
+  // How replies may be compressed: as calls(call_options().accepted_encodings(s)). Default: all that are available.
+  channel_options& accepted_encodings(encoding_set s) noexcept { return calls_.accepted_encodings(s), *this; }
   // Goes before the library's own name in the user-agent header: "my-program/1.2".
   channel_options& user_agent(std::string prefix) { return user_agent_ = std::move(prefix), *this; }
 

@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
+#include "coracle/compress/encoding_set.hpp"
 #include "coracle/rpc/call_credentials.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/metadata.hpp"
@@ -44,9 +45,13 @@ class call_options {
   call_options& codec(const message_codec& c) noexcept { return codec_ = &c, *this; }
 
   // How messages that are sent are compressed; the server must know the encoding (else: UNIMPLEMENTED). Replies come
-  // compressed as the server likes, in any encoding that is available() here. Default: as the channel says, which
+  // compressed as the server likes, in any of accepted_encodings(). Default: as the channel says, which
   // is not at all unless it was told otherwise.
   call_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
+
+  // How replies may be compressed (grpc-accept-encoding); a reply in another encoding ends the call with INTERNAL.
+  // Encodings that are not available() are ignored. Default: as the channel says, else all that are available.
+  call_options& accepted_encodings(encoding_set s) noexcept { return accepted_ = s, *this; }
 
   // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
   // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
@@ -83,6 +88,9 @@ class call_options {
   [[nodiscard]] const std::optional<coracle::compression>& compression() const noexcept {
     return compression_;
   }
+  [[nodiscard]] encoding_set accepted_encodings() const noexcept {
+    return accepted_ ? accepted_->common(encoding_set::all()) : encoding_set::all();
+  }
   [[nodiscard]] const call_credentials& credentials() const noexcept { return credentials_; }
   [[nodiscard]] std::string_view content_subtype() const noexcept {
     return codec_ ? codec_->name() : std::string_view(content_subtype_);
@@ -104,6 +112,7 @@ class call_options {
   bool bad_metadata_ = false;
   bool detached_ = false;
   std::optional<bool> wait_for_ready_;
+  std::optional<encoding_set> accepted_;
 };
 static_assert(!std::is_aggregate_v<call_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 

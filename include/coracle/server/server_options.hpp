@@ -3,6 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/compress/compression.hpp"
+#include "coracle/compress/encoding_set.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/server/server_limits.hpp"
 
@@ -29,6 +30,9 @@ class server_options {
   // How replies are compressed, for clients that accept it (grpc-accept-encoding); others get them as they are. A
   // handler may say otherwise: server_context::compression(). Default: not at all, whatever the requests were.
   server_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
+  // How requests may be compressed; a request in another encoding ends its call with UNIMPLEMENTED and the list of these
+  // (grpc-accept-encoding). Encodings that are not available() are ignored. Default: all that are available.
+  server_options& accepted_encodings(encoding_set s) noexcept { return accepted_ = s, *this; }
   // Understands requests with the content-type application/grpc+NAME, too, and answers them so; for example
   // codec(coracle::json_codec()). A codec that is not known: HTTP status 415. It must outlive the server.
   server_options& codec(const message_codec& c) { return codecs_.push_back(&c), *this; }
@@ -74,6 +78,9 @@ class server_options {
   [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
   [[nodiscard]] std::uint32_t max_send_bytes() const noexcept { return max_send_bytes_; }
   [[nodiscard]] const coracle::compression& compression() const noexcept { return compression_; }
+  [[nodiscard]] encoding_set accepted_encodings() const noexcept {
+    return accepted_.common(encoding_set::all());
+  }
   [[nodiscard]] const std::vector<const message_codec*>& codecs() const noexcept { return codecs_; }
   [[nodiscard]] duration drain_grace() const noexcept { return drain_grace_; }
 
@@ -91,6 +98,7 @@ class server_options {
   std::vector<const message_codec*> codecs_;
   server_observer* observer_ = nullptr;
   coracle::compression compression_;
+  encoding_set accepted_ = encoding_set::all();
   server_limits limits_;
 };
 static_assert(!std::is_aggregate_v<server_options>,

@@ -129,6 +129,22 @@ TEST(Zstd, RefusesAWindowOfGigabytes) {
   EXPECT_EQ(c.of(encoding::zstd)->unpack(greedy, 100, back), unpacked::broken);
 }
 
+TEST(Brotli, RefusesAWindowThatIsLargerThanAnyMessageMayBe) {
+  coders c;
+  if (!available(encoding::brotli)) GTEST_SKIP() << "built without brotli";
+  // An empty message (RFC 7932 9.2: ISLAST, ISLASTEMPTY) with windows of 4 MiB, 8 MiB and 16 MiB.
+  const std::uint8_t window_22[] = {0x3b}, window_23[] = {0x3d}, window_24[] = {0x3f};
+  const auto unpack = [&](bytes_view from, std::size_t most_bytes) {
+    base::output_buffer back;
+    return c.of(encoding::brotli)->unpack(from, most_bytes, back);
+  };
+  EXPECT_EQ(unpack(window_22, 100), unpacked::done);
+  EXPECT_EQ(unpack(window_23, 4 << 20), unpacked::too_large);
+  EXPECT_EQ(unpack(window_23, 8 << 20), unpacked::done);
+  EXPECT_EQ(unpack(window_24, 8 << 20), unpacked::too_large);
+  EXPECT_EQ(unpack(window_24, 16 << 20), unpacked::done);
+}
+
 TEST(Crc32c, GivesTheValuesOfRfc3720) {
   EXPECT_EQ(crc32c(std::vector<std::uint8_t>(32, 0)), 0x8a9136aau);
   EXPECT_EQ(crc32c(std::vector<std::uint8_t>(32, 0xff)), 0x62a8ab43u);

@@ -195,13 +195,13 @@ TEST_P(decoding, OfAStreamOfSuchMessagesLeavesTheLoopToOthers) {
 }
 
 TEST_P(decoding, OfThousandsOfTinyMessagesTakesSeveralIterations) {
-  constexpr std::size_t messages = 10'000;
+  constexpr std::size_t messages = 50'000;
   std::string all;
   for (std::size_t i = 0; i < messages; ++i) all += "\0\0\0\0\1x"s;
   EXPECT_GE(run(attack(*this, head("/t.T/Many", 1, encoding::gzip) + body(1, all, true), messages)), 1);
-  // At most four rounds of work in an iteration, each with the budget.
-  EXPECT_LE(witness_.densest(), 4 * decode_budget::iteration_bytes / decode_budget::message_cost_bytes);
-  EXPECT_GE(witness_.at.back() - witness_.at.front(), 2u);
+  // The end of one iteration and the beginning of the next have the same number.
+  EXPECT_LE(witness_.densest(), 2 * decode_budget::iteration_bytes / decode_budget::message_cost_bytes);
+  EXPECT_GE(witness_.at.back() - witness_.at.front(), 3u);
 }
 
 TEST_P(decoding, HoldsUpNoSmallCallWhileManyAttack) {
@@ -215,7 +215,7 @@ TEST_P(decoding, HoldsUpNoSmallCallWhileManyAttack) {
   const auto measure = [](decoding& t, auto attacker, std::string bytes) -> task<std::uint64_t> {
     scope work{co_await coro::this_environment()};
     EXPECT_TRUE(co_await small_call(t));
-    for (int i = 0; i < 50; ++i) work.spawn(attacker(t, bytes));
+    for (int i = 0; i < 30; ++i) work.spawn(attacker(t, bytes));
     while (t.witness_.at.empty()) EXPECT_TRUE(co_await small_call(t));
     std::uint64_t longest = 0;
     for (int i = 0; i < 50; ++i) {
