@@ -1,3 +1,4 @@
+// (long on purpose: receiving, deferring, sending and ending share one state)
 #include "transport/connection.hpp"
 
 #include "base/printable.hpp"
