@@ -18,16 +18,18 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-std::string from_base64(std::string text) {
-  while (text.size() % 4 != 0) text.push_back('=');
-  std::size_t padding = 0;
-  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int n =
-      EVP_DecodeBlock(reinterpret_cast<std::uint8_t*>(bytes.data()),
-                      reinterpret_cast<const std::uint8_t*>(text.data()), static_cast<int>(text.size()));
-  if (n < 0) throw failure("this is no base64: " + text);
-  bytes.resize(static_cast<std::size_t>(n) - padding);
+std::string from_base64(std::string_view text) {
+  std::string_view digits = text;
+  for (int i = 0; i < 2 && digits.ends_with('=') && text.size() % 4 == 0; ++i) digits.remove_suffix(1);
+  constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (digits.find_first_not_of(alphabet) != digits.npos || digits.size() % 4 == 1)
+    throw failure("'" + std::string(text) + "' is not base64");
+  std::string padded(digits);
+  padded.resize((digits.size() + 3) / 4 * 4, '=');
+  std::string bytes(padded.size() / 4 * 3, '\0');
+  EVP_DecodeBlock(reinterpret_cast<std::uint8_t*>(bytes.data()),
+                  reinterpret_cast<const std::uint8_t*>(padded.data()), static_cast<int>(padded.size()));
+  bytes.resize(digits.size() * 3 / 4);
   return bytes;
 }
 

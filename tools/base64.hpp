@@ -8,6 +8,6 @@ namespace coracle::tools {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 // With or without padding; throws failure.
-[[nodiscard]] std::string from_base64(std::string text);
+[[nodiscard]] std::string from_base64(std::string_view text);
 
 }  // namespace coracle::tools

@@ -10,19 +10,33 @@
 #include <openssl/evp.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <utility>
+#include <string_view>
 
 namespace coracle::tools {
 
 namespace {
 
 constexpr const char* group = "Connection";
+constexpr std::string_view plaintext_scheme = "http://";
+constexpr std::string_view tls_scheme = "https://";
+
+bool has_scheme(std::string_view address, std::string_view scheme) {
+  return address.size() >= scheme.size() &&
+         std::equal(scheme.begin(), scheme.end(), address.begin(), [](char wanted, char c) {
+           return wanted == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+         });
+}
 
 }  // namespace
 
-void endpoint::add_to(CLI::App& command) {
-  command.add_option("ADDRESS", address_, "host:port, [::1]:port, unix:/path, dns:///name:port")->required();
+void endpoint::add_to(CLI::App& command, address_use use) {
+  command
+      .add_option("ADDRESS", address_,
+                  "host:port, [::1]:port, unix:/path, dns:///name:port; http://host:port is without TLS, "
+                  "https://host:port with it")
+      ->required(use == address_use::required);
   command.add_flag("-p,--plaintext", plaintext_, "no TLS")->group(group);
   command.add_option("--ca", ca_, "PEM file of the CAs that are trusted, in place of the system's")
       ->group(group);
@@ -39,6 +53,13 @@ void endpoint::add_to(CLI::App& command) {
   command.add_option("--compress", compression_, "how requests are compressed")
       ->check(CLI::IsMember({"gzip", "deflate", "zstd", "br", "snappy", "lz4"}))
       ->group(group);
+  command
+      .add_option("--max-message-bytes", max_message_bytes_,
+                  "the largest message that is taken from the server, unpacked: 8000000, 64MiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{0x7fffffff}))  // protobuf's own limit
+      ->capture_default_str()
+      ->group(group);
 }
 
 void endpoint::add_header(const std::string& line, metadata& to) {
@@ -50,18 +71,55 @@ void endpoint::add_header(const std::string& line, metadata& to) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   const std::size_t begin = line.find_first_not_of(' ', colon + 1);
   std::string value = begin == std::string::npos ? std::string() : line.substr(begin);
-  if (key.ends_with("-bin")) value = from_base64(std::move(value));
+  if (key.ends_with("-bin")) try {
+      value = from_base64(value);
+    } catch (const failure&) {
+      throw usage_failure("the header '" + line + "' is invalid: the value of a name in -bin is base64");
+    }
   if (!to.add(key, value))
     throw usage_failure("the header '" + line +
                         "' breaks gRPC's rules: names have letters, digits, '-', '_' and '.', "
                         "none of them the protocol's own, and values are printable ASCII");
 }
 
+bool endpoint::plaintext() const noexcept { return plaintext_ || has_scheme(address_, plaintext_scheme); }
+
+std::string endpoint::address() const {
+  std::string_view rest = address_;
+  const bool http = has_scheme(rest, plaintext_scheme);
+  if (!http && !has_scheme(rest, tls_scheme)) {
+    const std::size_t scheme_end = rest.find("://");
+    if (scheme_end != rest.npos && rest.find('/') == scheme_end + 1 && !has_scheme(rest, "dns:") &&
+        !has_scheme(rest, "unix:") && !has_scheme(rest, "ipv4:") && !has_scheme(rest, "ipv6:") &&
+        !has_scheme(rest, "passthrough:"))
+      throw usage_failure("the address '" + address_ +
+                          "' has an unknown scheme: write host:port, unix:/path, dns:///name:port, "
+                          "http://host:port or https://host:port");
+    return address_;
+  }
+  rest.remove_prefix(http ? plaintext_scheme.size() : tls_scheme.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.empty() || rest.find_first_of("/?#@") != rest.npos)
+    throw usage_failure("the address '" + address_ +
+                        "' is more than http://host:port or https://host:port: a method is named by an "
+                        "argument of its own, and a user by a header");
+  std::string address(rest);
+  const std::size_t colon = rest.rfind(':');
+  const bool has_port = colon != rest.npos && rest.find(']', colon) == rest.npos;
+  if (!has_port) address += http ? ":80" : ":443";
+  return address;
+}
+
 transport::channel_credentials endpoint::credentials() const {
   const bool tls_asked =
       !ca_.empty() || !certificate_.empty() || !key_.empty() || !server_name_.empty() || no_verify_;
-  if (plaintext_ && tls_asked) throw usage_failure("--plaintext and options of TLS contradict each other");
-  if (plaintext_) return insecure();
+  if (plaintext_ && has_scheme(address_, tls_scheme))
+    throw usage_failure("https:// asks for TLS and --plaintext for none: leave one of them out");
+  if (plaintext() && tls_asked)
+    throw usage_failure(std::string(plaintext_ ? "--plaintext" : "http://") +
+                        " and the options of TLS contradict each other" +
+                        (plaintext_ ? "" : ": write https://, or leave the options out"));
+  if (plaintext()) return insecure();
   if (no_verify_ && (!ca_.empty() || !server_name_.empty()))
     throw usage_failure("--no-verify believes whoever answers: --ca and --server-name contradict it");
   if (certificate_.empty() != key_.empty()) throw usage_failure("--cert and --key go together");
@@ -86,7 +144,7 @@ channel_options endpoint::options() const {
     if (!known || !available(*known)) throw failure("this build has no " + compression_);
     calls.compression(*known);
   }
-  calls.max_receive_bytes(reply_bytes_max);
+  calls.max_receive_bytes(max_message_bytes_);
   channel_options all;
   all.user_agent(std::string("coracle-cli/") + version_text).calls(std::move(calls)).retries(false);
   if (!authority_.empty()) all.authority(authority_);
@@ -99,12 +157,15 @@ duration endpoint::timeout_or(duration usual) const {
 
 std::string endpoint::hint(const status& how) const {
   const auto says = [&](std::string_view words) { return how.message().find(words) != how.message().npos; };
+  if (how.code() == status_code::resource_exhausted &&
+      says("limit of " + std::to_string(max_message_bytes_) + " bytes"))
+    return "--max-message-bytes allows larger messages";
   if (how.code() != status_code::unavailable || says("the target \"")) return {};
   // The library tells its users what to call; ours have options.
   if (says("certificate is not accepted"))
     return "--ca FILE says whom to trust, --server-name NAME whom to expect there";
   if (says("requires a client certificate")) return "--cert FILE and --key FILE are yours";
-  if (plaintext_) return "is there a server, and does it want TLS (leave --plaintext away)?";
+  if (plaintext()) return "is there a server, and does it want TLS (leave --plaintext out)?";
   return "is there a server, and does it speak TLS (else: --plaintext)?";
 }
 

@@ -1,7 +1,10 @@
 // What ends a command: the text says what was wrong and what to do.
 #pragma once
 
+#include <coracle/base/status.hpp>
+
 #include <stdexcept>
+#include <string>
 
 namespace coracle::tools {
 
@@ -18,6 +21,16 @@ class failure : public std::runtime_error {
 class usage_failure : public failure {
  public:
   using failure::failure;
+};
+
+// Of a call that the command needs before it can do what it is for. The program ends with the call's status code.
+class call_failure : public failure {
+ public:
+  call_failure(status_code code, const std::string& text) : failure(text), code_(code) {}
+  [[nodiscard]] int exit_code() const noexcept { return static_cast<int>(code_); }
+
+ private:
+  status_code code_;
 };
 
 }  // namespace coracle::tools

@@ -2,7 +2,9 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
+#include "tools/option_names.hpp"
 #include "tools/out_of_memory.hpp"
+#include "tools/protobuf_log.hpp"
 #include "tools/standard_files.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
@@ -47,6 +49,7 @@ int run(CLI::App& app, int argc, char** argv, const action& chosen) {
 int main(int argc, char** argv) {
   open_standard_files();
   end_when_memory_runs_out();
+  silence_protobuf();
   CLI::App app("coracle: calls gRPC servers, and looks into them.", "coracle");
   app.set_version_flag("--version", std::string("coracle ") + coracle::version_text);
   app.require_subcommand(1);
@@ -75,8 +78,11 @@ int main(int argc, char** argv) {
     // Destructors wait for their calls, and would start the thread again.
     std::fflush(nullptr);
     std::_Exit(exit_failure);
+  } catch (const call_failure& why) {
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(why.what())).c_str());
+    return why.exit_code();
   } catch (const std::exception& why) {
-    std::fprintf(stderr, "coracle: %s\n", terminal_text(why.what()).c_str());
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(with_option_names(why.what())).c_str());
     return exit_failure;
   }
 }

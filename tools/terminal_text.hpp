@@ -1,34 +1,47 @@
 // terminal_text: what a server says, for a terminal that would obey some of it.
 #pragma once
 
+#include "tools/utf8.hpp"
+
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace coracle::tools {
 
-// How many bytes the control character at the text's beginning has; 0: there is none. In UTF-8.
-[[nodiscard]] inline std::size_t control_bytes(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  if ((at(0) < 0x20 && at(0) != '\n' && at(0) != '\t') || at(0) == 0x7f) return 1;
-  // U+0080 to U+009F: U+009B is ESC and '[' in one.
-  if (at(0) == 0xc2 && at(1) >= 0x80 && at(1) <= 0x9f) return 2;
-  // U+202A to U+202E and U+2066 to U+2069 turn what is shown around.
-  if (at(0) == 0xe2 && at(1) == 0x80 && at(2) >= 0xaa && at(2) <= 0xae) return 3;
-  if (at(0) == 0xe2 && at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9) return 3;
-  return 0;
+// Moves the cursor, hides, or changes the order of what is shown: control characters (U+009B is ESC and '[' in one), and
+// Unicode's characters for formatting, those without a width among them.
+[[nodiscard]] constexpr bool is_shown_as_another(char32_t c) noexcept {
+  struct range {
+    char32_t first, last;
+  };
+  constexpr range all[] = {{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},      {0x34f, 0x34f},
+                           {0x61c, 0x61c},     {0x115f, 0x1160},   {0x17b4, 0x17b5},  {0x180b, 0x180f},
+                           {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},  {0x3164, 0x3164},
+                           {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},  {0xfff0, 0xfffb},
+                           {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+  for (const range& one : all)
+    if (c >= one.first && c <= one.last) return true;
+  return false;
 }
 
-// Control characters but line ends and tabs become '?': a status or a name from elsewhere must not move the cursor, nor show
-// itself as another.
-[[nodiscard]] inline std::string terminal_text(std::string_view text) {
+// Such characters but those in `kept`, and bytes that are no UTF-8, become '?': a status or a name from elsewhere must not
+// move the cursor, nor look like another.
+[[nodiscard]] inline std::string terminal_text(std::string_view text, std::string_view kept = "\n\t") {
   std::string shown;
   while (!text.empty()) {
-    const std::size_t control = control_bytes(text);
-    shown += control > 0 ? '?' : text.front();
-    text.remove_prefix(control > 0 ? control : 1);
+    const utf8_character c = first_character(text);
+    const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
+    const bool safe = c.bytes > 0 && (!is_shown_as_another(c.code) || kept.find(text.front()) != kept.npos);
+    if (safe) shown.append(text.substr(0, bytes));
+    else shown += '?';
+    text.remove_prefix(bytes);
   }
   return shown;
 }
+
+// For one line of output: a line end becomes '?', too.
+[[nodiscard]] inline std::string terminal_line(std::string_view text) { return terminal_text(text, ""); }
 
 }  // namespace coracle::tools

@@ -15,7 +15,7 @@ from stage import ROOT, Cases, Server, equal, expect, own, run
 
 SERVICE = "movie.MovieService"
 GREETER_PROTO = ROOT / "examples/01_greeter/greeter.proto"
-USAGE, FAILURE = 64, 65
+UNAVAILABLE, USAGE, FAILURE = 14, 64, 65
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA = 0  # the type of a frame
 
@@ -80,7 +80,7 @@ def describe_has_comments_where_they_stood():
         # Of two lines, such a comment is one before a blank line.
         text = re.sub(r"(kind = 3 .*;)  (// behind:)\n +(// of two lines)", r"\1\n\2\n\3\n", text)
         proto.write_text(f'syntax = "proto3";\npackage harm;\n{text}')
-        equal(coracle("describe", "nowhere:1", "--proto", proto, "harm.Harm").stdout, DEFINITIONS, "the definition")
+        equal(coracle("describe", "--proto", proto, "harm.Harm").stdout, DEFINITIONS, "the definition")
 
 
 def describe_names_things_by_all_their_names(server):
@@ -211,6 +211,8 @@ def mistakes_are_told(server):
             (("AddMovie", "-d", "@"), USAGE, "names no file"),
             (("NoSuch",), FAILURE, f"{SERVICE}/AddMovie"),
             (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "breaks gRPC's rules"),
+            (("AddMovie", "-H", "x-bin: !!!"), USAGE, "'x-bin: !!!'"),
+            (("AddMovie", "-H", "x-bin: AAE=="), USAGE, "'x-bin: AAE=='"),
             (("AddMovie", "--timeout", "5"), USAGE, "such as 5s"),
             (("AddMovie", "--ca", "x.pem"), USAGE, "contradict")):
         done = call(server, *words, data="", code=code)
@@ -244,9 +246,10 @@ def definitions_come_from_files():
 
 
 def nobody_there():
-    done = coracle("call", "127.0.0.1:1", "-p", "a.B/C", code=FAILURE)
-    expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
-    done = coracle("call", "127.0.0.1:1", "-p", "SayHello", "--proto", GREETER_PROTO, code=14)
+    for words in (("call", "127.0.0.1:1", "-p", "a.B/C"), ("ls", "127.0.0.1:1", "-p"), ("describe", "127.0.0.1:1", "-p", "a.B")):
+        done = coracle(*words, code=UNAVAILABLE)
+        expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+    done = coracle("call", "127.0.0.1:1", "-p", "SayHello", "--proto", GREETER_PROTO, code=UNAVAILABLE)
     expect("UNAVAILABLE" in done.stderr and "is there a server" in done.stderr, f"it says {done.stderr!r}")
 
 
@@ -258,8 +261,12 @@ def tls_and_certificates_of_clients():
             proof = ("--ca", made.ca, "--cert", made.client, "--key", made.client_key)
             expect(SERVICE in coracle("ls", server.address, *proof).stdout, "the service is not listed")
             expect(SERVICE in coracle("ls", server.address, "--no-verify", *proof[2:]).stdout, "the service is not listed")
-            coracle("ls", server.address, "--ca", made.ca, code=FAILURE)
-            expect("--plaintext" in coracle("ls", server.address, "-p", code=FAILURE).stderr, "there is no hint")
+            without = coracle("ls", server.address, "--ca", made.ca, code=UNAVAILABLE).stderr
+            expect("--cert FILE" in without and "::" not in without, f"it says {without!r}")
+            expect(SERVICE in coracle("ls", f"https://{server.address}/", *proof).stdout, "the service is not listed")
+            stranger = coracle("ls", server.address, *proof[2:], code=UNAVAILABLE).stderr
+            expect("--ca FILE" in stranger and "::" not in stranger and "()" not in stranger, f"it says {stranger!r}")
+            expect("--plaintext" in coracle("ls", server.address, "-p", code=UNAVAILABLE).stderr, "there is no hint")
 
 
 def main():

@@ -14,11 +14,11 @@ import grpc  # noqa: E402
 from google.protobuf import descriptor_pb2  # noqa: E402
 from grpc_reflection.v1alpha import reflection_pb2  # noqa: E402
 
-FAILURE, RESOURCE_EXHAUSTED, NO_ANSWER = 65, 8, 2
+FAILURE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, NO_ANSWER = 65, 4, 8, 2
 GREETER_PROTO = stage.ROOT / "examples/01_greeter/greeter.proto"
 REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
-BOMB_BYTES = 300 << 20  # past endpoint::reply_bytes_max
-MEMORY_MB = 900  # for that limit, JSON and the rest of the program; far below what the server offers
+BOMB_BYTES = 300 << 20  # past endpoint::message_bytes_max
+MEMORY_MB = 300  # for 64 MiB of definitions and the rest of the program; far below what the server offers
 
 
 def file(name, imports=(), service=False, fill=0):
@@ -87,15 +87,21 @@ def described(answer, word):
 
 
 def imports_without_end():
-    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], service=not name)), "ever more files")
+    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], service=not name)), "more than 2000 files")
 
 
 def files_without_end_in_one_answer():
-    described(told(file("0", ["1"], service=True), *(file(f"x{i}") for i in range(3000))), "ever more files")
+    described(told(file("0", ["1"], service=True), *(file(f"x{i}") for i in range(3000))), "more than 2000 files")
 
 
 def files_of_great_size():
-    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], fill=3 << 20)), "ever more files")
+    described(told(lambda name: file(name or "0", [f"{int(name or 0) + 1}"], fill=3 << 20)), "bytes of definitions")
+
+
+def one_file_of_great_size():
+    with serving({REFLECTION: reflection(told(file("0", service=True, fill=65 << 20)))}) as address:
+        says("bytes of 0;", "describe", address, "-p", "harm.Service", "--max-message-bytes", "128MiB", code=FAILURE)
+        says("--max-message-bytes", "describe", address, "-p", "harm.Service", code=RESOURCE_EXHAUSTED)
 
 
 def a_file_that_imports_itself():
@@ -120,7 +126,7 @@ def silence_of_reflection():
         return iter(())
     handler = grpc.stream_stream_rpc_method_handler(waits)
     with serving({REFLECTION: handler}) as address:
-        says("DEADLINE_EXCEEDED", "ls", address, "-p", "--timeout", "300ms", code=FAILURE)
+        says("DEADLINE_EXCEEDED", "ls", address, "-p", "--timeout", "300ms", code=DEADLINE_EXCEEDED)
 
 
 def silence_of_health():
@@ -161,7 +167,7 @@ def a_reply_that_unpacks_without_end():
 
 def main():
     cases = Cases()
-    cases.each("HostileServer", [imports_without_end, files_without_end_in_one_answer, files_of_great_size, a_file_that_imports_itself,
+    cases.each("HostileServer", [imports_without_end, files_without_end_in_one_answer, files_of_great_size, one_file_of_great_size, a_file_that_imports_itself,
                                  what_is_no_file, a_file_whose_types_are_missing, silence_of_reflection, silence_of_health,
                                  silence_of_reflection_behind_a_proxy,
                                  a_reply_that_unpacks_without_end])

@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
+#include "tools/option_names.hpp"
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
@@ -14,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,6 +30,7 @@ struct health {
   static constexpr int serving = 0;
   static constexpr int not_serving = 1;
   static constexpr int no_answer = 2;
+  static constexpr std::uint32_t reply_bytes_max = 1024;  // a reply is one number
   static constexpr duration answer_time =
       std::chrono::seconds(5);  // a probe that waits for ever probes nothing
 
@@ -37,7 +40,9 @@ struct health {
 
   int run() {
     runtime on(1);
-    channel server(on, where.address(), where.credentials(), where.options());
+    channel_options options = where.options();
+    options.calls(call_options(options.calls()).max_receive_bytes(reply_bytes_max));
+    channel server(on, where.address(), where.credentials(), options);
     const wire::rpc::Health::stub stub(server);
     wire::HealthCheckRequest request;
     request.set_service(service);
@@ -69,7 +74,7 @@ struct health {
   int complain(const status& how) const {
     const std::string hint =
         how.code() == status_code::unimplemented ? "it has no health service" : where.hint(how);
-    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(how.to_string()).c_str(),
+    std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(how.to_string())).c_str(),
                  hint.empty() ? "" : ("\n  " + hint).c_str());
     return no_answer;
   }

@@ -74,7 +74,8 @@ struct load_command {
     const method_mix methods = requests.mix(at, !rest.empty());
     progress tell(lines);
 
-    const subject ours{"gRPC", at.where().address(), at.where().hint(status::unavailable())};
+    const subject ours{"gRPC", rest_alone ? std::string() : at.where().address(),
+                       at.where().hint(status::unavailable())};
     std::optional<grpc_connector> to;
     if (!rest_alone) to.emplace(own, at.where().address(), at.where().credentials(), options);
     const subject theirs{"REST", rest, {}};
@@ -108,12 +109,12 @@ struct load_command {
 
   // An ADDRESS that is a URL is REST, and nothing else is called.
   void find_rest() {
-    if (!at.where().address().starts_with("http://")) return;
+    if (!at.where().typed_address().starts_with("http://")) return;
     if (!rest.empty())
       throw usage_failure("with --rest ADDRESS is the gRPC server; a URL there means REST alone");
     if (!at.has_files())
       throw usage_failure("a URL has no reflection: say by --proto or --protoset what the request is");
-    rest = at.where().address();
+    rest = at.where().typed_address();
     rest_alone = true;
   }
 

@@ -45,7 +45,9 @@ void print_manual(const CLI::App& app) {
                   escaped(inner->get_description()).c_str());
   }
   std::printf(
-      ".SH EXIT STATUS\n0, the status code of a failed call (1 to 16), 64 for a wrong command line, 65 for "
+      ".SH EXIT STATUS\n0, the status code of a failed call (1 to 16; 14 where no server can be reached, 4 "
+      "where a deadline "
+      "expires), 64 for an invalid command line, 65 for "
       "any other failure, memory that has run out among them, 66 where an expectation of\n.B load\ndoes not "
       "hold.\n.B health\n"
       "ends with 0 when the server serves, 1 when it does not, and 2 without an answer.\n");

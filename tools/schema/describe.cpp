@@ -19,6 +19,7 @@ struct describe {
   std::vector<std::string> names;
 
   int run() {
+    at.take_name_for_address(names);
     if (names.empty())
       for (const std::string& name : at.types().services()) print(definition_text(at.types().service(name)));
     for (const std::string& name : names) print(definition_text(at.types(), name));
@@ -29,10 +30,12 @@ struct describe {
 }  // namespace
 
 void add_describe(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand(
-      "describe", "services, methods (with their messages), messages and enums, as .proto text");
+  CLI::App* const command = app.add_subcommand("describe",
+                                               "services, methods (with their messages), messages and enums, "
+                                               "as .proto text; with --proto or --protoset "
+                                               "no ADDRESS is needed");
   const auto it = std::make_shared<describe>();
-  it->at.add_to(*command);
+  it->at.add_to(*command, endpoint::address_use::optional);
   command->add_option("NAME", it->names,
                       "package.Service, package.Service/Method, package.Message; default: all services");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });

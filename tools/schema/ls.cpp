@@ -1,5 +1,6 @@
 // coracle ls: which services a server has, and which methods they have.
 #include "tools/commands.hpp"
+#include "tools/failure.hpp"
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/standard_output.hpp"
@@ -8,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace coracle::tools {
 
@@ -15,11 +17,13 @@ namespace {
 
 struct ls {
   session at;
-  std::string service;
+  std::vector<std::string> services;  // at most one
   bool methods = false;
 
   int run() {
-    if (!service.empty()) return print(methods_text(at.types().service(service))), 0;
+    at.take_name_for_address(services);
+    if (services.size() > 1) throw usage_failure("ls takes one service; there are more");
+    if (!services.empty()) return print(methods_text(at.types().service(services.front()))), 0;
     for (const std::string& name : at.types().services())
       print(methods ? methods_text(at.types().service(name)) : name + "\n");
     return 0;
@@ -29,10 +33,12 @@ struct ls {
 }  // namespace
 
 void add_ls(CLI::App& app, action& chosen) {
-  CLI::App* const command = app.add_subcommand("ls", "the services of a server, or the methods of one");
+  CLI::App* const command = app.add_subcommand(
+      "ls",
+      "the services of a server, or the methods of one; with --proto or --protoset no ADDRESS is needed");
   const auto it = std::make_shared<ls>();
-  it->at.add_to(*command);
-  command->add_option("SERVICE", it->service, "its methods");
+  it->at.add_to(*command, endpoint::address_use::optional);
+  command->add_option("SERVICE", it->services, "its methods")->expected(0, 1);
   command->add_flag("-m,--methods", it->methods, "the methods of all services");
   command->callback([it, &chosen] { chosen = [it] { return it->run(); }; });
 }

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace coracle::tools {
@@ -52,6 +54,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   std::string trouble() const override { return trouble_; }
 
  private:
+  static constexpr std::string_view instead = "; say what it serves by --proto FILE or --protoset FILE";
   static constexpr duration farewell_time = std::chrono::seconds(1);
   static task<> say_farewell(conversation& call) {
     co_await call.writes_done();
@@ -102,10 +105,13 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       pb::FileDescriptorProto file;
       if (!file.ParseFromString(bytes))
         throw failure("the server's reflection sends what is no file descriptor");
-      if (files_.size() == reflected_files_max || (bytes_ += bytes.size()) > reflected_bytes_max)
-        throw failure(
-            "the server's reflection names ever more files; say what it serves by --proto FILE or --protoset "
-            "FILE");
+      if (files_.size() == reflected_files_max)
+        throw failure("the server's reflection tells more than " + std::to_string(reflected_files_max) +
+                      " files" + std::string(instead));
+      if ((bytes_ += bytes.size()) > reflected_bytes_max)
+        throw failure("the server's reflection tells more than " + std::to_string(reflected_bytes_max) +
+                      " bytes of definitions, the last of them the " + std::to_string(bytes.size()) +
+                      " bytes of " + file.name() + std::string(instead));
       if (!first) first = file.name();
       forget_usual_json_names(file);
       files_.insert_or_assign(file.name(), std::move(file));
@@ -132,13 +138,16 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       if (how.code() != status_code::unimplemented) say_why(how, sent);
       ++version_;
     }
-    throw failure("the server has no reflection; say what it serves by --proto FILE or --protoset FILE");
+    throw failure("the server has no reflection" + std::string(instead));
   }
 
   [[noreturn]] void say_why(const status& how, const status& sent) const {
     const std::string hint = where_.hint(how);
-    throw failure("the server's reflection cannot be asked: " + (how.ok() ? sent : how).to_string() +
-                  (hint.empty() ? std::string() : "\n  " + hint));
+    const status& cause = how.ok() ? sent : how;
+    const std::string text = "the server's reflection cannot be asked: " + cause.to_string() +
+                             (hint.empty() ? std::string() : "\n  " + hint);
+    if (cause.ok()) throw failure(text);
+    throw call_failure(cause.code(), text);
   }
 
   generic_stub stub_;

@@ -51,7 +51,7 @@ std::string schema::because() const {
 const std::vector<std::string>& schema::services() {
   if (!std::exchange(services_known_, true)) {
     services_ = from_->services();
-    for (std::string& name : services_) name = terminal_text(name);  // whatever a server calls them
+    for (std::string& name : services_) name = terminal_line(name);  // whatever a server calls them
     std::sort(services_.begin(), services_.end());
   }
   return services_;

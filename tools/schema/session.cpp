@@ -1,5 +1,6 @@
 #include "tools/schema/session.hpp"
 
+#include "tools/failure.hpp"
 #include "tools/schema/from_files.hpp"
 #include "tools/schema/reflected.hpp"
 
@@ -7,8 +8,8 @@
 
 namespace coracle::tools {
 
-void session::add_to(CLI::App& command) {
-  where_.add_to(command);
+void session::add_to(CLI::App& command, endpoint::address_use use) {
+  where_.add_to(command, use);
   constexpr const char* group = "Definitions (default: the server's reflection)";
   const auto add = [&](const char* names, std::vector<std::string>& to, const char* what) {
     command.add_option(names, to, what)->group(group)->take_all()->allow_extra_args(false);
@@ -16,6 +17,17 @@ void session::add_to(CLI::App& command) {
   add("--proto", protos_, "a .proto file");
   add("-I,--import", import_dirs_, "where .proto files and what they import are looked for");
   add("--protoset", protosets_, "a descriptor set with all that it imports");
+}
+
+void session::take_name_for_address(std::vector<std::string>& names) {
+  const std::string& first = where_.typed_address();
+  if (!has_files()) {
+    if (first.empty())
+      throw usage_failure("ADDRESS is required: a server's host:port; or --proto FILE or --protoset FILE");
+    return;
+  }
+  // No server is asked then. Names have no colon, and all addresses but a bare host name do.
+  if (!first.empty() && first.find(':') == first.npos) names.insert(names.begin(), first);
 }
 
 runtime& session::on() {

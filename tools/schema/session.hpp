@@ -18,7 +18,11 @@ namespace coracle::tools {
 class session {
  public:
   // ADDRESS, the connection's options, and where definitions come from.
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command, endpoint::address_use use = endpoint::address_use::required);
+
+  // For commands whose ADDRESS is optional, since files may have the definitions, and is followed by names: puts what stands
+  // in its place in front of `names` where it is a name. Throws usage_failure where neither a server nor files are given.
+  void take_name_for_address(std::vector<std::string>& names);
 
   [[nodiscard]] endpoint& where() noexcept { return where_; }
   [[nodiscard]] runtime& on();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace coracle::tools {
 namespace {
 
@@ -19,11 +21,30 @@ TEST(TerminalText, HasNoneOfUnicodesControlCharactersEither) {
                           "b\xe2\x81\xa6"
                           "c\xe2\x81\xa9"),
             "?a?b?c?");
-  // Their neighbours are letters, signs and spaces like others; what was cut short is left to the terminal.
-  for (const char* text : {"\xc2\xa0", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x81\xaa",
-                           "\xe3\x80\xaa", "\xc2", "\xe2\x80"})
+  // Their neighbours are letters, signs and spaces like others.
+  for (const char* text : {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x90", "\xe3\x80\xaa", "\xf0\x9f\x98\x80"})
     EXPECT_EQ(terminal_text(text), text);
 }
+
+TEST(TerminalText, HasNoCharactersWithoutAWidth) {
+  for (const char* hidden : {"\xe2\x80\x8b", "\xe2\x80\x8d", "\xe2\x81\xa0", "\xef\xbb\xbf", "\xc2\xad",
+                             "\xf3\xa0\x81\x81", "\xe2\x80\xa8"})
+    EXPECT_EQ(terminal_text(std::string("a") + hidden + "b"), "a?b");
+}
+
+TEST(TerminalText, IsUtf8WhateverTheBytesAre) {
+  EXPECT_EQ(terminal_text("a\x9b"
+                          "2J\xff"),
+            "a?2J?");
+  // Cut short, too long, a surrogate, beyond Unicode.
+  EXPECT_EQ(terminal_text("\xe2\x82"), "??");
+  EXPECT_EQ(terminal_text("\xc0\x9b"), "??");
+  EXPECT_EQ(terminal_text("\xed\xa0\x80"), "???");
+  EXPECT_EQ(terminal_text("\xf4\x90\x80\x80"), "????");
+  EXPECT_EQ(terminal_text("\xe2\x82\xac"), "\xe2\x82\xac");
+}
+
+TEST(TerminalText, OfALineHasNoLineEnds) { EXPECT_EQ(terminal_line("a\nb\tc\r"), "a?b?c?"); }
 
 }  // namespace
 }  // namespace coracle::tools

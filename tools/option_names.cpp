@@ -1,0 +1,31 @@
+#include "tools/option_names.hpp"
+
+#include <cstddef>
+
+namespace coracle::tools {
+
+namespace {
+
+struct advice {
+  std::string_view to_programs, to_users;
+};
+
+constexpr advice all[] = {
+    {"name its CA with client_options::ca_file()", "name its CA with --ca FILE"},
+    {"give one with client_options::certificate_files()", "give one with --cert FILE and --key FILE"},
+    {"say it with key_pair::passphrase(), or ", "the program takes no passphrases: "},
+    {", or give the channel a resolver for it (channel_options::resolver_for)", ", unix:/path or host:port"},
+    {"coracle::tls::client_options() in place of insecure()", "TLS, without --plaintext"},
+};
+
+}  // namespace
+
+std::string with_option_names(std::string_view message) {
+  std::string text(message);
+  for (const advice& one : all)
+    for (std::size_t at = text.find(one.to_programs); at != text.npos; at = text.find(one.to_programs, at))
+      text.replace(at, one.to_programs.size(), one.to_users);
+  return text;
+}
+
+}  // namespace coracle::tools
