@@ -140,6 +140,15 @@ def a_server_without_definitions_is_told_in_bytes():
         expect(any(re.search(r"#1 > \d+ bytes$", line) for line in proxy.said), f"it prints {proxy.said}")
 
 
+def definitions_are_told_by_their_files():
+    with Server(own("movie_server"), "--port=0") as server, Server(own("coracle"), "proxy", server.address, "-p") as proxy:
+        done = run(own("coracle"), "describe", proxy.address, "-p", f"{SERVICE}/AddMovie")
+        equal(done.returncode, 0, f"the exit code ({done.stderr.strip()[-300:]})")
+        equal(proxy.stop(), 0, "the proxy's exit code")
+        expect(any(re.search(r"#\d+ < definitions of \d+ bytes: movie.proto", line) for line in proxy.said), f"it prints {proxy.said}")
+        expect(not any("fileDescriptorProto" in line for line in proxy.said), f"it prints {proxy.said}")
+
+
 def main():
     cases = Cases()
     with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +164,7 @@ def main():
                              calls_pass_on_when_the_recording_cannot, a_socket_of_unix_will_do,
                              a_file_that_is_no_recording_is_named, a_hostile_recording_is_refused_or_bounded),
                    said, file)
-    cases.each("Proxy", (a_server_without_definitions_is_told_in_bytes,))
+    cases.each("Proxy", (a_server_without_definitions_is_told_in_bytes, definitions_are_told_by_their_files))
     cases.end()
 
 

@@ -6,7 +6,9 @@
 #include "tools/failure.hpp"
 #include "tools/schema/session.hpp"
 #include "tools/standard_output.hpp"
+#include "tools/terminal_text.hpp"
 
+#include <coracle/coro/event.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/rpc/generic_stub.hpp>
 #include <coracle/runtime/offload.hpp>
@@ -14,10 +16,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +33,186 @@ namespace pb = google::protobuf;
 
 // Any kind of method is a stream both ways on the wire.
 using conversation = bidi_call<bytes_message, bytes_message>;
+
+// One call on its loop. Messages are converted on threads that may block, as many at a time as have come: a thread is
+// handed a batch while the loop fills the next. So a stream at full speed costs few hand-overs, and a single message is
+// shown, or sent, at once.
+class exchange {
+ public:
+  exchange(call_channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
+           narrator& tell)
+      : method_(method),
+        path_(path_of(method)),
+        typed_(types, method),
+        requests_(requests),
+        tell_(tell),
+        call_(generic_stub(server).bidi(path_.c_str())) {}
+
+  // The call's status. Throws what is wrong with its requests, or with the output.
+  task<status> run() {
+    scope sending{co_await coro::this_environment()};
+    scope showing{co_await coro::this_environment()};
+    sending.spawn(send_all());
+    showing.spawn(show_all());
+    const status headed = co_await call_.wait_for_initial_metadata();
+    if (headed.ok()) tell_.head(call_.initial_metadata());
+    co_await read_all();
+    status how = co_await call_.finish();
+    sending.request_stop();
+    co_await sending.join();
+    all_came_ = true;
+    arrived_.set();
+    co_await showing.join();
+    if (wrong_) std::rethrow_exception(wrong_);
+    if (!method_.server_streaming()) co_await show_single(how);
+    co_return how;
+  }
+
+  [[nodiscard]] const metadata& trailers() const noexcept { return call_.trailing_metadata(); }
+  // A reply was not printed, and why was said on stderr.
+  [[nodiscard]] bool has_unreadable_replies() const noexcept { return unreadable_; }
+
+ private:
+  static constexpr std::size_t waiting_bytes_max = 256u << 10;
+
+  task<> read_all() {
+    for (;;) {
+      const auto reply = co_await call_.next_result();
+      if (!reply.ok() || !reply->has_value()) co_return;
+      const std::string& bytes = (*reply)->bytes();
+      tell_.received(bytes.size());
+      waiting_.add(bytes);
+      if (!method_.server_streaming()) {
+        if (waiting_.count() > 1) co_return call_.cancel();
+        continue;
+      }
+      arrived_.set();
+      if (waiting_.bytes().size() < waiting_bytes_max) continue;
+      room_.reset();
+      co_await room_;
+    }
+  }
+
+  task<> show_all() {
+    message_batch batch;
+    for (;;) {
+      co_await arrived_;
+      arrived_.reset();
+      if (!method_.server_streaming() || waiting_.empty()) {
+        if (all_came_) co_return;
+        continue;
+      }
+      std::swap(batch, waiting_);
+      room_.set();
+      try {
+        co_await offload([&] { show(batch); });
+      } catch (...) {
+        fail();
+        co_return;
+      }
+      batch.clear();
+      if (all_came_) arrived_.set();
+    }
+  }
+
+  void show(const message_batch& batch) {
+    std::string lines, errors;
+    typed_.replies.add_lines(batch, lines, errors);
+    print(lines);
+    say(errors);
+  }
+
+  // The reply of a call that has one: once it is known that no other one comes.
+  task<> show_single(status& how) {
+    if (waiting_.count() > 1) how = status::unimplemented("the server sent more than one reply to " + path_);
+    else if (how.ok() && waiting_.empty())
+      how = status::unimplemented("the server sent no reply to " + path_);
+    if (how.ok()) co_await offload([&] { show_only(); });
+  }
+
+  void show_only() {
+    std::size_t at = 0;
+    try {
+      print(typed_.replies.text(*waiting_.next(at), true) + "\n");
+    } catch (const output_failure&) {
+      throw;
+    } catch (const failure& error) {
+      say(error.what());
+    }
+  }
+
+  void say(std::string_view errors) {
+    if (errors.empty()) return;
+    unreadable_ = true;
+    if (errors.ends_with('\n')) errors.remove_suffix(1);
+    std::fprintf(stderr, "coracle: %s\n", terminal_text(errors).c_str());
+  }
+
+  task<> send_all() {
+    try {
+      std::size_t count = 0;
+      std::vector<std::string_view> texts;
+      message_batch batch;
+      for (bool more = true; more;) {
+        if (!requests_.take(texts) && texts.empty()) {
+          more = co_await requests_.read_more();
+          continue;
+        }
+        count += texts.size();
+        if (count > 1 && !method_.client_streaming())
+          throw usage_failure(path_ + " takes one request; there are more");
+        std::exception_ptr invalid;
+        co_await offload([&] { convert(texts, batch, invalid); });
+        bytes_message request;
+        std::size_t at = 0;
+        while (const auto one = batch.next(at)) {
+          request.assign(as_bytes(*one));
+          const status sent = co_await call_.write_result(request);
+          if (!sent.ok()) co_return;  // the call has ended: its reader knows why
+          tell_.sent(one->size());
+        }
+        if (invalid) std::rethrow_exception(invalid);
+        batch.clear();
+        texts.clear();
+      }
+      if (count == 0 && !method_.client_streaming())
+        throw usage_failure(path_ + " takes one request; there is none ('{}' is an empty one)");
+      co_await call_.writes_done();
+    } catch (const coro::cancelled&) {
+      throw;
+    } catch (...) {
+      fail();
+    }
+  }
+
+  void convert(const std::vector<std::string_view>& texts, message_batch& to, std::exception_ptr& invalid) {
+    try {
+      typed_.requests.add_messages(texts, to);
+    } catch (const failure&) {
+      invalid = std::current_exception();
+    }
+  }
+
+  // In a handler of an exception: that is what is wrong.
+  void fail() {
+    wrong_ = std::current_exception();
+    call_.cancel();
+    room_.set();
+  }
+
+  const pb::MethodDescriptor& method_;
+  std::string path_;
+  messages typed_;
+  request_source& requests_;
+  narrator& tell_;
+  conversation call_;
+  message_batch waiting_;  // replies that are not being shown yet
+  event<> arrived_;
+  event<> room_;
+  bool all_came_ = false;
+  bool unreadable_ = false;
+  std::exception_ptr wrong_;
+};
 
 struct call_command {
   session at;
@@ -43,71 +227,16 @@ struct call_command {
     narrator tell(verbose);
     channel& server = at.server();
     tell.begins(at.where(), method, at.where().options().calls().metadata());
-    const status how = sync_wait(at.on(), converse(server, method, requests, tell));
-    return static_cast<int>(how.code());
+    return sync_wait(at.on(), call(server, method, requests, tell));
   }
 
-  // Messages are read and written on threads that may block: their types may have to be asked of the server.
-  task<status> converse(channel& server, const pb::MethodDescriptor& method, request_source& requests,
-                        narrator& tell) {
-    const generic_stub stub(server);
-    const messages typed(at.types(), method);
-    const std::string path = path_of(method);
-    conversation call = stub.bidi(path.c_str());
-    std::exception_ptr slip;  // of the requests, or of what is done with the replies
-    scope writing{co_await coro::this_environment()};
-    writing.spawn(send_all(call, method, requests, tell, slip));
-    const status headed = co_await call.wait_for_initial_metadata();
-    if (headed.ok()) tell.head(call.initial_metadata());
-    for (;;) {
-      auto reply = co_await call.next_result();
-      if (!reply.ok() || !reply->has_value()) break;
-      const bytes_message& bytes = **reply;
-      try {
-        co_await offload([&] { show(typed, bytes, tell); });
-      } catch (const failure&) {
-        slip = std::current_exception();
-        call.cancel();
-        break;
-      }
-    }
-    const status how = co_await call.finish();
-    writing.request_stop();
-    co_await writing.join();
-    if (slip) std::rethrow_exception(slip);
-    co_await offload([&] { tell.ends(how, call.trailing_metadata(), at.types(), at.where()); });
-    co_return how;
-  }
-
-  task<> send_all(conversation& call, const pb::MethodDescriptor& method, request_source& requests,
-                  narrator& tell, std::exception_ptr& slip) {
-    const messages typed(at.types(), method);
-    try {
-      std::size_t count = 0;
-      for (;;) {
-        const std::optional<std::string> text = co_await requests.next();
-        if (!text && count == 0 && requests.ended() && !method.client_streaming())
-          throw usage_failure(path_of(method) + " takes one request; there is none ('{}' is an empty one)");
-        if (!text) break;
-        if (++count > 1 && !method.client_streaming())
-          throw usage_failure(path_of(method) + " takes one request; there are more");
-        const bytes_message bytes = co_await offload([&] { return typed.request(*text); });
-        const status sent = co_await call.write_result(bytes);
-        if (!sent.ok()) co_return;  // the call has ended: its reader knows why
-        tell.sent(bytes.view().size());
-      }
-      co_await call.writes_done();
-    } catch (const coro::cancelled&) {
-      throw;
-    } catch (...) {
-      slip = std::current_exception();
-      call.cancel();
-    }
-  }
-
-  static void show(const messages& typed, const bytes_message& bytes, narrator& tell) {
-    tell.received(bytes.view().size());
-    print(typed.reply(bytes) + "\n");
+  task<int> call(channel& server, const pb::MethodDescriptor& method, request_source& requests,
+                 narrator& tell) {
+    exchange one(server, method, at.types(), requests, tell);
+    const status how = co_await one.run();
+    co_await offload([&] { tell.ends(how, one.trailers(), at.types(), at.where()); });
+    if (how.ok() && one.has_unreadable_replies()) co_return exit_failure;
+    co_return static_cast<int>(how.code());
   }
 };
 

@@ -2,13 +2,13 @@
 
 #include "tools/failure.hpp"
 #include "tools/json/message_json.hpp"
+#include "tools/option_names.hpp"
 #include "tools/terminal_text.hpp"
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
 #include <cstdio>
-#include <memory>
 
 namespace coracle::tools {
 
@@ -20,13 +20,13 @@ std::string told(const pb::Any& detail, schema& types) {
   const std::string& url = detail.type_url();
   const std::string name = url.substr(url.find_last_of('/') + 1);
   const pb::Descriptor* type = types.find_message(name);
-  std::unique_ptr<pb::Message> message;
-  if (type) message = types.make(*type);
-  else if ((type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name)))
-    message.reset(pb::MessageFactory::generated_factory()->GetPrototype(type)->New());
-  if (!message || !message->ParseFromString(detail.value()))
-    return name + ", " + std::to_string(detail.value().size()) + " bytes";
-  return name + " " + to_json(*message, false);
+  if (!type) type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
+  if (type) try {
+      return name + " " + message_json(types, *type).text(detail.value(), false);
+    } catch (const failure&) {
+      // Then its size is all that can be said of it.
+    }
+  return name + ", " + std::to_string(detail.value().size()) + " bytes";
 }
 
 std::string details_of(const status& how, schema& types) {
@@ -86,7 +86,7 @@ void narrator::ends(const status& how, const metadata& trailers, schema& types, 
                  std::string(name_of(how.code())).c_str(), ms());
   if (how.ok()) return;
   const std::string hint = where.hint(how);
-  std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(how.to_string()).c_str(),
+  std::fprintf(stderr, "coracle: %s%s%s\n", terminal_text(with_option_names(how.to_string())).c_str(),
                details_of(how, types).c_str(), hint.empty() ? "" : ("\n  " + hint).c_str());
 }
 

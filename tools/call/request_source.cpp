@@ -3,10 +3,14 @@
 #include "tools/failure.hpp"
 #include "tools/files/file_content.hpp"
 
-#include <array>
+#include <cstdint>
 #include <utility>
 
 namespace coracle::tools {
+
+namespace {
+constexpr std::size_t taken_bytes_max = 64u << 10;
+}
 
 request_source::request_source(const std::vector<std::string>& said, std::string alone) {
   if (said.empty()) values_.add(alone);
@@ -23,26 +27,35 @@ request_source::request_source(const std::vector<std::string>& said, std::string
   }
 }
 
-task<std::optional<std::string>> request_source::next() {
-  for (;;) {
-    if (auto value = values_.next()) co_return value;
-    if (ended_ || !from_input_) co_return values_.rest();
-    if (!input_.is_open()) {
-      result<net::input> opened = net::standard_input();
-      if (!opened) throw failure("the standard input cannot be read: " + opened.status().to_string());
-      input_ = std::move(*opened);
-    }
-    std::array<char, 4096> room;
-    const mutable_bytes into(reinterpret_cast<std::uint8_t*>(room.data()), room.size());
-    const result<std::size_t> n = co_await input_.read(into);
-    if (n.status().code() == status_code::cancelled) co_return std::nullopt;  // the call is over
-    if (!n) throw failure("the standard input cannot be read: " + n.status().to_string());
-    if (*n == 0) {
-      ended_ = true;
-      input_.close();
-    }
-    values_.add({room.data(), *n});
+task<bool> request_source::read_more() {
+  if (!from_input_ || ended_) co_return false;
+  if (!input_.is_open()) {
+    result<net::input> opened = net::standard_input();
+    if (!opened) throw failure("the standard input cannot be read: " + opened.status().to_string());
+    input_ = std::move(*opened);
   }
+  const mutable_bytes into(reinterpret_cast<std::uint8_t*>(room_.data()), room_.size());
+  const result<std::size_t> n = co_await input_.read(into);
+  if (n.status().code() == status_code::cancelled) throw coro::cancelled();
+  if (!n) throw failure("the standard input cannot be read: " + n.status().to_string());
+  if (*n == 0) {
+    ended_ = true;
+    input_.close();
+  }
+  values_.add({room_.data(), *n});
+  co_return true;
+}
+
+bool request_source::take(std::vector<std::string_view>& values) {
+  std::size_t bytes = 0;
+  while (bytes < taken_bytes_max) {
+    auto value = values_.next();
+    if (!value && (ended_ || !from_input_)) value = values_.rest();
+    if (!value) return false;
+    values.push_back(*value);
+    bytes += value->size();
+  }
+  return true;
 }
 
 }  // namespace coracle::tools

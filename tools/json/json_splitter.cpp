@@ -22,23 +22,23 @@ void json_splitter::skip_space() {
   if (at_ == begin_) at_ = begin_ = std::min(held_.find_first_not_of(space, begin_), held_.size());
 }
 
-std::string json_splitter::take() {
-  std::string value = held_.substr(begin_, at_ - begin_);
+std::string_view json_splitter::take() {
+  const std::string_view value = std::string_view(held_).substr(begin_, at_ - begin_);
   begin_ = at_;
   return value;
 }
 
-std::optional<std::string> json_splitter::next() {
+std::optional<std::string_view> json_splitter::next() {
   skip_space();
   while (at_ < held_.size()) {
     const char c = held_[at_++];
     bool whole = false;
-    if (in_string_) {
+    if (quote_ != 0) {
       if (escaped_) escaped_ = false;
       else if (c == '\\') escaped_ = true;
-      else if (c == '"') in_string_ = false, whole = depth_ == 0;
-    } else if (c == '"') {
-      in_string_ = true;
+      else if (c == quote_) quote_ = 0, whole = depth_ == 0;
+    } else if (c == '"' || c == '\'') {  // protobuf's parser takes both
+      quote_ = c;
     } else if (c == '{' || c == '[') {
       ++depth_;
     } else if (c == '}' || c == ']') {
@@ -52,7 +52,7 @@ std::optional<std::string> json_splitter::next() {
   return std::nullopt;
 }
 
-std::optional<std::string> json_splitter::rest() {
+std::optional<std::string_view> json_splitter::rest() {
   skip_space();
   if (begin_ == held_.size()) return std::nullopt;
   at_ = held_.size();

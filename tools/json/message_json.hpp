@@ -1,18 +1,54 @@
 // Messages as JSON text and back: protobuf's mapping, for types that are known at run time.
 #pragma once
 
+#include "tools/json/message_batch.hpp"
+
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace google::protobuf {
+class Descriptor;
 class Message;
-}
+}  // namespace google::protobuf
 
 namespace coracle::tools {
 
-// indented: over several lines. Throws failure, with protobuf's reason.
-[[nodiscard]] std::string to_json(const google::protobuf::Message& message, bool indented);
-// A name that the message does not have is a failure: most are slips of the pen.
+class schema;
+
+// Converts serialized messages of one type. For plain threads, one at a time: the types of `Any` may have to be asked of the
+// server. An Any whose type is not known, or whose bytes are not of its type, is printed as
+// {"@type": URL, "@error": reason, "@value": its bytes in base64}.
+class message_json {
+ public:
+  // Both must outlive it.
+  message_json(schema& types, const google::protobuf::Descriptor& type);
+  ~message_json();
+
+  // On one line, or indented over several. Throws failure for bytes that are no such message, and for a message that has
+  // no JSON form (a timestamp in the year 10000).
+  [[nodiscard]] std::string text(std::string_view bytes, bool indented);
+  // Adds a line for each message to `to`. What text() would throw becomes a line of `errors` in place of one there.
+  void add_lines(const message_batch& all, std::string& to, std::string& errors);
+
+  // Throws failure for text that is no such message. A name that the message does not have is a failure: most are typing
+  // errors.
+  [[nodiscard]] std::string bytes(std::string_view json);
+  // Adds a message for each text. Where bytes() throws, those before it have been added.
+  void add_messages(std::span<const std::string_view> texts, message_batch& to);
+
+ private:
+  class known_types;
+  [[nodiscard]] std::unique_ptr<google::protobuf::Message> make() const;
+  [[nodiscard]] std::string as_parsed(std::string_view bytes) const;
+  [[nodiscard]] bool add_lines_at_once(const message_batch& all, std::string& to);
+
+  schema& types_;
+  const google::protobuf::Descriptor& type_;
+  std::unique_ptr<known_types> known_;
+};
+
 void from_json(std::string_view text, google::protobuf::Message& into);
 
 }  // namespace coracle::tools

@@ -105,8 +105,8 @@ std::unique_ptr<request_source> request_options::from_json_text(session& at, con
   json_splitter values;
   values.add(said.starts_with('@') ? file_content(said.substr(1)) : said);
   std::vector<std::string> texts;
-  while (auto one = values.next()) texts.push_back(std::move(*one));
-  if (auto last = values.rest()) texts.push_back(std::move(*last));
+  while (auto one = values.next()) texts.emplace_back(*one);
+  if (auto last = values.rest()) texts.emplace_back(*last);
   schema& types = at.types();
   return std::make_unique<json_requests>(types, types.method(name), std::move(texts), messages_);
 }

@@ -25,7 +25,9 @@ struct proxy {
     std::optional<recorder> recording;
     if (!record.empty()) recording.emplace(record);
     tap service(at, recording ? &*recording : nullptr);
-    server front(at.on());
+    server_options options;
+    options.max_receive_bytes(at.where().max_message_bytes());
+    server front(at.on(), options);
     front.set_fallback(service);
     if (const status bound = front.listen(listen, insecure()); !bound.ok())
       throw failure("cannot listen on " + listen + ": " + std::string(bound.message()));

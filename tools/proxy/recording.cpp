@@ -3,6 +3,7 @@
 #include "tools/base64.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/new_files.hpp"
+#include "tools/utf8.hpp"
 
 #include <coracle/rpc/metadata.hpp>
 
@@ -12,12 +13,15 @@
 #include <chrono>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace coracle::tools {
 
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr const char* base64_suffix = "_base64";
 
 double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
@@ -32,6 +36,18 @@ std::int64_t whole(const ordered_json& value, std::int64_t min, std::int64_t max
   const std::int64_t n = value.is_number_integer() ? value.get<std::int64_t>() : min - 1;
   if (n < min || n > max) throw std::out_of_range("no whole number within its bounds");
   return n;
+}
+
+// JSON has no text that is not UTF-8: that is kept as base64, under a name of its own.
+void set_text(ordered_json& to, const std::string& name, const std::string& text) {
+  if (is_utf8(text)) to[name] = text;
+  else to[name + base64_suffix] = to_base64(text);
+}
+
+std::string text_of(const ordered_json& from, const std::string& name) {
+  const auto coded = from.find(name + base64_suffix);
+  if (coded != from.end()) return from_base64(coded->get<std::string>());
+  return from.value(name, std::string());
 }
 
 ordered_json event(std::uint64_t number, duration at) { return {{"call", number}, {"ms", milliseconds(at)}}; }
@@ -54,8 +70,8 @@ void recorder::write(const std::string& line) {
 
 void recorder::call(const recorded_call& begun, const metadata& sent) {
   ordered_json e = event(begun.number, begun.at);
-  e["method"] = begun.path;
-  if (!begun.content_subtype.empty()) e["subtype"] = begun.content_subtype;
+  set_text(e, "method", begun.path);
+  if (!begun.content_subtype.empty()) set_text(e, "subtype", begun.content_subtype);
   if (begun.timeout != duration::max()) e["timeout_ms"] = milliseconds(begun.timeout);
   for (const auto field : sent) e["metadata"].push_back({std::string(field.name), to_base64(field.value)});
   write(e.dump());
@@ -90,12 +106,12 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       const auto id =
           static_cast<std::uint64_t>(whole(e.at("call"), 0, std::numeric_limits<std::int64_t>::max()));
       const duration at = from_milliseconds(e.at("ms").get<double>(), recorded_time_max);
-      if (e.contains("method")) {
+      if (std::string method = text_of(e, "method"); !method.empty()) {
         recorded_call c;
         c.number = id;
         c.at = at;
-        c.path = e.at("method").get<std::string>();
-        c.content_subtype = e.value("subtype", std::string());
+        c.path = std::move(method);
+        c.content_subtype = text_of(e, "subtype");
         if (e.contains("timeout_ms"))
           c.timeout = from_milliseconds(e.at("timeout_ms").get<double>(), duration::max());
         for (const auto& field : e.value("metadata", ordered_json::array()))

@@ -2,6 +2,7 @@
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
+#include "tools/option_names.hpp"
 #include "tools/proxy/recording.hpp"
 #include "tools/terminal_text.hpp"
 
@@ -116,7 +117,7 @@ struct replay {
     if (one.status < 0 || was_cancelled(one) || static_cast<int>(how.code()) == one.status) co_return;
     ++other_ends;
     std::fprintf(stderr, "#%llu %s: %s, recorded was %s\n", static_cast<unsigned long long>(one.number),
-                 one.path.c_str(), terminal_text(how.to_string()).c_str(),
+                 terminal_line(one.path).c_str(), terminal_text(with_option_names(how.to_string())).c_str(),
                  std::string(name_of(static_cast<status_code>(one.status))).c_str());
   }
 

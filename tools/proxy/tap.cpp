@@ -2,15 +2,40 @@
 
 #include "tools/call/messages.hpp"
 #include "tools/failure.hpp"
+#include "tools/option_names.hpp"
 #include "tools/terminal_text.hpp"
+
+#include "grpc/reflection/v1/reflection.pb.h"
 
 #include <coracle/coro/scope.hpp>
 #include <coracle/runtime/offload.hpp>
 
+#include <google/protobuf/descriptor.pb.h>
+
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace coracle::tools {
+
+namespace {
+
+// An answer of reflection with definitions, which is a page of base64 as JSON: the names of its files. Nothing for all
+// other messages.
+std::optional<std::string> definitions_in(const std::string& path, const bytes_message& reply) {
+  grpc::reflection::v1::ServerReflectionResponse answer;
+  if (!path.starts_with("/grpc.reflection.") || !answer.ParseFromString(reply.bytes()) ||
+      !answer.has_file_descriptor_response())
+    return std::nullopt;
+  std::string text = "definitions of " + std::to_string(reply.bytes().size()) + " bytes:";
+  for (const std::string& bytes : answer.file_descriptor_response().file_descriptor_proto()) {
+    google::protobuf::FileDescriptorProto file;
+    text += " " + (file.ParseFromString(bytes) ? file.name() : "(what is no file)");
+  }
+  return text;
+}
+
+}  // namespace
 
 tap::tap(session& at, recorder* recording) : at_(at), recording_(recording), next_(at.server()) {}
 
@@ -115,7 +140,7 @@ void tap::request(const course& c, const bytes_message& m) {
   record([&](recorder& to) { to.request(c.number, at, m.bytes()); });
   std::string text = std::to_string(m.bytes().size()) + " bytes";
   if (c.method) try {
-      text = messages(at_.types(), *c.method).request_json(m);
+      text = messages(at_.types(), *c.method).requests.text(m.bytes(), false);
     } catch (const failure& why) {
       text += ": " + std::string(why.what());
     }
@@ -127,8 +152,10 @@ void tap::reply(const course& c, const bytes_message& m) {
   const duration at = now();
   record([&](recorder& to) { to.reply(c.number, at, m.bytes()); });
   std::string text = std::to_string(m.bytes().size()) + " bytes";
-  if (c.method) try {
-      text = messages(at_.types(), *c.method).reply_line(m);
+  if (const auto definitions = definitions_in(c.path, m)) {
+    text = *definitions;
+  } else if (c.method) try {
+      text = messages(at_.types(), *c.method).replies.text(m.bytes(), false);
     } catch (const failure& why) {
       text += ": " + std::string(why.what());
     }
@@ -145,7 +172,7 @@ void tap::ends(const course& c, const status& how) {
 void tap::tell(const course& c, duration at, const std::string& what) {
   const double seconds = std::chrono::duration<double>(at).count();
   std::printf("%10.3f #%llu %s\n", seconds, static_cast<unsigned long long>(c.number),
-              terminal_text(what).c_str());
+              terminal_line(with_option_names(what)).c_str());
   std::fflush(stdout);
 }
 

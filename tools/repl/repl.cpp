@@ -4,6 +4,7 @@
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/json/json_splitter.hpp"
+#include "tools/option_names.hpp"
 #include "tools/repl/field_prompts.hpp"
 #include "tools/repl/interrupts.hpp"
 #include "tools/repl/line_editor.hpp"
@@ -58,8 +59,8 @@ std::vector<std::string> values_of(const std::string& text) {
   json_splitter splitter;
   splitter.add(text);
   std::vector<std::string> values;
-  while (auto value = splitter.next()) values.push_back(std::move(*value));
-  if (auto value = splitter.rest()) values.push_back(std::move(*value));
+  while (auto value = splitter.next()) values.emplace_back(*value);
+  if (auto value = splitter.rest()) values.emplace_back(*value);
   return values;
 }
 
@@ -99,6 +100,8 @@ class repl {
       throw;  // nobody sees what the other lines would print
     } catch (const usage_failure& why) {
       code = say(why, exit_usage);
+    } catch (const call_failure& why) {
+      code = say(why, why.exit_code());
     } catch (const failure& why) {
       code = say(why, exit_failure);
     }
@@ -106,7 +109,7 @@ class repl {
   }
 
   static int say(const failure& why, int code) {
-    std::fprintf(stderr, "%s\n", terminal_text(why.what()).c_str());
+    std::fprintf(stderr, "%s\n", terminal_text(with_option_names(why.what())).c_str());
     return code;
   }
 
@@ -188,7 +191,7 @@ class repl {
     narrator tell(verbose);
     tell.begins(at.where(), method, sent);
     sync_wait(at.on(), begin(c));
-    const messages typed(at.types(), method);
+    messages typed(at.types(), method);
     std::exception_ptr unread;
     std::thread replies([&] { read_all(c, typed, tell, unread); });
     std::exception_ptr slip;
@@ -222,23 +225,29 @@ class repl {
     co_return;
   }
 
-  void read_all(conversation& c, const messages& typed, narrator& tell, std::exception_ptr& unread) {
+  void read_all(conversation& c, messages& typed, narrator& tell, std::exception_ptr& unread) {
     bool headed = false;
-    for (;;) {
-      const auto reply = sync_wait(c.next_result());
-      if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
-      if (!reply.ok() || !reply->has_value()) return;
-      tell.received((*reply)->view().size());
-      try {
-        print(typed.reply(**reply) + "\n");
-      } catch (const failure&) {
-        unread = std::current_exception();
-        return sync_wait(at.on(), stop(c));
+    std::optional<bytes_message> only;  // of a method with one reply: shown when no other one has come
+    try {
+      for (;;) {
+        const auto reply = sync_wait(c.next_result());
+        if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
+        if (!reply.ok()) return;
+        if (!reply->has_value()) break;
+        tell.received((*reply)->view().size());
+        if (typed.reply_is_indented && only)
+          throw call_failure(status_code::unimplemented, "the server sent more than one reply");
+        if (typed.reply_is_indented) only = **reply;
+        else print(typed.replies.text((*reply)->bytes(), false) + "\n");
       }
+      if (only) print(typed.replies.text(only->bytes(), true) + "\n");
+    } catch (const failure&) {
+      unread = std::current_exception();
+      sync_wait(at.on(), stop(c));
     }
   }
 
-  void send_all(conversation& c, const pb::MethodDescriptor& method, const messages& typed,
+  void send_all(conversation& c, const pb::MethodDescriptor& method, messages& typed,
                 const std::vector<std::string>& json, line_editor& lines, narrator& tell) {
     const auto send = [&](const bytes_message& request) {
       const status sent = sync_wait(c.write_result(request));
@@ -246,7 +255,7 @@ class repl {
       return sent.ok();
     };
     for (const std::string& value : json)
-      if (!send(typed.request(value))) return;
+      if (!send(bytes_message(typed.requests.bytes(value)))) return;
     field_prompts prompts(lines);
     for (bool more = json.empty(); more; more = method.client_streaming()) {
       const auto message = at.types().make(*method.input_type());

@@ -16,9 +16,9 @@ std::vector<std::string> split(std::string_view text, std::size_t piece) {
   std::vector<std::string> values;
   for (std::size_t at = 0; at < text.size(); at += piece) {
     splitter.add(text.substr(at, piece));
-    while (auto value = splitter.next()) values.push_back(*value);
+    while (auto value = splitter.next()) values.emplace_back(*value);
   }
-  while (auto value = splitter.rest()) values.push_back(*value);
+  while (auto value = splitter.rest()) values.emplace_back(*value);
   return values;
 }
 
@@ -26,6 +26,12 @@ TEST(JsonSplitter, SplitsWhereverTheTextWasCut) {
   constexpr std::string_view text = R"( {"a": [1, {"b": "}\""}]}[2] "c d"{}
  12 )";
   const std::vector<std::string> values{R"({"a": [1, {"b": "}\""}]})", "[2]", R"("c d")", "{}", "12 "};
+  for (std::size_t piece = 1; piece <= text.size(); ++piece) EXPECT_EQ(split(text, piece), values) << piece;
+}
+
+TEST(JsonSplitter, TakesSingleQuotesForQuotesToo) {
+  constexpr std::string_view text = R"({'a': '}"'} {"b": "'"} 'c"'{})";
+  const std::vector<std::string> values{R"({'a': '}"'})", R"({"b": "'"})", R"('c"')", "{}"};
   for (std::size_t piece = 1; piece <= text.size(); ++piece) EXPECT_EQ(split(text, piece), values) << piece;
 }
 
