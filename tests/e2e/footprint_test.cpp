@@ -79,6 +79,16 @@ class footprints : public echo_fixture {
     co_return reply.status();
   }
 
+  // Until the connection takes new calls again, which it does when the pressure is looked at.
+  static task<status> say_when_relieved(footprints& t, const bytes_message& request) {
+    status how = co_await say_at_once(t, request);
+    for (int i = 0; i < 100 && how.code() == status_code::unavailable; ++i) {
+      co_await sleep_for(20ms);
+      how = co_await say_at_once(t, request);
+    }
+    co_return how;
+  }
+
   struct taken {
     std::int64_t heap = 0;
     std::int64_t quota = 0;
@@ -176,9 +186,11 @@ TEST_P(footprints, RequestsThatDoNotFitTheQuotaAreResourceExhausted) {
   const taken t = run_and_hold(numbers(4 * megabyte), 10);
   EXPECT_EQ(t.handlers, 1u) << "two are more than seven eighths";
   EXPECT_EQ(count(status_code::ok), 1u);
-  EXPECT_EQ(count(status_code::resource_exhausted), 9u);
+  // A call whose stream opens while the first ones are decoded finds its connection under pressure.
+  EXPECT_GE(count(status_code::resource_exhausted), 1u);
+  EXPECT_EQ(count(status_code::resource_exhausted) + count(status_code::unavailable), 9u);
   EXPECT_LT(t.heap, std::int64_t{60 * megabyte});
-  EXPECT_EQ(run(say_at_once(*this, bytes_message(numbers(megabyte)))), status())
+  EXPECT_EQ(run(say_when_relieved(*this, bytes_message(numbers(megabyte)))), status())
       << "the memory is free again";
 }
 
