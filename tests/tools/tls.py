@@ -6,12 +6,12 @@ import tempfile
 from certificates import Certificates
 from stage import Cases, Server, equal, expect, own, run
 
-USAGE, FAILURE = 64, 65
+UNAVAILABLE, USAGE = 14, 64
 
 
 def says(words, not_these, *command):
     done = run(own("coracle"), *command)
-    equal(done.returncode, FAILURE, f"the exit code ({done.stderr[-300:]})")
+    equal(done.returncode, UNAVAILABLE, f"the exit code ({done.stderr[-300:]})")
     hint = done.stderr.rstrip().splitlines()[-1]
     expect(all(word in hint for word in words), f"the hint is {hint!r}")
     expect(not any(word in hint for word in not_these), f"the hint is {hint!r}")
@@ -42,7 +42,7 @@ def what_contradicts_itself(server, made):
 
 def what_is_no_address(server, made):
     done = run(own("coracle"), "ls", "127.0.0.1:99999", "-p")
-    equal(done.returncode, FAILURE, "the exit code")
+    equal(done.returncode, UNAVAILABLE, "the exit code")
     expect("write host:port" in done.stderr and "TLS" not in done.stderr, f"it says {done.stderr!r}")
 
 
