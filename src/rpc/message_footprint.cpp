@@ -35,7 +35,7 @@ constexpr std::size_t depth_max = 100;
 
 enum class wire : std::uint8_t { varint, fixed64, bytes, group_begin, group_end, fixed32 };
 
-const protobuf::Message& message_at(const void* address) {
+const protobuf::Message& full_message_at(const void* address) {
   return *static_cast<const protobuf::Message*>(static_cast<const protobuf::MessageLite*>(address));
 }
 
@@ -340,7 +340,7 @@ std::size_t message_footprint::foresee(const codec& k, const void* message, byte
   if (k.kind == message_kind::own) return body.size();
   walk w(*this, body, enough);
   if (k.kind == message_kind::protobuf_lite) return w.guess();
-  const protobuf::Descriptor& type = *message_at(message).GetDescriptor();
+  const protobuf::Descriptor& type = *full_message_at(message).GetDescriptor();
   if (type.file()->pool() != protobuf::DescriptorPool::generated_pool()) return w.guess();
   try {
     return w.of(*layout_of(type));
@@ -352,7 +352,7 @@ std::size_t message_footprint::foresee(const codec& k, const void* message, byte
 std::size_t message_footprint::measure(const codec& k, const void* message, std::size_t foreseen) noexcept {
   if (k.kind == message_kind::own) return k.memory_bytes ? k.memory_bytes(message) : foreseen;
   if (k.kind == message_kind::protobuf_lite) return foreseen;
-  const protobuf::Message& m = message_at(message);
+  const protobuf::Message& m = full_message_at(message);
   const protobuf::Arena* const arena = m.GetArena();
   return arena ? static_cast<std::size_t>(arena->SpaceAllocated()) : m.SpaceUsedLong();
 }
