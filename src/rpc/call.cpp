@@ -123,6 +123,7 @@ call::decoded call::read_message(const codec& k, void* into, const framed_messag
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
     return read_large(k, into, m, why);
+  if (exchange_) exchange_.charge_small(m.body.size());
   return parse(k, into, m.body, m.body.size(), why);
 }
 
@@ -168,7 +169,7 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
   using transport::decode_budget;
   decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
-  if (begun ? budget.spent() : !budget.may_begin_large()) return defer();
+  if (m.compressed ? !budget.may_begin_large() : !budget.may_begin(m.body.size())) return defer();
   if (!m.compressed) {
     budget.charge(static_cast<std::int64_t>(m.body.size()));
     deferred_.reset();

@@ -28,6 +28,7 @@ constexpr duration idle_time = std::chrono::seconds(1);
 // A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
 // ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
+constexpr duration deferred_timer_pause = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -72,6 +73,9 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       self.close_called_ = true;
       return self.stream_->close(self.unsent());
     }
+    // The peer's time does not run while we do not read what it has sent.
+    if (self.is_deferred())
+      return self.home_.arm(self, deadline_after(self.home_.now(), deferred_timer_pause));
     self.engine_.on_timeout(self.home_.now());
     self.mind_age();
     self.mind_stall();
@@ -161,7 +165,8 @@ void connection::dispatch() noexcept {
   dispatching_ = true;
   for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
     handle(e);
-    if (budget_->charge_event() || (deferred_ && !deferred_->calls.empty())) [[unlikely]]
+    if ((budget_->charge_event() && budget_->spent_at_checkpoint()) ||
+        (deferred_ && !deferred_->calls.empty())) [[unlikely]]
       put_input_aside();  // the engine's own events go on
   }
   dispatching_ = false;
@@ -187,6 +192,7 @@ void connection::put_input_aside() noexcept {
   else unread.append(rest);
   if (!is_deferred()) return;
   weigh_ = acceptor_ != nullptr;
+  withholds_credit_ = true;
   if (!output_stalled_) budget_->defer(*deferred_);
   update_receiving();
 }
@@ -217,6 +223,7 @@ bool connection::continue_decoding() noexcept {
   if (is_deferred()) return !output_stalled_;
   const std::int64_t send_error = deferred_->send_error;
   deferred_.reset();
+  withholds_credit_ = pressed_;
   update_receiving();
   if (send_error != 0 && !closing_) broken(io_failure(send_error));
   return false;
@@ -344,8 +351,9 @@ void connection::flush() noexcept {
     if (!given_up_.empty()) return close(error_code::enhance_your_calm, given_up_);
   }
   // Not a client: two that wait for each other to read would wait for ever.
-  output_stalled_ = acceptor_ && engine_.output().size() > output_stall_bytes;
-  if (is_deferred() && !output_stalled_ && !closing_) budget_->defer(*deferred_);
+  // What a failed send has left behind waits for nothing.
+  output_stalled_ = acceptor_ && !send_broken_ && engine_.output().size() > output_stall_bytes;
+  if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
   update_receiving();
   finish_if_done();
 }

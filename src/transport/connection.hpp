@@ -177,6 +177,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool output_stalled_ = false;
+  bool pressed_ = false;
   bool receive_paused_ = false;
   bool receive_ended_ = false;
   bool draining_ = false;

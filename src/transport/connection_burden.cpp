@@ -59,7 +59,8 @@ void connection::give_up(std::string_view reason) noexcept {
 }
 
 void connection::press(bool on) noexcept {
-  withholds_credit_ = on;
+  pressed_ = on;
+  withholds_credit_ = on || is_deferred();
   engine_.withhold_credit(on);
   engine_.refuse_streams(on);
   touch();

@@ -23,13 +23,20 @@ decode_budget::decode_budget() noexcept
 
 void decode_budget::queue_refill() noexcept {
   refill_queued_ = true;
-  coro::this_executor().at_turn_end(refill_);
+  coro::this_executor().post_next_turn(refill_);
 }
 
-void decode_budget::look_at_clock() noexcept {
+void decode_budget::look_at_clock(duration limit) noexcept {
   loop* const here = loop::current();
-  if (!here || here->io().now() - here->now() < iteration_time) return;
+  if (!here || here->io().now() - here->now() < limit) return;
   left_ = std::min({left_, floor_, std::int64_t{0}});
+  refill_soon();
+}
+
+bool decode_budget::spent_at_checkpoint() noexcept {
+  if (left_ > floor_) look_at_clock(small_messages_time);
+  checkpoint_ = std::max(floor_, left_ - checkpoint_bytes);
+  return spent();
 }
 
 void decode_budget::defer(deferred_decode& d) noexcept {
@@ -44,11 +51,13 @@ void decode_budget::grant_shares() noexcept {
     deferred_decode* const d = waiting_.pop_front();
     if (!d) break;
     floor_ = left_ - share_bytes;
+    checkpoint_ = std::max(floor_, left_ - checkpoint_bytes);
     if (d->continue_decoding() && !d->linked()) waiting_.push_back(*d);
   } while (left_ > 0);
   in_share_ = false;
-  floor_ = 0;
+  floor_ = checkpoint_ = 0;
   shares_queued_ = false;
+  refill_soon();
   if (waiting_.empty()) return;
   shares_queued_ = true;
   coro::this_executor().post_next_turn(*this);
