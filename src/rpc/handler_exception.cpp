@@ -60,7 +60,7 @@ status server_call::status_of_exception(const std::exception_ptr& error, std::st
       line.append(" (peer ").append(peer().to_string()).append(")");
     });
   };
-  // The call's own end and the end of an interceptor's patience say nothing new.
+  // A cancellation that the call's end or an interceptor's timeout has caused is not logged.
   const bool stopped = cancelled() || own_environment_.stop.stop_requested();
   try {
     std::rethrow_exception(error);

@@ -148,7 +148,7 @@ call_traffic server_call::exchanged() const noexcept {
 
 void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
   if (how.ok() && k) send_reply(*k, reply, how);
-  // What it made OK of, a client may have brought about.
+  // A client may have caused the error that the interceptor replaced with OK: it costs this call alone.
   else if (how.ok() && one_reply_ && exchange_)
     send_status(defect(
         "an interceptor",

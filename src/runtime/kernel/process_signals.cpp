@@ -41,8 +41,8 @@ std::size_t index_of(int number) noexcept {
   return static_cast<std::size_t>(std::find(numbers.begin(), numbers.end(), number) - numbers.begin());
 }
 
-// Nobody watches, and our handler is installed all the same: the program saved the disposition while we watched, and has
-// set it again since. The signal does what it would have done without us.
+// No watcher is registered, but our handler is installed: the program saved the disposition while we watched, and has restored
+// it since. Forwards the signal to the disposition that install() had replaced.
 void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler == SIG_IGN) return;
