@@ -134,7 +134,7 @@ class connection {
   // --- memory
   // What the engine holds at the moment, with what set_kept() says; to be compared, not to be summed to the byte.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  // Gives back what the next frames would take again: the connection idles. Between feeds.
+  // Gives back what the next frames would take again: the connection idles. Between feeds. A head_number() is void then.
   void release_idle_memory() noexcept;
   // The user keeps so much of what came on s.
   void set_kept(stream_ref s, std::size_t bytes) noexcept;

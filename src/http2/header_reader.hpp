@@ -41,8 +41,10 @@ class header_reader {
   // 0 if that field is no :status.
   [[nodiscard]] int peek_status();
 
-  // Of the request's block that was read last: see repeated_block::number().
-  [[nodiscard]] std::uint32_t number() const noexcept { return last_ ? last_->number() : 0; }
+  // Of the block that was read last, if it is a request's: see repeated_block::number().
+  [[nodiscard]] std::uint32_t number() const noexcept {
+    return last_ && validator_.kind() == http::header_kind::request ? last_->number() : 0;
+  }
   // Before a field is read: true when the block is the one of that number, which then counts as read.
   [[nodiscard]] bool repeats(std::uint32_t number) noexcept;
 

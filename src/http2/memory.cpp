@@ -16,10 +16,11 @@ std::size_t connection::state::memory_bytes() const noexcept {
          encoder.capacity_bytes() + reader.capacity_bytes();
 }
 
-// Windows, the HPACK tables and the settings stay; what is left of a frame that came in part does, too.
+// Windows, the HPACK tables and the settings stay; so does what is left of a frame that came in part, and what an event will
+// show.
 void connection::state::release_idle_memory() noexcept {
   output.release(0);
-  if (reading == phase::payload || block_id != 0 || block_open) return;
+  if (reading == phase::payload || block_id != 0 || block_open || goaway_pending) return;
   std::vector<std::uint8_t>().swap(assembly);
   std::vector<std::uint8_t>().swap(block);
   reader.release_idle_memory();

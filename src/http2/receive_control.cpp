@@ -136,7 +136,9 @@ connection::state::progress connection::state::on_goaway(bytes_view payload) {
   if (!charge_control()) return progress::again;
   const stream_id last = load_u32(payload.data()) & stream_id_max;
   goaway_code = static_cast<error_code>(load_u32(payload.data() + 4));
-  goaway_debug = payload.subspan(8);
+  // The event may come after take_unread(), when feed()'s argument is gone.
+  if (payload.data() != assembly.data()) assembly.assign(payload.begin(), payload.end());
+  goaway_debug = bytes_view(assembly).subspan(8);
   goaway_pending = pending = peer_goes_away = true;
   if (side == role::server) return progress::again;
   // RFC 9113 6.8: what lies above was not processed and may be tried elsewhere; so may what was not sent yet.

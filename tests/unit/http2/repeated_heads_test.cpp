@@ -66,6 +66,22 @@ TEST(Http2RepeatedHeads, OneOctetMakesAnother) {
   EXPECT_EQ(k.last, ":method=POST :scheme=http :path=/a.B/C :authority=h ");
 }
 
+TEST(Http2RepeatedHeads, TrailersHaveNoNumberAndRepeatNoHead) {
+  std::uint32_t number = 0, number_of_trailers = 1;
+  bool repeated = true;
+  session s(role::server, {}, [&](session& at, const event& e) {
+    if (e.what != event::kind::headers) return;
+    if (e.trailers) repeated = at.engine.head_repeats(number);
+    for (field f; at.engine.next_field(f);) continue;
+    (e.trailers ? number_of_trailers : number) = at.engine.head_number();
+  });
+  s.pulls_fields = false;
+  s.feed(from_client() + request(1, end_both) + request(3) + headers(3, request_block(), end_both));
+  EXPECT_NE(number, 0u);
+  EXPECT_FALSE(repeated);
+  EXPECT_EQ(number_of_trailers, 0u);
+}
+
 TEST(Http2RepeatedHeads, MayComeInPieces) {
   keeper k;
   const std::string block = request_block();
