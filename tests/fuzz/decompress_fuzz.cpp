@@ -1,5 +1,6 @@
-// Decompresses anything, in every encoding, and compresses it and back: no more than is allowed comes out, and what
-// was put in comes back. The first byte chooses the encoding, the second the limit and the level.
+// Decompresses any bytes, in every encoding, at once and in steps with the same result, and compresses them and back: no more
+// than is allowed comes out, and what was put in comes back. The first byte chooses the encoding, the second the limit and
+// the level, the third the bytes of a step.
 #include "compress/coders.hpp"
 
 #include <algorithm>
@@ -9,18 +10,44 @@
 
 using namespace coracle;
 
+namespace {
+
+// As `expected`, with what came out at once.
+void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, std::size_t step_bytes,
+                     compress::unpacked expected, const base::output_buffer& whole) {
+  base::output_buffer out;
+  compress::unpacked how = compress::unpacked::more;
+  if (!one.begin_unpack()) std::abort();
+  while (how == compress::unpacked::more) {
+    const std::size_t unread_before = input.size(), made_before = out.size();
+    how = one.unpack_step(input, limit - made_before, step_bytes, out);
+    const std::size_t used = unread_before - input.size() + out.size() - made_before;
+    // A step that does nothing would never end; one that does too much blocks the loop. 128 KiB: a chunk of snappy, which is
+    // not split, packed and unpacked.
+    if (how == compress::unpacked::more && used == 0) std::abort();
+    if (used > step_bytes + (128u << 10)) std::abort();
+    if (how == compress::unpacked::more && out.size() > limit) std::abort();
+  }
+  if (how != expected) std::abort();
+  if (how == compress::unpacked::done && !std::ranges::equal(out.pending(), whole.pending())) std::abort();
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 2) return 0;
-  // Kept from input to input, as a loop keeps them: a broken message must not spoil the next.
+  if (size < 3) return 0;
+  // Kept from input to input, as a loop keeps them: a broken message must not affect the next.
   static compress::coders all;
   compress::coder* one = all.of(static_cast<encoding>(1 + data[0] % (encoding_count - 1)));
   if (!one) return 0;
   const std::size_t limit = std::size_t{data[1]} * 257;
-  const bytes_view input(data + 2, size - 2);
+  const std::size_t step_bytes = 1 + std::size_t{data[2]} * 16;
+  const bytes_view input(data + 3, size - 3);
 
   base::output_buffer out;
   const compress::unpacked how = one->unpack(input, limit, out);
   if (out.size() > limit + (how == compress::unpacked::done ? 0 : compress::piece_bytes)) std::abort();
+  unpack_in_steps(*one, input, limit, step_bytes, how, out);
 
   base::output_buffer packed;
   base::output_buffer back;

@@ -1,7 +1,7 @@
-// A server's engine against any bytes. The first octet of the input: bit 0 puts a client's preface in front of
-// the rest; then come pieces, each behind its length, a choice for the user, and an act of the user's.
+// A server's engine against any bytes. The first byte of the input: bit 0 puts a client's preface in front of the rest, bit 1
+// lets keepalive and the rules for PINGs hold without calls, bit 2 sends the output after each step. Then come pieces, each
+// behind four bytes: its length, the user's choices at its events, and an operation of the user with its operand.
 #include "fuzz/http2_session.hpp"
-
 #include "http2/frame.hpp"
 
 using namespace coracle;
@@ -9,17 +9,21 @@ using namespace coracle::http2;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::dice input({data, size});
-  fuzz::user user(role::server, fuzz::small_limits());
-  if (input.octet() & 1) {
+  const std::uint8_t how = input.octet();
+  limits l = fuzz::small_limits();
+  l.keepalive.without_calls = l.pings.without_calls = how & 2;
+  fuzz::user user(role::server, l);
+  if (how & 1) {
     user.feed(as_bytes(client_preface), 0);
     constexpr std::uint8_t settings_and_ack[] = {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0};
     user.feed(settings_and_ack, 0);
   }
   while (!input.empty() && !user.engine.failed()) {
-    const std::uint8_t length = input.octet(), choice = input.octet(), act = input.octet();
+    const std::uint8_t length = input.octet(), choice = input.octet(), act = input.octet(),
+                       operand = input.octet();
     user.feed(input.take(length), choice);
-    if (act) user.act(act);
-    if (act & 1) user.engine.output().clear();
+    if (act) user.act(act, operand);
+    if (how & 4) user.send(user.engine.output().size());
   }
   return 0;
 }

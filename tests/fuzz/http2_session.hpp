@@ -1,15 +1,19 @@
-// A user of an engine for fuzzers: does what its dice say upon each event, and checks what an engine promises
-// whatever comes in.
+// A user of an engine for fuzzers: the input chooses what it does, at each event and between the pieces of the peer's bytes.
+// It checks after each step what the engine promises for any input.
 #pragma once
 
 #include "hpack/stateless_encoder.hpp"
 #include "http2/connection.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle::http2::fuzz {
@@ -39,71 +43,141 @@ class dice {
   bytes_view rest_;
 };
 
+// Small enough for an input of a few hundred bytes to reach each of them.
 inline limits small_limits() {
+  using namespace std::chrono_literals;
   limits l;
   l.max_concurrent_streams = 8;
   l.initial_window_bytes = 2000;
-  l.header_list_bytes = 2000;
-  l.header_block_bytes = 4000;
-  l.output_bytes = 4000;
+  l.header_list_bytes = 600;
+  l.header_block_bytes = 500;
+  l.continuations = 3;
+  l.interim_responses = 2;
+  l.output_bytes = 600;
   l.own_streams = 1000;
+  l.own_open_streams = 16;
+  l.control_frames_burst = 40;
+  l.empty_frames_burst = 10;
+  l.resets_burst = 10;
+  l.early_resets_burst = 5;
+  l.keepalive = {1s, 500ms, false};
+  l.pings = {200ms, false, 2};
   return l;
 }
 
+// What an engine may hold for `streams` streams, apart from its output and from what its user queues and keeps.
+inline std::size_t memory_bytes_max(const limits& l, std::size_t streams) {
+  return (16u << 10) + 2 * std::size_t{l.max_frame_bytes} + 2 * std::size_t{l.header_block_bytes} +
+         4 * (std::size_t{l.header_table_bytes} + l.encoder_table_bytes) +
+         streams * (1024 + 2 * std::size_t{l.header_list_bytes});
+}
+
+// The byte at `offset` of what a user sends on a stream.
+constexpr std::uint8_t pattern(stream_id id, std::size_t offset) {
+  return static_cast<std::uint8_t>(id * 7 + offset * 13 + (offset >> 8));
+}
+
+// Whether the peer is such a user, too; else it may send anything.
+enum class peer_kind : std::uint8_t { any, user };
+
 class user {
  public:
-  user(role r, const limits& l) : side(r), engine(r, l, time_point{}) {}
+  user(role r, const limits& l, peer_kind peer = peer_kind::any)
+      : side(r), engine(r, l, time_point{}), limits_(l), peer_(peer) {}
   ~user() {
     engine.feed_end(now);
     drain();
-    require(engine.failed() && streams_.empty() && engine.open_streams() == 0);
+    require(engine.failed() && streams_.empty() && engine.open_streams() == 0 && engine.unread_bytes() == 0);
+    // Nothing stays on the account of a stream that is gone.
+    engine.output().clear();
+    engine.release_idle_memory();
+    require(engine.memory_bytes() <= memory_bytes_max(limits_, 0) + 96 * chunks_);
   }
 
-  // Each piece lies in memory of its own, gone afterwards.
+  // Each piece has memory of its own, which is freed afterwards. With bit 7 of `choice` the user stops reading after each
+  // event, and continues in new memory.
   void feed(bytes_view bytes, std::uint8_t choice) {
     choice_ = choice;
-    std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
-    engine.feed(copy, now);
-    drain();
+    fed_bytes_ += bytes.size();
+    auto input = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
+    engine.feed(*input, now);
+    for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) {
+      on(e);
+      if (!(choice & 128)) continue;
+      const bytes_view rest = engine.take_unread();
+      require(rest.size() <= input->size());
+      input = std::make_unique<std::vector<std::uint8_t>>(rest.begin(), rest.end());
+      if (choice & 2) engine.release_idle_memory();
+      engine.feed(*input, now);
+    }
+    check();
   }
   void drain() {
     for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) on(e);
   }
-  // Something of the user's own accord.
-  void act(std::uint8_t what) {
-    const stream_ref s = some_stream(what >> 4);
-    switch (what & 15) {
-      case 0: open(what & 16); break;
+
+  // An operation of the user's own: bits 0 to 4 of `what` choose it, the others the stream; `how` is its operand.
+  void act(std::uint8_t what, std::uint8_t how) {
+    const std::size_t before = engine.output().size();
+    const stream_ref s = some_stream(what >> 5);
+    switch (what & 31) {
+      case 0: open(how & 1); break;
       case 1: engine.reset(s, error_code::cancel); break;
       case 2: drop(s); break;
-      case 3: queue(s, 5000, what & 16); break;
-      case 4: engine.consume(s, 700); break;
-      case 5: engine.withhold_credit(what & 16); break;
+      case 3: queue(s, how * 40u, how & 1); break;
+      case 4: engine.consume(s, how * 10u); break;
+      case 5: engine.withhold_credit(how & 1); break;
       case 6: engine.drain(); break;
       case 7: engine.drain_now(); break;
-      case 8: engine.ping(what); break;
-      case 9: engine.want_writable(s, 100); break;
-      case 10: now += std::chrono::milliseconds(300); break;
-      case 11: engine.on_timeout(now); break;
+      case 8: engine.ping(how); break;
+      case 9: engine.want_writable(s, how * 4u); break;
+      case 10: now += std::chrono::milliseconds(how * 20); break;
+      case 11: time_out(); break;
       case 12: trail(s); break;
-      case 13: head(s, what & 16); break;
-      case 14: engine.produce(3000); break;
+      case 13: head(s, how); break;
+      case 14: engine.produce(how * 64u); break;
       case 15:
-        if (what == 255) engine.fail(error_code::internal_error, "at will");
+        if (how == 255) engine.fail(error_code::internal_error, "at will");
         break;
+      case 16: reply(s, how * 64u); break;
+      case 17: write(s, how * 64u, how & 1, how & 2); break;
+      case 18: release_idle(); break;
+      case 19: keep(s, how * 1000u); break;
+      case 20: engine.refuse_streams(how & 1); break;
+      case 21: send(how * 64u); break;
+      case 22:
+        if (engine.next_timeout() != never) now = std::max(now, engine.next_timeout());
+        time_out();
+        break;
+      case 23: long_head(s, how * 100u); break;
+      default: break;
     }
     drain();
+    own_bytes_ += engine.output().size() - std::min(before, engine.output().size());
+    answered_before_ = engine.pings_answered();
+    check();
   }
+  // The output leaves: up to n bytes of it.
+  void send(std::size_t n) {
+    base::output_buffer& out = engine.output();
+    out.consume(std::min(n, out.size()));
+    if (!out.empty()) return;
+    engine.output_taken();
+    own_bytes_ = fed_bytes_ = 0;
+  }
+
   void open(bool end) {
     if (side != role::client) return;
     const stream_ref s = engine.open(nullptr);
     require((s != no_stream) || !engine.can_open());
     if (s == no_stream) return;
     streams_[s] = {};
+    tag(s);
     if (!engine.begin_headers(s)) std::abort();
     engine.add_field(":method", "POST");
     engine.add_field(":scheme", "http");
     engine.add_field(":path", "/a.B/C");
+    engine.add_field("x-memo", "m", memo_);
     engine.end_headers(end);
   }
 
@@ -115,6 +189,9 @@ class user {
   struct known {
     bool ended = false;  // no event may follow but reset and writable
     bool reset = false;  // none at all
+    std::size_t sent_bytes = 0;
+    std::size_t received_bytes = 0;
+    std::size_t kept_bytes = 0;
   };
   stream_ref some_stream(unsigned i) {
     if (streams_.empty()) return no_stream;
@@ -122,22 +199,91 @@ class user {
     std::advance(at, static_cast<long>(i % streams_.size()));
     return at->first;
   }
+  void tag(stream_ref s) {
+    engine.set_user(s, &streams_[s]);
+    require(engine.user_of(s) == &streams_[s]);
+  }
   void drop(stream_ref s) {
-    if (streams_.erase(s)) engine.release(s);
+    const auto at = streams_.find(s);
+    if (at == streams_.end()) return;
+    kept_of_released_ += at->second.kept_bytes;
+    streams_.erase(at);
+    engine.release(s);
+    require(engine.user_of(s) == nullptr);
+  }
+  void keep(stream_ref s, std::size_t n) {
+    if (!streams_.contains(s)) return;
+    engine.set_kept(s, n);
+    streams_[s].kept_bytes = n;
+  }
+  void fill(stream_ref s, std::uint8_t* to, std::size_t n) {
+    const stream_id id = engine.id_of(s);
+    for (std::size_t i = 0; i < n; ++i) to[i] = pattern(id, streams_[s].sent_bytes + i);
   }
   void queue(stream_ref s, std::size_t n, bool end) {
+    if (!streams_.contains(s)) return;
     std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[n]());
-    engine.queue_data(s, std::move(bytes), n, end);
+    fill(s, bytes.get(), n);
+    ++chunks_;
+    if (engine.queue_data(s, std::move(bytes), n, end)) streams_[s].sent_bytes += n;
   }
-  void head(stream_ref s, bool end) {
+  void write(stream_ref s, std::size_t n, bool end, bool less) {
+    if (!streams_.contains(s)) return;
+    std::uint8_t* const to = engine.reserve_data(s, n);
+    if (!to) return;
+    require(engine.can_send(s) && engine.queued(s) == 0);
+    std::memset(to, 0xee, n);
+    const std::size_t written = less ? n / 2 : n;
+    fill(s, to, written);
+    const std::uint64_t before = engine.data_sent();
+    engine.commit_data(s, written, end);
+    require(engine.data_sent() == before + written);
+    streams_[s].sent_bytes += written;
+  }
+  void reply(stream_ref s, std::size_t n) {
+    static const auto headers =
+        hpack::stateless_encoder::encode_block({{":status", "200"}, {"content-type", "application/grpc"}});
+    static const auto trailers = hpack::stateless_encoder::encode_block({{"grpc-status", "0"}});
+    if (side != role::server || !streams_.contains(s)) return;
+    const whole_reply r{headers, n, trailers};
+    const std::size_t before = engine.output().size();
+    std::uint8_t* const to = engine.reserve_reply(s, r);
+    require(engine.output().size() == before);
+    if (!to) return;
+    fill(s, to, n);
+    engine.commit_reply(s, r);
+    require(engine.output().size() == before + 27 + headers.size() + n + trailers.size() &&
+            !engine.can_send(s));
+    streams_[s].sent_bytes += n;
+  }
+  void head(stream_ref s, std::uint8_t how) {
     if (!streams_.contains(s) || !engine.begin_headers(s)) return;
-    engine.add_field(":status", "200");
+    engine.add_field(":status", how & 4 ? "103" : "200");
     engine.add_field("x-a", "b", static_cast<connection::indexing>(choice_ % 3));
-    engine.end_headers(end);
+    engine.add_field("x-memo", "m", memo_);
+    engine.end_headers(how & 1);
+  }
+  void long_head(stream_ref s, std::size_t n) {
+    if (side != role::server || !streams_.contains(s) || !engine.begin_headers(s)) return;
+    engine.add_field(":status", "200");
+    engine.add_field("x-long", std::string(n, 'l'), connection::indexing::no_index);
+    engine.end_headers(false);
   }
   void trail(stream_ref s) {
     static const auto block = hpack::stateless_encoder::encode_block({{"grpc-status", "0"}});
+    ++chunks_;
     engine.send_block(s, block, true);
+  }
+  void release_idle() {
+    const std::size_t before = engine.memory_bytes();
+    engine.release_idle_memory();
+    number_ = 0;
+    require(engine.memory_bytes() <= before);
+  }
+  // A timer that is due at once again would stop the loop.
+  void time_out() {
+    engine.on_timeout(now);
+    require(engine.next_timeout() > now);
   }
 
   void on(const event& e) {
@@ -149,42 +295,89 @@ class user {
       while (!streams_.empty()) drop(streams_.begin()->first);
       return;
     }
+    touch(e.data);
     if (e.stream == no_stream) return;
     if (e.what == kind::headers && !streams_.contains(e.stream)) {
-      require(side == role::server && !e.trailers);
+      require(side == role::server && !e.trailers && e.user == nullptr);
       streams_[e.stream] = {};
+      tag(e.stream);
+    } else {
+      require(streams_.contains(e.stream) && e.user == &streams_[e.stream]);
     }
-    require(streams_.contains(e.stream));
     known& k = streams_[e.stream];
     require(!k.reset);
+    const std::size_t before = engine.output().size();
     switch (e.what) {
       case kind::headers:
         require(!k.ended);
-        for (field f; (choice_ & 1) && engine.next_field(f);) {
-          std::size_t sum = f.slot;  // touch every octet
-          for (const char c : f.name) sum += static_cast<unsigned char>(c);
-          for (const char c : f.value) sum += static_cast<unsigned char>(c);
-          engine.set_slot(static_cast<std::uint32_t>(sum));
-        }
-        if (choice_ & 2) head(e.stream, choice_ & 4);
+        if (!((choice_ & 32) && engine.head_repeats(number_))) read_fields();
+        if (choice_ & 2) head(e.stream, choice_ & 4 ? 1 : 0);
+        if (choice_ & 4) reply(e.stream, choice_);
         break;
-      case kind::data: {
+      case kind::data:
         require(!k.ended && (e.end_stream || !e.data.empty()));
-        std::vector<std::uint8_t> touched(e.data.begin(), e.data.end());
+        for (std::size_t i = 0; peer_ == peer_kind::user && i < e.data.size(); ++i)
+          require(e.data[i] == pattern(e.id, k.received_bytes + i));
+        k.received_bytes += e.data.size();
         if (choice_ & 8) engine.consume(e.stream, e.data.size());
-        if (choice_ & 16) queue(e.stream, touched.size() + 1, choice_ & 32);
+        if (choice_ & 16) queue(e.stream, e.data.size() + 1, choice_ & 32);
         break;
-      }
       case kind::reset: k.reset = true; break;
       default: break;
     }
     k.ended |= e.end_stream;
     if (k.reset || (choice_ & 64)) drop(e.stream);
+    own_bytes_ += engine.output().size() - before;
+    if (engine.output().size() != before) answered_before_ = engine.pings_answered();
+  }
+  void read_fields() {
+    field f;
+    while ((choice_ & 1) && engine.next_field(f)) {
+      touch(as_bytes(f.name));
+      touch(as_bytes(f.value));
+      engine.set_slot(f.slot + 1);
+    }
+    number_ = engine.head_number();
+  }
+  // Reads every byte, for AddressSanitizer.
+  void touch(bytes_view bytes) {
+    for (const std::uint8_t b : bytes) touched_ = touched_ + b;
   }
 
+  void check() {
+    std::size_t queued_bytes = engine.unread_bytes();
+    std::size_t kept_bytes = kept_of_released_;
+    for (const auto& [s, k] : streams_) {
+      queued_bytes += engine.queued(s);
+      kept_bytes += k.kept_bytes;
+    }
+    streams_max_ = std::max(streams_max_, streams_.size() + engine.open_streams());
+    if (side == role::server) require(streams_max_ <= 3 * std::size_t{limits_.max_concurrent_streams});
+    require(engine.memory_bytes() <= memory_bytes_max(limits_, 2 * streams_max_) +
+                                         engine.output().capacity() + queued_bytes + kept_bytes +
+                                         96 * chunks_);
+    // Beside the answers there are updates of windows, for DATA that was received, and one GOAWAY.
+    require(engine.output().size() <= limits_.output_bytes + 300 + own_bytes_ + 2 * fed_bytes_);
+    // Without HEADERS or DATA between them, and at one time, the peer's PINGs are strikes.
+    if (side == role::server && limits_.pings.min_interval > duration::zero())
+      require(engine.pings_answered() - answered_before_ <= limits_.pings.strikes + 2);
+    require(!engine.failed() || engine.next_timeout() == never);
+  }
+
+  const limits limits_;
+  const peer_kind peer_;
   std::map<stream_ref, known> streams_;
   std::uint8_t choice_ = 0;
   bool over_ = false;
+  field_memo memo_;
+  std::uint32_t number_ = 0;  // of the block that was read last
+  std::size_t chunks_ = 0;  // that were queued, ever
+  std::size_t kept_of_released_ = 0;  // set_kept(), ever; their streams may still have bytes to send
+  std::size_t streams_max_ = 0;
+  std::size_t own_bytes_ = 300;  // of the output, from the user's operations; at first preface and SETTINGS
+  std::size_t fed_bytes_ = 0;  // since the output was empty
+  std::uint64_t answered_before_ = 0;  // PINGs, before the user's last operation
+  volatile std::uint8_t touched_ = 0;
 };
 
 }  // namespace coracle::http2::fuzz

@@ -1,0 +1,125 @@
+// What an engine reports and writes does not depend on the pieces in which its input comes, nor on where its user stops
+// reading, nor on whether the user reads repeated headers anew. The first byte of the input chooses the role (bit 0), and
+// whether the peer's preface and SETTINGS precede the rest (bit 1); the second, how many bytes of lengths follow; then
+// come the lengths, and the peer's bytes.
+#include "fuzz/http2_session.hpp"
+#include "http2/frame.hpp"
+
+#include <string>
+#include <utility>
+
+using namespace coracle;
+using namespace coracle::http2;
+
+namespace {
+
+using pieces = std::vector<std::uint8_t>;
+
+class reader {
+ public:
+  explicit reader(role r) : engine_(r, fuzz::small_limits(), time_point{}) {
+    for (int i = 0; r == role::client && i < 3; ++i) {
+      const stream_ref s = engine_.open(nullptr);
+      fuzz::require(engine_.begin_headers(s));
+      engine_.add_field(":method", i == 1 ? "HEAD" : "POST");
+      engine_.add_field(":scheme", "http");
+      engine_.add_field(":path", "/a.B/C");
+      engine_.end_headers(i == 2);
+    }
+  }
+
+  void read_at_once(const pieces& input) {
+    feed(input);
+    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+    engine_.feed_end(time_point{});
+    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+  }
+  // Bits 0 to 5 of a length are the bytes of the next piece; with bit 6 the user stops reading after its first event, with
+  // bit 7 it recognises repeated headers.
+  void read_in_pieces(bytes_view input, fuzz::dice lengths) {
+    while (!input.empty()) {
+      const std::uint8_t how = lengths.empty() ? 63 : lengths.octet();
+      const std::size_t n = std::min<std::size_t>(input.size(), how & 63);
+      auto piece = std::make_unique<pieces>(input.begin(), input.begin() + static_cast<std::ptrdiff_t>(n));
+      input = input.subspan(n);
+      feed(*piece);
+      for (event e = next(); e.what != event::kind::none; e = next()) {
+        on(e, how & 128);
+        if (!(how & 64)) continue;
+        const bytes_view rest = engine_.take_unread();
+        piece = std::make_unique<pieces>(rest.begin(), rest.end());
+        feed(*piece);
+      }
+      if (engine_.failed()) break;
+    }
+    engine_.feed_end(time_point{});
+    for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
+  }
+
+  [[nodiscard]] const std::string& trace() const { return trace_; }
+  [[nodiscard]] std::string_view output() { return as_text(engine_.output().pending()); }
+
+ private:
+  void feed(const pieces& bytes) { engine_.feed(bytes, time_point{}); }
+  event next() { return engine_.next(); }
+
+  void on(const event& e, bool recognise) {
+    // Pieces of one DATA frame are told as one.
+    const bool continues = e.what == event::kind::data && data_of_ == e.stream;
+    if (!continues)
+      note("\n" + std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.stream) + " ");
+    data_of_ = e.what == event::kind::data && !e.end_stream ? e.stream : no_stream;
+    note(as_text(e.data));
+    if (e.end_stream) note(" end");
+    if (e.trailers) note(" trailers");
+    if (e.informational) note(" informational");
+    if (e.unprocessed) note(" unprocessed");
+    if (e.what == event::kind::ping_ack) note(std::to_string(e.ping));
+    if (e.what == event::kind::reset || e.what == event::kind::failed || e.what == event::kind::goaway)
+      note(std::to_string(static_cast<std::uint32_t>(e.code)));
+    note(e.reason);
+    if (e.what == event::kind::headers) read_fields(recognise);
+    if (e.what == event::kind::reset) engine_.release(e.stream);
+  }
+  void read_fields(bool recognise) {
+    if (recognise && engine_.head_repeats(number_)) {
+      note(fields_);
+    } else {
+      fields_.clear();
+      for (field f; engine_.next_field(f);) fields_.append(f.name).append("=").append(f.value).append(";");
+      note(fields_);
+      number_ = engine_.headers_ok() ? engine_.head_number() : 0;
+    }
+    note(engine_.headers_ok() ? " good" : " bad");
+  }
+  void note(std::string_view text) { trace_.append(text); }
+
+  connection engine_;
+  std::string trace_;
+  std::string fields_;
+  std::uint32_t number_ = 0;
+  stream_ref data_of_ = no_stream;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::dice input({data, size});
+  const std::uint8_t how = input.octet();
+  const role side = how & 1 ? role::client : role::server;
+  const bytes_view lengths = input.take(input.octet());
+  pieces bytes;
+  if (how & 2) {
+    const bytes_view preface = as_bytes(client_preface);
+    if (side == role::server) bytes.assign(preface.begin(), preface.end());
+    bytes.insert(bytes.end(), {0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0});
+  }
+  const bytes_view rest = input.take(size);
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+
+  reader whole(side), split(side);
+  whole.read_at_once(bytes);
+  split.read_in_pieces(bytes, fuzz::dice(lengths));
+  fuzz::require(whole.trace() == split.trace() && whole.output() == split.output());
+  return 0;
+}
