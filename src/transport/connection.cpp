@@ -353,8 +353,10 @@ void connection::flush() noexcept {
   // Not a client: two that wait for each other to read would wait for ever.
   // What a failed send has left behind waits for nothing.
   output_stalled_ = acceptor_ && !send_broken_ && engine_.output().size() > output_stall_bytes;
-  if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
-  update_receiving();
+  if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
+    if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
+    update_receiving();
+  }
   finish_if_done();
 }
 

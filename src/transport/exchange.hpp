@@ -192,9 +192,8 @@ class exchange {
   }
   [[nodiscard]] std::unique_ptr<read_head>& last_head() noexcept { return carrier_->last_head; }
   [[nodiscard]] decode_budget* budget() const noexcept { return carrier_->budget(); }
-  void charge_small(std::size_t bytes) noexcept {
-    if (decode_budget* const b = carrier_->budget()) b->charge_small(bytes);
-  }
+  // Of a connection, not of a carrier that stands for others.
+  void charge_small(std::size_t bytes) noexcept { carrier_->budget()->charge_small(bytes); }
   // The connection's input waits behind `d`, which waits for its share of the loop's decode budget.
   void defer(deferred_decode& d) noexcept { carrier_->defer(d); }
   void count_sent() noexcept { ++carrier_->messages.sent; }
