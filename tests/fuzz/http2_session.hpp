@@ -322,7 +322,10 @@ class user {
         if (choice_ & 8) engine.consume(e.stream, e.data.size());
         if (choice_ & 16) queue(e.stream, e.data.size() + 1, choice_ & 32);
         break;
-      case kind::reset: k.reset = true; break;
+      case kind::reset:
+        k.reset = true;
+        require(peer_ != peer_kind::user || e.code != error_code::flow_control_error);
+        break;
       default: break;
     }
     k.ended |= e.end_stream;
