@@ -102,6 +102,11 @@ def e2e(preset, backend):
     return run_gtest(suite, [BUILD / preset / "bin/e2e_tests"], TESTS_TIMEOUT_S, env, SHARDS)
 
 
+def out_of_memory():
+    programs = [BUILD / "release/bin/out_of_memory_tests"]
+    return run_gtest("out of memory (release)", programs, TESTS_TIMEOUT_S, test_env())
+
+
 def sim(preset):
     command = python("scripts/sim.py", "--preset", preset, "--first", "1", "--seeds", str(SIM_SEEDS[preset]))
     return run_cases(f"sim ({preset})", command, SCRIPT_TIMEOUT_S, SANITIZERS)
@@ -186,6 +191,7 @@ def quick():
     yield "runner", lambda: scripts_in("runner")
     yield "unit (release)", lambda: unit("release")
     yield "e2e (release, auto)", lambda: e2e("release", "auto")
+    yield "out of memory (release)", out_of_memory
     yield "sim (release)", lambda: sim("release")
     yield "compile-fail", cases("compile-fail", "scripts/compile_fail.py")
     yield "golden", lambda: scripts_in("golden")
@@ -201,6 +207,7 @@ def whole():
     yield "unit (release)", lambda: unit("release")
     for backend in ("io_uring", "epoll"):
         yield f"e2e (release, {backend})", lambda backend=backend: e2e("release", backend)
+    yield "out of memory (release)", out_of_memory
     yield "sim (release)", lambda: sim("release")
     for fault in URING_REFUSALS + URING_LACKS:
         yield f"io_uring with {fault}", lambda fault=fault: with_uring_fault(fault)

@@ -1,5 +1,6 @@
 #include "coracle/base/status.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/result.hpp"
 
 #include <array>
@@ -25,8 +26,10 @@ std::string_view name_of(status_code code) noexcept {
 status::status(status_code code, std::string_view message) : status(code, message, {}) {}
 
 status::status(status_code code, std::string_view message, std::string_view details) : code_(code) {
-  if (!message.empty() || !details.empty())
-    text_ = std::make_shared<const text>(text{std::string(message), std::string(details)});
+  if (message.empty() && details.empty()) return;
+  // A call that ends for want of memory has a status all the same.
+  base::if_memory_allows(
+      [&] { text_ = std::make_shared<const text>(text{std::string(message), std::string(details)}); });
 }
 
 std::string status::to_string() const {

@@ -5,11 +5,82 @@
 #include <brotli/encode.h>
 
 #include <algorithm>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 namespace coracle::compress {
 
 namespace {
+
+// The memory of one message's compression. The library ends the process when an allocation of its encoder fails
+// (exit() in BrotliAllocate() of Debian's build). This one jumps back to where compressing began instead, over frames of the
+// library alone, which is C; what was allocated until then is freed here.
+class encoder_memory {
+ public:
+  encoder_memory() noexcept = default;
+  encoder_memory(const encoder_memory&) = delete;
+  encoder_memory& operator=(const encoder_memory&) = delete;
+  ~encoder_memory() {
+    while (block* const b = first_) {
+      first_ = b->next;
+      std::free(b);
+    }
+  }
+  static void* allocate(void* self, std::size_t n) noexcept {
+    auto& memory = *static_cast<encoder_memory*>(self);
+    auto* const b = static_cast<block*>(std::malloc(sizeof(block) + n));
+    if (!b) std::longjmp(memory.failed, 1);
+    b->previous = nullptr;
+    b->next = memory.first_;
+    if (b->next) b->next->previous = b;
+    memory.first_ = b;
+    return b + 1;
+  }
+  static void deallocate(void* self, void* p) noexcept {
+    if (!p) return;
+    auto& memory = *static_cast<encoder_memory*>(self);
+    block* const b = static_cast<block*>(p) - 1;
+    if (b->next) b->next->previous = b->previous;
+    (b->previous ? b->previous->next : memory.first_) = b->next;
+    std::free(b);
+  }
+  std::jmp_buf failed;
+
+ private:
+  struct alignas(std::max_align_t) block {
+    block* next;
+    block* previous;
+  };
+  block* first_ = nullptr;
+};
+
+bool compress_in(encoder_memory& memory, int quality, bytes_view from, std::uint8_t* to,
+                 std::size_t* size) noexcept {
+  BrotliEncoderState* const encoder =
+      BrotliEncoderCreateInstance(encoder_memory::allocate, encoder_memory::deallocate, &memory);
+  if (!encoder) return false;
+  BrotliEncoderSetParameter(encoder, BROTLI_PARAM_QUALITY, static_cast<std::uint32_t>(quality));
+  BrotliEncoderSetParameter(encoder, BROTLI_PARAM_LGWIN, BROTLI_DEFAULT_WINDOW);
+  BrotliEncoderSetParameter(encoder, BROTLI_PARAM_SIZE_HINT, static_cast<std::uint32_t>(from.size()));
+  const std::uint8_t* in = from.data();
+  std::size_t unread = from.size();
+  std::size_t made = 0;
+  const bool done =
+      BrotliEncoderCompressStream(encoder, BROTLI_OPERATION_FINISH, &unread, &in, size, &to, &made) &&
+      BrotliEncoderIsFinished(encoder);
+  BrotliEncoderDestroyInstance(encoder);
+  *size = made;
+  return done;
+}
+
+// No frame between this one and allocate() has anything to destroy.
+[[gnu::noinline]] bool compress(encoder_memory& memory, int quality, bytes_view from, std::uint8_t* to,
+                                std::size_t* size) noexcept {
+  if (setjmp(memory.failed) != 0) return false;
+  return compress_in(memory, quality, from, to, size);
+}
 
 // The library has no way to reset a context: each message makes its own.
 class brotli_coder final : public stream_coder {
@@ -19,9 +90,8 @@ class brotli_coder final : public stream_coder {
     std::size_t n = BrotliEncoderMaxCompressedSize(from.size());
     if (n == 0) return false;  // more than brotli can count
     std::uint8_t* room = to.reserve(n);
-    if (!BrotliEncoderCompress(quality, BROTLI_DEFAULT_WINDOW, BROTLI_DEFAULT_MODE, from.size(), from.data(),
-                               &n, room))
-      return false;
+    encoder_memory memory;
+    if (!compress(memory, quality, from, room, &n)) return false;
     to.commit(n);
     return true;
   }
@@ -60,7 +130,13 @@ class brotli_coder final : public stream_coder {
         BrotliDecoderDecompressStream(state_.get(), &unread, &in, &unused, &out, nullptr);
     piece p{from.size() - unread, to.size() - unused, frame::open};
     if (how == BROTLI_DECODER_RESULT_SUCCESS) p.state = frame::ended;
-    if (how == BROTLI_DECODER_RESULT_ERROR) p.state = frame::broken;
+    if (how == BROTLI_DECODER_RESULT_ERROR) {
+      // The codes of failed allocations are a range; see <brotli/decode.h>.
+      const BrotliDecoderErrorCode error = BrotliDecoderGetErrorCode(state_.get());
+      const bool memory = error <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
+                          error >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
+      p.state = memory ? frame::no_memory : frame::broken;
+    }
     if (p.state != frame::open) state_.reset();  // up to 16 MiB of window
     return p;
   }

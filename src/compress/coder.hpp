@@ -17,7 +17,7 @@ enum class unpacked : std::uint8_t {
   more,       // the step is used up: the next one continues
   too_large,  // more than was allowed would come out: it stopped there
   broken,     // corrupt, cut short, or with something behind its end
-  no_memory,  // the encoding's library could not allocate its context
+  no_memory,  // the encoding's library could not allocate what it needs
 };
 
 // For one thread at a time. Keeps its library's contexts from message to message; each message stands for itself.

@@ -3,6 +3,7 @@
 
 #include <lz4frame.h>
 
+#include <string_view>
 #include <utility>
 
 namespace coracle::compress {
@@ -49,7 +50,10 @@ class lz4_coder final : public stream_coder {
     std::size_t read = from.size();
     std::size_t made = to.size();
     const std::size_t hint = LZ4F_decompress(unpacker_, to.data(), &made, from.data(), &read, nullptr);
-    if (LZ4F_isError(hint)) return {};
+    if (LZ4F_isError(hint)) {
+      const bool memory = std::string_view(LZ4F_getErrorName(hint)) == "ERROR_allocation_failed";
+      return {0, 0, memory ? frame::no_memory : frame::broken};
+    }
     unfinished_ = hint != 0;
     return {read, made, hint == 0 ? frame::ended : frame::open};
   }

@@ -19,6 +19,7 @@ unpacked stream_coder::unpack_step(bytes_view& from, std::size_t most_bytes, std
     if (made > most_bytes) return unpacked::too_large;
     switch (p.state) {
       case frame::broken: return unpacked::broken;
+      case frame::no_memory: return unpacked::no_memory;
       case frame::ended:
         if (from.empty()) return unpacked::done;
         if (!begin_next_frame()) return unpacked::broken;

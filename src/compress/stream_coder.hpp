@@ -16,7 +16,7 @@ class stream_coder : public coder {
                        base::output_buffer& to) override;
 
  protected:
-  enum class frame : std::uint8_t { open, ended, broken };
+  enum class frame : std::uint8_t { open, ended, broken, no_memory };
   struct piece {
     std::size_t read_bytes = 0;
     std::size_t made_bytes = 0;

@@ -62,6 +62,7 @@ class zlib_coder final : public stream_coder {
     return {from.size() - unpacker_.avail_in, to.size() - unpacker_.avail_out,
             how == Z_STREAM_END                 ? frame::ended
             : how == Z_OK || how == Z_BUF_ERROR ? frame::open
+            : how == Z_MEM_ERROR                ? frame::no_memory
                                                 : frame::broken};
   }
   // A gzip message may have several members, one behind another (RFC 1952 2.2).

@@ -2,6 +2,7 @@
 #include "compress/stream_coder.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace coracle::compress {
 
@@ -44,6 +45,7 @@ class zstd_coder final : public stream_coder {
     ZSTD_inBuffer in{from.data(), from.size(), 0};
     ZSTD_outBuffer out{to.data(), to.size(), 0};
     const std::size_t left = ZSTD_decompressStream(unpacker_, &out, &in);
+    if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) return {0, 0, frame::no_memory};
     if (ZSTD_isError(left)) return {};
     return {in.pos, out.pos, left == 0 && in.pos + out.pos > 0 ? frame::ended : frame::open};
   }

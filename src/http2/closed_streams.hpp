@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 
 namespace coracle::http2 {
 
@@ -21,11 +22,15 @@ class closed_streams {
   // of one is forgotten, upon which its stragglers are borne with.
   static constexpr std::size_t entry_count = 128;
 
-  // how: ended, reset_sent or reset_received
-  void remember(stream_id id, stream_state how) {
+  // how: ended, reset_sent or reset_received. Without memory for that, the stream is `forgotten`.
+  void remember(stream_id id, stream_state how) noexcept {
     const std::uint32_t number = id >> 1;
     if (!entries_) [[unlikely]]
-      entries_ = std::make_unique<std::array<std::uint32_t, entry_count>>();
+      entries_.reset(new (std::nothrow) std::array<std::uint32_t, entry_count>());
+    if (!entries_) [[unlikely]] {
+      forgotten_ = std::max(forgotten_, number + 1);
+      return;
+    }
     std::uint32_t& entry = (*entries_)[number % entry_count];
     if (entry >> 2 <= number) entry = number << 2 | code_of(how);
   }

@@ -4,6 +4,7 @@
 #include "http2/connection_state.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace coracle::http2 {
@@ -67,18 +68,26 @@ void connection::feed(bytes_view bytes, time_point now) {
   state_->alive.heard(now);
   if (!state_->failed) state_->in = bytes;
 }
-event connection::next() { return state_->next(); }
-bytes_view connection::take_unread() {
-  if (state_->block_open) state_->finish_block();
+event connection::next() noexcept {
+  try {
+    return state_->next();
+  } catch (const std::bad_alloc&) {
+    state_->out_of_memory();
+  }
+  return state_->next();  // of one that has failed it takes no memory
+}
+bytes_view connection::take_unread() noexcept {
+  if (state_->block_open) state_->or_fail([&] { state_->finish_block(); });
   return std::exchange(state_->in, {});
 }
-bool connection::next_field(field& out) { return state_->next_field(out); }
+bool connection::next_field(field& out) noexcept {
+  return state_->or_fail([&] { return state_->next_field(out); });
+}
 bool connection::headers_ok() const noexcept { return state_->block_good; }
 std::uint32_t connection::head_number() const noexcept { return state_->reader.number(); }
-bool connection::head_repeats(std::uint32_t number) {
+bool connection::head_repeats(std::uint32_t number) noexcept {
   if (!state_->block_open || !state_->reader.repeats(number)) return false;
-  state_->settle_block();
-  return true;
+  return state_->or_fail([&] { return state_->settle_block(), true; });
 }
 void connection::set_slot(std::uint32_t slot) noexcept {
   if (state_->block_open) state_->reader.set_slot(slot);
@@ -90,14 +99,16 @@ bool connection::awaits_preface() const noexcept {
 }
 void connection::output_taken() noexcept { state_->kept_from = state_->next_own_id; }
 
-void connection::feed_end(time_point now) {
+void connection::feed_end(time_point now) noexcept {
   state_->now = now;
   state_->feed_end();
 }
-void connection::consume(stream_ref s, std::size_t n) { state_->consume(s, n); }
-void connection::withhold_credit(bool on) {
+void connection::consume(stream_ref s, std::size_t n) noexcept {
+  state_->or_fail([&] { state_->consume(s, n); });
+}
+void connection::withhold_credit(bool on) noexcept {
   state_->credit_withheld = on;
-  state_->return_connection_credit();
+  state_->or_fail([&] { state_->return_connection_credit(); });
 }
 
 void connection::release_idle_memory() noexcept { state_->release_idle_memory(); }
@@ -115,7 +126,9 @@ stream_ref connection::open(void* user) { return state_->open(user); }
 void connection::set_user(stream_ref s, void* user) noexcept {
   if (stream* found = state_->find(s)) found->user = user;
 }
-void connection::release(stream_ref s) { state_->release(s); }
+void connection::release(stream_ref s) noexcept {
+  state_->or_fail([&] { state_->release(s); });
+}
 bool connection::can_send(stream_ref s) const noexcept {
   const stream* found = state_->find(s);
   return found && found->can_send();
@@ -127,26 +140,32 @@ stream_id connection::id_of(stream_ref s) const noexcept {
 std::size_t connection::open_streams() const noexcept { return state_->open_count; }
 bool connection::can_open() const noexcept { return state_->can_open(); }
 
-bool connection::begin_headers(stream_ref s) { return state_->begin_headers(s); }
-void connection::add_field(std::string_view name, std::string_view value, indexing policy) {
-  state_->add_field(name, value, policy);
+bool connection::begin_headers(stream_ref s) noexcept {
+  return state_->or_fail([&] { return state_->begin_headers(s); });
 }
-void connection::add_field(std::string_view name, std::string_view value, field_memo& memo) {
-  state_->add_field(name, value, memo);
+void connection::add_field(std::string_view name, std::string_view value, indexing policy) noexcept {
+  state_->or_fail([&] { state_->add_field(name, value, policy); });
 }
-void connection::end_headers(bool end_stream) { state_->end_headers(end_stream); }
+void connection::add_field(std::string_view name, std::string_view value, field_memo& memo) noexcept {
+  state_->or_fail([&] { state_->add_field(name, value, memo); });
+}
+void connection::end_headers(bool end_stream) noexcept {
+  state_->or_fail([&] { state_->end_headers(end_stream); });
+}
 bool connection::send_block(stream_ref s, bytes_view block, bool end_stream) {
   return state_->send_block(s, block, end_stream);
 }
 
 std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) { return state_->reserve_data(s, n); }
-void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
-  state_->commit_data(s, n, end_stream);
+void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept {
+  state_->or_fail([&] { state_->commit_data(s, n, end_stream); });
 }
 std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
   return state_->reserve_reply(s, r);
 }
-void connection::commit_reply(stream_ref s, const whole_reply& r) { state_->commit_reply(s, r); }
+void connection::commit_reply(stream_ref s, const whole_reply& r) noexcept {
+  state_->or_fail([&] { state_->commit_reply(s, r); });
+}
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   return state_->queue_data(s, std::move(bytes), n, end_stream);
@@ -157,15 +176,21 @@ std::size_t connection::queued(stream_ref s) const noexcept {
 }
 void connection::want_writable(stream_ref s, std::size_t low_bytes) { state_->want_writable(s, low_bytes); }
 
-void connection::reset(stream_ref s, error_code code) { state_->reset(s, code); }
-void connection::ping(std::uint64_t opaque) {
+void connection::reset(stream_ref s, error_code code) noexcept {
+  state_->or_fail([&] { state_->reset(s, code); });
+}
+void connection::ping(std::uint64_t opaque) noexcept {
   if (state_->failed) return;
   ++state_->pings_out;
-  state_->write_ping(opaque, false);
+  state_->or_fail([&] { state_->write_ping(opaque, false); });
 }
-void connection::drain() { state_->drain(); }
-void connection::drain_now() { state_->drain_now(); }
-void connection::fail(error_code code, std::string_view reason) {
+void connection::drain() noexcept {
+  state_->or_fail([&] { state_->drain(); });
+}
+void connection::drain_now() noexcept {
+  state_->or_fail([&] { state_->drain_now(); });
+}
+void connection::fail(error_code code, std::string_view reason) noexcept {
   state_->fail(code, reason, initiator::user);
 }
 bool connection::all_read() const noexcept { return state_->all_read; }
@@ -178,12 +203,16 @@ std::int64_t connection::receive_window_bytes() const noexcept { return state_->
 std::uint64_t connection::keepalives_sent() const noexcept { return state_->alive.pings(); }
 std::uint64_t connection::pings_answered() const noexcept { return state_->pings_answered; }
 
-void connection::produce(std::size_t most_bytes) { state_->produce(most_bytes); }
+void connection::produce(std::size_t most_bytes) noexcept {
+  state_->or_fail([&] { state_->produce(most_bytes); });
+}
 bool connection::has_queued() const noexcept {
   return !state_->ready_free.empty() || (!state_->ready_data.empty() && state_->send.available() > 0);
 }
 base::output_buffer& connection::output() noexcept { return state_->output; }
 time_point connection::next_timeout() const noexcept { return state_->next_timeout(); }
-void connection::on_timeout(time_point now) { state_->on_timeout(now); }
+void connection::on_timeout(time_point now) noexcept {
+  state_->or_fail([&] { state_->on_timeout(now); });
+}
 
 }  // namespace coracle::http2

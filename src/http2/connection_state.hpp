@@ -25,7 +25,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace coracle::http2 {
@@ -83,6 +85,8 @@ struct connection::state {
   std::uint8_t* reserve_reply(stream_ref ref, const whole_reply& r);
   void commit_reply(stream_ref ref, const whole_reply& r);
   bool queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
+  void enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
+               bool end_stream);
   void want_writable(stream_ref ref, std::size_t low_bytes);
   void produce(std::size_t most_bytes);
   void begin_head(stream& s);
@@ -118,12 +122,13 @@ struct connection::state {
   [[nodiscard]] stream* find_id(stream_id id) noexcept;
   [[nodiscard]] stream_state state_of(stream_id id) const noexcept;  // of one that is not in the index
   stream& make_stream(void* user);
-  void number(stream& s, stream_id id);
-  void advance(stream& s, stream_input input);  // s may be gone afterwards if it is released
-  void close(stream& s, stream_state how);      // likewise
+  stream* make_numbered_stream(stream_id id) noexcept;  // null without memory
+  void number(stream& s, stream_id id);  // throws before anything has changed
+  void advance(stream& s, stream_input input) noexcept;  // s may be gone afterwards if it is released
+  void close(stream& s, stream_state how) noexcept;      // likewise
   void erase(stream& s) noexcept;
   void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
-           bool unprocessed = false);
+           bool unprocessed = false) noexcept;
   void stream_fault(stream* s, stream_id id, error_code code, std::string_view reason);
   stream_ref open(void* user);
   void reset(stream_ref ref, error_code code);
@@ -135,12 +140,23 @@ struct connection::state {
   void note_limit() noexcept;
 
   // --- ending.cpp
-  void fail(error_code code, std::string_view reason, initiator by);
+  // Does f. When that finds no memory, the connection fails, and the value is T().
+  template <class F>
+  std::invoke_result_t<F> or_fail(F f) noexcept {
+    try {
+      return f();
+    } catch (const std::bad_alloc&) {
+      out_of_memory();
+      return std::invoke_result_t<F>();
+    }
+  }
+  void out_of_memory() noexcept;
+  void fail(error_code code, std::string_view reason, initiator by) noexcept;
   // unsent_from: a client's streams that have not left.
   void end_everything(error_code code, std::string_view reason, initiator by,
-                      stream_id unsent_from = ~stream_id{0});
-  progress die(error_code code, std::string_view reason);
-  void feed_end();
+                      stream_id unsent_from = ~stream_id{0}) noexcept;
+  progress die(error_code code, std::string_view reason) noexcept;
+  void feed_end() noexcept;
   void drain();
   void drain_now();
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;

@@ -14,19 +14,28 @@ constexpr std::uint64_t keepalive_ping = 0x616c6976653f2121;
 }  // namespace
 
 // RFC 9113 5.4.1.
-void connection::state::fail(error_code code, std::string_view reason, initiator by) {
+void connection::state::fail(error_code code, std::string_view reason, initiator by) noexcept {
   if (failed) return;
-  write_goaway(last_given_id, code, reason);
+  if (std::exchange(head_stream, nullptr)) output.retract(output.size() - head_at);  // it never becomes whole
+  try {
+    write_goaway(last_given_id, code, reason);
+  } catch (const std::bad_alloc&) {
+    // The peer learns it from the end of the byte stream.
+  }
   end_everything(code, by == initiator::user ? std::string_view("closed by the user") : reason, by);
 }
 
-connection::state::progress connection::state::die(error_code code, std::string_view reason) {
+void connection::state::out_of_memory() noexcept {
+  fail(error_code::enhance_your_calm, "out of memory", initiator::library);
+}
+
+connection::state::progress connection::state::die(error_code code, std::string_view reason) noexcept {
   fail(code, reason, initiator::library);
   return progress::again;
 }
 
 void connection::state::end_everything(error_code code, std::string_view reason, initiator by,
-                                       stream_id unsent_from) {
+                                       stream_id unsent_from) noexcept {
   if (failed) return;
   failed = true;
   in = {};
@@ -49,7 +58,7 @@ void connection::state::end_everything(error_code code, std::string_view reason,
 }
 
 // To a server that is a client's cancellation, to a client the failure of what lies between.
-void connection::state::feed_end() {
+void connection::state::feed_end() noexcept {
   if (side == role::server) return end_everything(error_code::cancel, "connection closed", initiator::peer);
   // Nobody could answer it any more; and so it surely was not seen.
   if (!failed) output.clear();

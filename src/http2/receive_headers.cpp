@@ -95,11 +95,11 @@ connection::state::progress connection::state::on_new_stream(stream_id id, bytes
       streams.size() >= 2 * std::size_t{limit.max_concurrent_streams} || refusing)
     return refuse_block(nullptr, id, bytes, error_code::refused_stream,
                         refusing ? "no memory for new streams" : "too many streams");
+  stream* const s = make_numbered_stream(id);
+  if (!s) return refuse_block(nullptr, id, bytes, error_code::refused_stream, "no memory for new streams");
   last_given_id = id;
-  stream& s = make_stream(nullptr);
-  number(s, id);
-  s.state = stream_state::open;  // and give_block() does the rest
-  return give_block(s, bytes, http::header_kind::request, e);
+  s->state = stream_state::open;  // and give_block() does the rest
+  return give_block(*s, bytes, http::header_kind::request, e);
 }
 
 // The block is decoded for the table's sake, and the stream fails.

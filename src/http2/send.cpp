@@ -16,6 +16,11 @@ constexpr std::uint32_t updates_for(std::size_t data_bytes) {
 constexpr std::uint8_t pings_ahead = 100;
 // Asks how long a round trip takes; see bandwidth_delay.
 constexpr std::uint64_t window_ping = 0x64656c61793f2121;
+// What a header block takes in the output, in as many frames as it needs.
+constexpr std::size_t whole_head_bytes(std::size_t block_bytes) {
+  return frame_header_bytes + hpack::encoder::begin_bound + block_bytes +
+         block_bytes / frame_bytes_min_max * frame_header_bytes;
+}
 }  // namespace
 
 // --- headers
@@ -30,6 +35,7 @@ bool connection::state::begin_headers(stream_ref ref) {
 void connection::state::begin_head(stream& s) {
   CORACLE_ASSERT(!head_stream, "end_headers() must come before the next begin_headers()");
   // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its own no earlier.
+  std::uint8_t* const out = output.reserve(frame_header_bytes + hpack::encoder::begin_bound);
   if (s.id == 0) {
     number(s, next_own_id);
     next_own_id += 2;
@@ -37,11 +43,11 @@ void connection::state::begin_head(stream& s) {
   }
   head_stream = &s;
   head_at = output.size();
-  std::uint8_t* const out = output.reserve(frame_header_bytes + hpack::encoder::begin_bound);
   output.commit(static_cast<std::size_t>(encoder.begin_block(out + frame_header_bytes) - out));
 }
 
 void connection::state::add_field(std::string_view name, std::string_view value, indexing policy) {
+  if (failed) return;
   CORACLE_ASSERT(head_stream, "add_field() outside of begin_headers() and end_headers()");
   if (name == ":method" && value == "HEAD") head_stream->is_head_request = true;
   std::uint8_t* const out = output.reserve(hpack::encoder::bound(name.size(), value.size()));
@@ -51,6 +57,7 @@ void connection::state::add_field(std::string_view name, std::string_view value,
 
 // Not for :method: a memo's field is not looked at.
 void connection::state::add_field(std::string_view name, std::string_view value, field_memo& memo) {
+  if (failed) return;
   CORACLE_ASSERT(head_stream, "add_field() outside of begin_headers() and end_headers()");
   hpack::field_hint hint{memo.place};
   std::uint8_t* const out = output.reserve(hpack::encoder::bound(name.size(), value.size()));
@@ -59,6 +66,7 @@ void connection::state::add_field(std::string_view name, std::string_view value,
 }
 
 void connection::state::end_headers(bool end_stream) {
+  if (failed) return;
   CORACLE_ASSERT(head_stream, "end_headers() without begin_headers()");
   finish_head(end_stream);
 }
@@ -66,10 +74,10 @@ void connection::state::end_headers(bool end_stream) {
 // Writes the frame header in front of the block; a block that is too long for one frame makes room for the
 // headers of its CONTINUATIONs, from its back.
 bool connection::state::finish_head(bool end_stream) {
-  stream& s = *std::exchange(head_stream, nullptr);
   const std::size_t size = output.size() - head_at - frame_header_bytes;
   const std::size_t more = size == 0 ? 0 : (size - 1) / frame_bytes_min_max;
   std::uint8_t* const end = output.reserve(more * frame_header_bytes);
+  stream& s = *std::exchange(head_stream, nullptr);
   std::uint8_t* const begin = end - size - frame_header_bytes;
   for (std::size_t i = more; i > 0; --i) {
     const std::size_t at = i * frame_bytes_min_max;
@@ -96,12 +104,11 @@ bool connection::state::send_block(stream_ref ref, bytes_view bytes, bool end_st
   if (!s->queue.empty()) {
     std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
     if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
-    uncount(*s);
-    s->queue.push(chunks, std::move(copy), bytes.size(), true, end_stream);
-    count(*s);
+    enqueue(*s, std::move(copy), bytes.size(), true, end_stream);
     schedule(*s);
     return true;
   }
+  output.reserve(whole_head_bytes(bytes.size()));  // all of it: nothing throws any more
   begin_head(*s);
   output.append(bytes);
   finish_head(end_stream);
@@ -182,11 +189,17 @@ bool connection::state::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[
   stream* const s = find(ref);
   if (!s || !s->head_sent || !s->can_send() || failed) return false;
   if (n == 0 && !end_stream) return true;
-  uncount(*s);
-  s->queue.push(chunks, std::move(bytes), n, false, end_stream);
-  count(*s);
+  enqueue(*s, std::move(bytes), n, false, end_stream);
   schedule(*s);
   return true;
+}
+
+void connection::state::enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                                bool is_block, bool end_stream) {
+  const std::uint32_t place = chunks.emplace();  // first: nothing throws after it
+  uncount(s);
+  s.queue.push(chunks, place, std::move(bytes), n, is_block, end_stream);
+  count(s);
 }
 
 // DATA went out: the peer may well update its windows, and ask how long it took.

@@ -6,9 +6,8 @@
 
 namespace coracle::http2 {
 
-void send_queue::push(chunk_pool& pool, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
-                      bool end_stream) {
-  const std::uint32_t i = pool.emplace();
+void send_queue::push(chunk_pool& pool, std::uint32_t i, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                      bool is_block, bool end_stream) noexcept {
   send_chunk& c = pool[i];
   c.bytes = std::move(bytes);
   c.size = n;

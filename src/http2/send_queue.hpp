@@ -29,8 +29,9 @@ class send_queue {
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool ends() const noexcept { return ends_; }  // the last chunk carries END_STREAM
 
-  void push(chunk_pool& pool, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
-            bool end_stream);
+  // place: a new one of the pool's, for this chunk.
+  void push(chunk_pool& pool, std::uint32_t place, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+            bool is_block, bool end_stream) noexcept;
   [[nodiscard]] const send_chunk& front(const chunk_pool& pool) const noexcept { return pool[head_]; }
   void pop(chunk_pool& pool) noexcept;
   void clear(chunk_pool& pool) noexcept;

@@ -11,9 +11,13 @@ constexpr std::uint32_t smallest_bits = 4;  // 16 cells, 8 streams, two cache li
 }
 
 void stream_index::insert(stream_id id, stream_ref ref) {
-  if (!cells_ || (size_ + 1) * 2 > mask_ + 1) grow();
+  reserve_one();
   place(id, ref);
   ++size_;
+}
+
+void stream_index::reserve_one() {
+  if (!cells_ || (size_ + 1) * 2 > mask_ + 1) grow();
 }
 
 void stream_index::place(stream_id id, stream_ref ref) noexcept {

@@ -23,6 +23,8 @@ class stream_index {
   }
   // The id must not be there yet.
   void insert(stream_id id, stream_ref ref);
+  // The next insert() allocates nothing.
+  void reserve_one();
   // The id must be there.
   void erase(stream_id id) noexcept;
   // Frees the memory when it is empty.

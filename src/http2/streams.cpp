@@ -30,18 +30,29 @@ stream& connection::state::make_stream(void* user) {
 }
 
 void connection::state::number(stream& s, stream_id id) {
-  s.id = id;
   index.insert(id, s.ref);
+  s.id = id;
 }
 
-void connection::state::advance(stream& s, stream_input input) {
+stream* connection::state::make_numbered_stream(stream_id id) noexcept {
+  try {
+    index.reserve_one();
+    stream& s = make_stream(nullptr);
+    number(s, id);
+    return &s;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void connection::state::advance(stream& s, stream_input input) noexcept {
   const transition& t = transition_of(s.state, input);
   CORACLE_ASSERT(t.verdict == stream_verdict::take, "a stream was moved where it cannot go");
   if (is_closed(t.next)) close(s, t.next);
   else s.state = t.next;
 }
 
-void connection::state::close(stream& s, stream_state how) {
+void connection::state::close(stream& s, stream_state how) noexcept {
   if (s.id != 0) {
     index.erase(s.id);
     closed.remember(s.id, how);
@@ -69,7 +80,7 @@ void connection::state::erase(stream& s) noexcept {
 
 // The stream ends abnormally, and its user is told. It may have ended well on the wire already.
 void connection::state::end(stream& s, stream_state how, error_code code, initiator by,
-                            std::string_view reason, bool unprocessed) {
+                            std::string_view reason, bool unprocessed) noexcept {
   const bool tell = !s.released;
   if (!is_closed(s.state)) close(s, how);
   if (!tell) return;
@@ -102,8 +113,9 @@ void connection::state::stream_fault(stream* s, stream_id id, error_code code, s
 stream_ref connection::state::open(void* user) {
   CORACLE_ASSERT(side == role::client, "servers do not open streams");
   if (!can_open()) return no_stream;
+  const stream& s = make_stream(user);
   ++unnumbered_count;
-  return make_stream(user).ref;
+  return s.ref;
 }
 
 bool connection::state::can_open() const noexcept {
@@ -123,8 +135,14 @@ void connection::state::note_limit() noexcept {
 void connection::state::reset(stream_ref ref, error_code code) {
   stream* s = find(ref);
   if (!s || is_closed(s->state)) return;
-  if (s->id != 0) write_rst_stream(s->id, code);
-  close(*s, stream_state::reset_sent);
+  // The peer's table already lacks what the rest of the block would have said.
+  if (head_stream == s)
+    return fail(error_code::internal_error, "a header block was not ended", initiator::user);
+  const stream_id id = s->id;
+  close(
+      *s,
+      stream_state::reset_sent);  // first: should writing fail the connection, this stream is not told of it
+  if (id != 0) write_rst_stream(id, code);
 }
 
 void connection::state::release(stream_ref ref) {

@@ -1,25 +1,32 @@
 #include "net/connection_ends.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "net/raw_address.hpp"
 
 namespace coracle::net {
 
-const address& connection_ends::local() const {
-  if (!local_) {
+namespace {
+const address unknown;
+}
+
+const address& connection_ends::local() const noexcept {
+  if (local_) return *local_;
+  base::if_memory_allows([&] {
     io::raw_address raw;
     const bool none = on_.io().local_address(socket_, raw) < 0;
     local_ = std::make_unique<const address>(none ? address() : from_raw(raw));
-  }
-  return *local_;
+  });
+  return local_ ? *local_ : unknown;
 }
 
-const address& connection_ends::peer() const {
-  if (!peer_) {
+const address& connection_ends::peer() const noexcept {
+  if (peer_) return *peer_;
+  base::if_memory_allows([&] {
     io::raw_address raw;
     const bool none = on_.io().peer_address(socket_, raw) < 0;
     peer_ = std::make_unique<const address>(none ? address() : from_raw(raw));
-  }
-  return *peer_;
+  });
+  return peer_ ? *peer_ : unknown;
 }
 
 }  // namespace coracle::net

@@ -13,9 +13,10 @@ namespace coracle::net {
 class connection_ends {
  public:
   connection_ends(loop& on, io::handle socket) noexcept : on_(on), socket_(socket) {}
-  // While the socket is open, or after it was asked for while it was. References stay valid.
-  [[nodiscard]] const address& local() const;
-  [[nodiscard]] const address& peer() const;
+  // While the socket is open, or after it was asked for while it was; address() when there is no memory for it.
+  // References stay valid.
+  [[nodiscard]] const address& local() const noexcept;
+  [[nodiscard]] const address& peer() const noexcept;
 
  private:
   loop& on_;

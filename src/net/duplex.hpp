@@ -45,7 +45,7 @@ class duplex {
   duplex& operator=(const duplex&) = delete;
   virtual ~duplex() = default;
 
-  // Begins to receive. Once. The sink stays alive until closed().
+  // Begins to receive. Once. The sink stays alive until closed(). Throws std::bad_alloc, and has not begun then.
   virtual void start(duplex_sink& sink) = 0;
 
   // Backpressure: no received() and no receive_ended() between the two; what the peer sends meanwhile waits

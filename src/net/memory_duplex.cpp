@@ -1,5 +1,6 @@
 #include "net/memory_duplex.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/assert.hpp"
 #include "coracle/base/output_buffer.hpp"
 
@@ -129,7 +130,8 @@ class memory_end final : public duplex, coro::work {
     while (!left_.empty() && room > 0) {
       const piece& p = left_.front();
       const std::size_t n = std::min(room, p.size - offset_);
-      out().held.append({static_cast<const std::uint8_t*>(p.data) + offset_, n});
+      const bytes_view part(static_cast<const std::uint8_t*>(p.data) + offset_, n);
+      if (!base::if_memory_allows([&] { out().held.append(part); })) return settle(-ENOMEM);
       offset_ += n;
       total_ += n;
       room -= n;

@@ -4,6 +4,8 @@
 #include "net/connect.hpp"
 #include "net/connection_ends.hpp"
 
+#include <new>
+
 namespace coracle::net {
 
 namespace {
@@ -22,9 +24,9 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
 
   void start(duplex_sink& sink) override {
     CORACLE_ASSERT(!sink_, "a duplex is started once");
+    home_.io().start_receive(socket_, *this);
     sink_ = &sink;
     receiving_ = true;
-    home_.io().start_receive(socket_, *this);
   }
 
   void give_up_unacknowledged(duration after) noexcept override {
@@ -123,7 +125,12 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
 }  // namespace
 
 std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected) {
-  return std::make_unique<socket_duplex>(on, connected);
+  try {
+    return std::make_unique<socket_duplex>(on, connected);
+  } catch (const std::bad_alloc&) {
+    on.io().close(connected);
+    throw;
+  }
 }
 
 task<result<std::unique_ptr<duplex>>> connect_duplex(address to) {

@@ -15,7 +15,7 @@ class loop;
 
 namespace coracle::net {
 
-// Owns `connected` from here on. On `on`'s thread.
+// Owns `connected` from here on; closes it when it throws std::bad_alloc. On `on`'s thread.
 std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected);
 
 // Connects from the current loop, under the awaiter's stop token and deadline, as stream::connect() does.

@@ -154,13 +154,13 @@ std::size_t attempt_set::queued(transport::stream_ref) const noexcept {
   return least;
 }
 
-void attempt_set::want_writable(transport::stream_ref, std::size_t low_bytes) {
+void attempt_set::want_writable(transport::stream_ref, std::size_t low_bytes) noexcept {
   wants_writable_ = true;
   low_bytes_ = low_bytes;
   for (const auto& a : attempts_) a->want_writable(low_bytes);
 }
 
-void attempt_set::release(transport::stream_ref) {
+void attempt_set::release(transport::stream_ref) noexcept {
   released_ = true;
   disarm();
   for (const auto& a : attempts_) a->cancel(status::cancelled("the call has ended"));

@@ -51,19 +51,19 @@ class attempt_set final : public coro::pooled,
 
  private:
   // transport::carrier, to the call
-  bool begin_headers(transport::stream_ref) override { return false; }  // each attempt sends its own
-  void add_field(std::string_view, std::string_view, bool) override {}
-  void end_headers(transport::stream_ref, bool) override {}
+  bool begin_headers(transport::stream_ref) noexcept override { return false; }  // each attempt sends its own
+  void add_field(std::string_view, std::string_view, bool) noexcept override {}
+  void end_headers(transport::stream_ref, bool) noexcept override {}
   bool send_block(transport::stream_ref, bytes_view, bool) override { return false; }
   std::uint8_t* reserve_data(transport::stream_ref, std::size_t) override { return nullptr; }
-  void commit_data(transport::stream_ref, std::size_t, bool) override {}
+  void commit_data(transport::stream_ref, std::size_t, bool) noexcept override {}
   bool queue_data(transport::stream_ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                   bool end_stream) override;
   [[nodiscard]] std::size_t queued(transport::stream_ref) const noexcept override;
-  void want_writable(transport::stream_ref, std::size_t low_bytes) override;
-  void consume(transport::stream_ref, std::size_t) override {}
-  void reset(transport::stream_ref, transport::error_code) override {}
-  void release(transport::stream_ref) override;
+  void want_writable(transport::stream_ref, std::size_t low_bytes) noexcept override;
+  void consume(transport::stream_ref, std::size_t) noexcept override {}
+  void reset(transport::stream_ref, transport::error_code) noexcept override {}
+  void release(transport::stream_ref) noexcept override;
   void set_handler(transport::stream_ref, transport::exchange_handler*) noexcept override {}
   [[nodiscard]] loop& home() const noexcept override { return *terms_.home; }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return no_peer_; }

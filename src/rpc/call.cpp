@@ -1,5 +1,6 @@
 #include "rpc/call.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/assert.hpp"
 #include "protocol/envelope.hpp"
 #include "rpc/message_footprint.hpp"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -68,10 +70,8 @@ call::next_message call::take_kept(read_operation& op) noexcept {
   if (s == state::message) {
     // What arrives is charged by its connection; a reader that finds a message yields when others are to have a turn.
     transport::decode_budget& b = budget();
-    if (b.spent()) {
-      defer();
-      return next_message::deferred;
-    }
+    // Without memory to wait, it is read at once.
+    if (b.spent() && base::if_memory_allows([&] { defer(); })) return next_message::deferred;
     b.charge(transport::decode_budget::message_cost_bytes);
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
     const decoded how = settle_read(op, message);
@@ -119,7 +119,18 @@ call::decoded call::settle_read(read_operation& op, const framed_message& messag
   return how;
 }
 
+// What a peer's bytes decompress to, and what protobuf makes of them, may be more than there is memory for.
 call::decoded call::read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept {
+  try {
+    return read(k, into, m, why);
+  } catch (const std::bad_alloc&) {
+    deferred_.reset();
+    why = out_of_memory();
+    return decoded::failed;
+  }
+}
+
+call::decoded call::read(const codec& k, void* into, const framed_message& m, status& why) {
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
     return read_large(k, into, m, why);
@@ -127,8 +138,7 @@ call::decoded call::read_message(const codec& k, void* into, const framed_messag
   return parse(k, into, m.body, m.body.size(), why);
 }
 
-call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
-                          status& why) noexcept {
+call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why) {
   count_received({body.size(), wire_bytes});
   const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
   if (!looked_at) held_bytes_ = 0;
@@ -140,7 +150,7 @@ call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size
 }
 
 // Before a message is decoded: it must not be far larger in memory than its bytes, and must fit the quota.
-status call::admit(const codec& k, const void* into, bytes_view body) noexcept {
+status call::admit(const codec& k, const void* into, bytes_view body) {
   if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
   const std::size_t allowed = std::max(message_footprint::ratio_max * body.size(),
                                        message_footprint::free_limits * std::size_t{max_receive_bytes_});
@@ -149,13 +159,13 @@ status call::admit(const codec& k, const void* into, bytes_view body) noexcept {
 }
 
 // Once it has been decoded: exactly, where that is worth its time.
-status call::measure(const codec& k, const void* message, std::size_t body_bytes) noexcept {
+status call::measure(const codec& k, const void* message, std::size_t body_bytes) {
   const bool exact =
       body_bytes >= message_footprint::measured_bytes_min || k.memory_bytes || !format_.reads_as_is(k);
   return exact ? hold(message_footprint::measure(k, message, held_bytes_)) : status();
 }
 
-status call::hold(std::size_t bytes) noexcept {
+status call::hold(std::size_t bytes) {
   // What the call is to be charged with: the one message of a call leaves the deframer once it is decoded.
   const std::size_t charge = bytes + (single_message_ ? 0 : deframer_.capacity_bytes());
   if (charge > kept_bytes_ && exchange_ && !exchange_.may_keep(charge - kept_bytes_))
@@ -165,7 +175,7 @@ status call::hold(std::size_t bytes) noexcept {
   return {};
 }
 
-call::decoded call::read_large(const codec& k, void* into, const framed_message& m, status& why) noexcept {
+call::decoded call::read_large(const codec& k, void* into, const framed_message& m, status& why) {
   using transport::decode_budget;
   decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
@@ -208,7 +218,7 @@ transport::decode_budget& call::budget() noexcept {
   return of_connection ? *of_connection : transport::decode_budget::here();
 }
 
-call::decoded call::defer() noexcept {
+call::decoded call::defer() {
   if (!deferred_) deferred_ = std::make_unique<deferred_message>(*this);
   if (deferred_->linked()) return decoded::deferred;
   if (exchange_ && exchange_.budget()) exchange_.defer(*deferred_);
@@ -217,8 +227,13 @@ call::decoded call::defer() noexcept {
 }
 
 bool call::deferred_message::continue_decoding() noexcept {
-  if (owner.reader_) return owner.serve_reader(true);  // this may be gone
-  if (owner.single_message_) return owner.continue_message();
+  call& c = owner;
+  if (c.reader_) return c.serve_reader(true);  // this may be gone
+  try {
+    if (c.single_message_) return c.continue_message();
+  } catch (const std::bad_alloc&) {
+    c.messages_broken(out_of_memory());
+  }
   return false;  // its reader has stopped; the next one finds what was begun
 }
 
@@ -228,7 +243,7 @@ void call::leave_connection() noexcept {
   transport::decode_budget::here().defer(*deferred_);
 }
 
-void call::take_data(bytes_view bytes, bool end_stream) noexcept {
+void call::take_data(bytes_view bytes, bool end_stream) {
   uncredited_ += bytes.size();
   read_operation* direct = nullptr;
   if (reader_ && deframer_.empty()) {
@@ -243,8 +258,13 @@ void call::take_data(bytes_view bytes, bool end_stream) noexcept {
     }
   }
   if (!bytes.empty() && incoming_ == incoming::open) {
-    deframer_.append(bytes);
-    message_begun();
+    try {
+      deframer_.append(bytes);
+      message_begun();
+    } catch (const std::bad_alloc&) {
+      if (!direct) throw;
+      messages_broken(out_of_memory());  // its reader is not resumed yet, and keeps the call alive
+    }
   }
   note_kept();
   if (end_stream && incoming_ == incoming::open) incoming_ = incoming::clean;
@@ -326,11 +346,18 @@ bool call::begin_write(write_operation& op) noexcept {
 }
 
 void call::retry_writer() noexcept {
-  if (!writer_ || writer_serialized_ || !prepare_write()) return;
-  writer_serialized_ = wrote_ = true;
-  const bool last = writer_->last_;
-  if (last) no_more_writes();
-  if (!send_message(*writer_->codec_, writer_->message_, writer_->compress_, last)) {
+  if (!writer_ || writer_serialized_) return;
+  bool sent = false;
+  try {
+    if (!prepare_write()) return;
+    writer_serialized_ = wrote_ = true;
+    const bool last = writer_->last_;
+    if (last) no_more_writes();
+    sent = send_message(*writer_->codec_, writer_->message_, writer_->compress_, last);
+  } catch (const std::bad_alloc&) {
+    messages_broken(out_of_memory());
+  }
+  if (!sent) {
     if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
   }
@@ -370,7 +397,7 @@ void call::write_settled(const status& how, bool inside) noexcept {
 }
 
 bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
-                        std::optional<std::size_t> known_bytes) noexcept {
+                        std::optional<std::size_t> known_bytes) {
   if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
   const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
   if (size > format_.most_sent_bytes()) {
@@ -391,7 +418,7 @@ bool call::send_message(const codec& k, const void* message, bool may_pack, bool
   return exchange_.queue_data(std::move(bytes), whole, end_stream);
 }
 
-bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept {
+bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) {
   std::string& body = message_workspace::here().empty_text();
   const status how = format_.write(k, message, body);
   if (how.ok()) return send_body(as_bytes(body), may_pack, end_stream);
@@ -399,7 +426,7 @@ bool call::send_formatted(const codec& k, const void* message, bool may_pack, bo
   return false;
 }
 
-bool call::send_body(bytes_view body, bool may_pack, bool end_stream) noexcept {
+bool call::send_body(bytes_view body, bool may_pack, bool end_stream) {
   const framed_message m = may_pack ? format_.pack(body) : framed_message{body, false};
   count_sent({body.size(), m.body.size()});
   const std::size_t whole = m.body.size() + envelope_prefix_bytes;

@@ -46,7 +46,7 @@ class call {
 
   // A derived side's part.
   // Called before a message is sent: false when nothing can be sent yet (the write waits) or any more.
-  virtual bool prepare_write() noexcept = 0;
+  virtual bool prepare_write() = 0;
   [[nodiscard]] virtual bool sending_over() const noexcept = 0;
   // Called before the message that its side of the stream ends with is sent.
   virtual void no_more_writes() noexcept = 0;
@@ -61,7 +61,8 @@ class call {
   void room_again() noexcept;
 
   // Bytes of a body: to the waiting reader, or kept. The reader runs inside: `this` may be gone after.
-  void take_data(bytes_view bytes, bool end_stream) noexcept;
+  // Throws std::bad_alloc.
+  void take_data(bytes_view bytes, bool end_stream);
   // Every message has arrived. With an OK end, readers see it once they have read what is kept.
   void incoming_ended() noexcept;
   // Readers see what is kept first if `after_kept`, else the failure at once.
@@ -77,18 +78,18 @@ class call {
   // in the deframer until continue_message() is called, which asks for the same message again.
   decoded read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept;
   // The one message of a call whose reader is no task. True: the message is deferred again.
-  virtual bool continue_message() noexcept = 0;
+  virtual bool continue_message() = 0;
   // A deferred message waits no longer for its connection, which has lost the call; or for nothing any more.
   void leave_connection() noexcept;
   void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
-  // known_bytes: the message's size, if somebody has asked for it before.
+  // known_bytes: the message's size, if somebody has asked for it before. Throws std::bad_alloc, and has sent nothing.
   bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
-                    std::optional<std::size_t> known_bytes = {}) noexcept;
+                    std::optional<std::size_t> known_bytes = {});
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
-  bool send_body(bytes_view body, bool may_pack, bool end_stream) noexcept;
+  bool send_body(bytes_view body, bool may_pack, bool end_stream);
   void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
@@ -137,16 +138,18 @@ class call {
   enum class next_message : std::uint8_t { settled, missing, deferred };
   decoded settle_read(read_operation& op, const framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
-  decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why) noexcept;
-  status admit(const codec& k, const void* into, bytes_view body) noexcept;
-  status measure(const codec& k, const void* message, std::size_t body_bytes) noexcept;
+  // These throw std::bad_alloc.
+  decoded read(const codec& k, void* into, const framed_message& m, status& why);
+  decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
+  status admit(const codec& k, const void* into, bytes_view body);
+  status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Not ok: the quota has no room.
-  status hold(std::size_t bytes) noexcept;
-  decoded read_large(const codec& k, void* into, const framed_message& m, status& why) noexcept;
+  status hold(std::size_t bytes);
+  decoded read_large(const codec& k, void* into, const framed_message& m, status& why);
+  decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
-  decoded defer() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
-  bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) noexcept;
+  bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
   [[nodiscard]] std::size_t deferred_bytes() const noexcept {
     return deferred_ && deferred_->begun ? deferred_->begun->memory_bytes() : 0;
   }

@@ -57,12 +57,16 @@ void client_call::set_request(const codec& k, const void* request) {
 
 void client_call::begin(const coro::environment& outer) noexcept {
   begun_ = true;
-  const coro::environment& inherited = terms_.options.is_detached() ? coro::no_environment : outer;
-  if (inherited.call)
-    carry_on(*static_cast<const server_context*>(inherited.call), terms_.options.metadata(), terms_.carried);
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
+  or_end([&] { begin_here(outer); });
+}
+
+void client_call::begin_here(const coro::environment& outer) {
+  const coro::environment& inherited = terms_.options.is_detached() ? coro::no_environment : outer;
+  if (inherited.call)
+    carry_on(*static_cast<const server_context*>(inherited.call), terms_.options.metadata(), terms_.carried);
   const time_point now = began_ = terms_.home->now();
   counts_ = channel_.counts(*terms_.home);
   if (counts_) {
@@ -266,14 +270,13 @@ void client_call::dispose() noexcept {
 
 // --- receiving
 
-void client_call::on_headers(transport::header_source& fields, transport::block_kind kind,
-                             bool end_stream) noexcept {
+void client_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   if (kind == transport::block_kind::informational) return;
   response_head head;
   if (head.read(fields)) take_head(head, kind, end_stream);
 }
 
-void client_call::take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept {
+void client_call::take_head(response_head& head, transport::block_kind kind, bool end_stream) {
   (end_stream ? trailing_ : initial_) = std::move(head.metadata);
   if (kind == transport::block_kind::head) {
     http_status_ = head.http_status;
@@ -294,7 +297,7 @@ void client_call::take_head(response_head& head, transport::block_kind kind, boo
   }
 }
 
-void client_call::on_data(bytes_view bytes, bool end_stream) noexcept {
+void client_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) {
     exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
     if (reply_codec_) single_reply_data(bytes);
@@ -311,6 +314,12 @@ void client_call::on_data(bytes_view bytes, bool end_stream) noexcept {
 
 // The one reply. Nothing resumes inside, but the call may end.
 bool client_call::single_reply_data(bytes_view bytes) noexcept {
+  bool deferred = false;
+  if (!base::if_memory_allows([&] { deferred = take_single_reply(bytes); })) messages_broken(out_of_memory());
+  return deferred;
+}
+
+bool client_call::take_single_reply(bytes_view bytes) {
   using state = deframer::state;
   while (true) {
     const bool direct = deframer_.empty();

@@ -1,6 +1,7 @@
 // client_call: a client's side of one call, from the stub to the status.
 #pragma once
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/pooled.hpp"
 #include "coracle/rpc/call_channel.hpp"
@@ -71,7 +72,7 @@ class client_call final : public call,
   // The exchange of the attempt that the call is committed to.
   void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
   void take_first_head(response_head& head, bool end_stream) noexcept {
-    take_head(head, transport::block_kind::head, end_stream);
+    or_end([&] { take_head(head, transport::block_kind::head, end_stream); });
   }
   void attempts_failed(attempt_end& last) noexcept;
 
@@ -82,9 +83,8 @@ class client_call final : public call,
   void fail(const status& why, refusal how) noexcept override;
 
   // transport::exchange_handler
-  void on_headers(transport::header_source& fields, transport::block_kind kind,
-                  bool end_stream) noexcept override;
-  void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
+  void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { room_again(); }
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
@@ -94,7 +94,7 @@ class client_call final : public call,
     client_call& owner;
   };
 
-  bool prepare_write() noexcept override { return static_cast<bool>(exchange_); }
+  bool prepare_write() override { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
   void no_more_writes() noexcept override { half_closed_ = half_close_sent_ = true; }
   void messages_broken(status why) noexcept override;
@@ -107,14 +107,21 @@ class client_call final : public call,
   void credentials_came(const result<metadata>& got) noexcept override;
   // source: null for the channel itself.
   void make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept;
-  void send_request() noexcept;
-  void send_single_request() noexcept;
-  void send_request_body() noexcept;
+  void send_request();
+  void send_single_request();
+  void send_request_body();
   // gRFC A6, transparent retries. True when another attempt has begun.
   [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
-  void take_head(response_head& head, transport::block_kind kind, bool end_stream) noexcept;
+  void take_head(response_head& head, transport::block_kind kind, bool end_stream);
   // True: the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
+  bool take_single_reply(bytes_view bytes);
+  void begin_here(const coro::environment& outer);
+  // Does f; the call ends when that finds no memory.
+  template <class F>
+  void or_end(F f) noexcept {
+    if (!base::if_memory_allows(f)) end(out_of_memory(), false);
+  }
   bool continue_message() noexcept override;
   void late_reply() noexcept;
   [[nodiscard]] status missing_reply() const;

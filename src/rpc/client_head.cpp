@@ -17,7 +17,7 @@ const std::string& library_user_agent() {
 }
 
 bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
-                      unsigned previous_attempts, const coracle::metadata* more) noexcept {
+                      unsigned previous_attempts, const coracle::metadata* more) {
   if (!to.begin_headers()) return false;
   to.add_field(":method", "POST");
   to.add_field(":scheme", target.scheme);

@@ -31,7 +31,10 @@ void unary_operation::try_once(const coro::environment& inherited, const call_op
 bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
-  call_ = new client_call(channel_, path_, options_);
+  if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, options_); })) {
+    status_ = out_of_memory();
+    return false;
+  }
   call_->set_unary(*this, request_codec_, request_);
   call_->begin(inherited);
   if (call_->ended()) {

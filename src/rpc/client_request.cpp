@@ -10,16 +10,18 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   list_hook::unlink();
   exchange_ = x;
   target_ = &target;
-  send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
-  if (watched_attempt_) watched_attempt_->attached(exchange_);
-  send_request();
+  or_end([&] {
+    send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    if (watched_attempt_) watched_attempt_->attached(exchange_);
+    send_request();
+  });
 }
 
 void client_call::attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept {
   exchange_ = x;
   target_ = &target;
   watch_ = sizes;
-  send_request();
+  or_end([&] { send_request(); });
 }
 
 void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
@@ -37,7 +39,7 @@ void client_call::attempts_failed(attempt_end& last) noexcept {
 
 void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
 
-void client_call::send_request() noexcept {
+void client_call::send_request() {
   if (request_) {
     half_closed_ = half_close_sent_ = true;
     send_single_request();
@@ -52,7 +54,7 @@ void client_call::send_request() noexcept {
 
 // One that was moved in ends its life once it is serialized, where it is large: as an object a message takes several times
 // its bytes. These are sent as those of a call with one request and many replies.
-void client_call::send_single_request() noexcept {
+void client_call::send_single_request() {
   constexpr std::size_t small_bytes_max = 64u << 10;
   if (!unary_->may_let_go()) {
     send_message(*request_codec_, request_, true, true);
@@ -71,7 +73,7 @@ void client_call::send_single_request() noexcept {
 }
 
 // Kept until the server says something, for a second attempt, unless that costs too much memory.
-void client_call::send_request_body() noexcept {
+void client_call::send_request_body() {
   constexpr std::size_t kept_bytes_max = 256u << 10;
   send_body(as_bytes(*request_body_), true, true);
   if (request_body_->size() <= kept_bytes_max) return;

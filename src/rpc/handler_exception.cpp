@@ -2,6 +2,7 @@
 #include "base/printable.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "rpc/message_format.hpp"
 #include "rpc/server_call.hpp"
 
 #include <cxxabi.h>
@@ -73,6 +74,9 @@ status server_call::status_of_exception(const std::exception_ptr& error, std::st
     return status::cancelled("the handler was asked to stop");
   } catch (const status_error& e) {
     return e.status();
+  } catch (const std::bad_alloc& e) {
+    log(e.what());
+    return out_of_memory();
   } catch (const std::exception& e) {
     log(e.what());
   } catch (...) {

@@ -5,6 +5,9 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdio>
+#include <new>
+
 namespace coracle::calls {
 
 namespace {
@@ -29,23 +32,34 @@ status threw(const message_codec& form) {
 
 }  // namespace
 
-status too_large_to_send(std::size_t bytes, std::uint32_t limit) {
-  return status::resource_exhausted("a message of " + std::to_string(bytes) +
-                                    " bytes is larger than max_send_bytes, " + std::to_string(limit));
+status too_large_to_send(std::size_t bytes, std::uint32_t limit) noexcept {
+  char text[128];
+  std::snprintf(text, sizeof text, "a message of %zu bytes is larger than max_send_bytes, %lu", bytes,
+                static_cast<unsigned long>(limit));
+  return status::resource_exhausted(text);
 }
 
-status too_large_to_receive(std::uint32_t limit) {
-  return status::resource_exhausted("a message is larger than the limit of " + std::to_string(limit) +
-                                    " bytes");
+status too_large_to_receive(std::uint32_t limit) noexcept {
+  char text[128];
+  std::snprintf(text, sizeof text, "a message is larger than the limit of %lu bytes",
+                static_cast<unsigned long>(limit));
+  return status::resource_exhausted(text);
 }
 
-status too_large_in_memory(std::size_t bytes, std::uint32_t limit) {
-  return status::resource_exhausted(
-      "a message of " + std::to_string(bytes) + " bytes is not decoded: in memory it takes more than " +
-      std::to_string(message_footprint::ratio_max) + " times its size and more than " +
-      std::to_string(message_footprint::free_limits) + " times max_receive_bytes, " + std::to_string(limit) +
-      "; send fewer empty fields and submessages in one message, or raise the receiver's max_receive_bytes");
+status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept {
+  char text[320];
+  std::snprintf(
+      text, sizeof text,
+      "a message of %zu bytes is not decoded: in memory it takes more than %lu times its size and more than "
+      "%lu "
+      "times max_receive_bytes, %lu; send fewer empty fields and submessages in one message, or raise the "
+      "receiver's max_receive_bytes",
+      bytes, static_cast<unsigned long>(message_footprint::ratio_max),
+      static_cast<unsigned long>(message_footprint::free_limits), static_cast<unsigned long>(limit));
+  return status::resource_exhausted(text);
 }
+
+status out_of_memory() noexcept { return status::resource_exhausted("the process is out of memory"); }
 
 status message_format::write(const codec& k, const void* message, std::string& body,
                              std::optional<std::size_t> known_bytes) const {
@@ -60,6 +74,8 @@ status message_format::write(const codec& k, const void* message, std::string& b
   status how;
   try {
     how = form_->write(message_at(message), body);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (...) {
     return threw(*form_);
   }
@@ -71,6 +87,8 @@ status message_format::read(const codec& k, void* into, bytes_view message) cons
   if (k.kind == message_kind::protobuf_lite) return no_other_form(*form_);
   try {
     return form_->read(message_at(into), message);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (...) {
     return threw(*form_);
   }

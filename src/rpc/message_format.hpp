@@ -68,10 +68,12 @@ class message_format {
 };
 
 // A message of the user's is larger than `limit`.
-status too_large_to_send(std::size_t bytes, std::uint32_t limit);
+status too_large_to_send(std::size_t bytes, std::uint32_t limit) noexcept;
 // A message of the peer's is.
-status too_large_to_receive(std::uint32_t limit);
+status too_large_to_receive(std::uint32_t limit) noexcept;
 // A message of the peer's has fewer bytes than `limit`, and takes more memory than message_footprint allows.
-status too_large_in_memory(std::size_t bytes, std::uint32_t limit);
+status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept;
+// A call ends because an allocation has failed.
+status out_of_memory() noexcept;
 
 }  // namespace coracle::calls

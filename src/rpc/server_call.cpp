@@ -1,5 +1,6 @@
 #include "rpc/server_call.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
@@ -38,7 +39,7 @@ void call_set::give_back(received_metadata m) noexcept {
   constexpr std::size_t kept_bytes = 4096;  // of each: unusual ones give their memory back
   if (m.get().capacity_bytes() > kept_bytes) return;
   m.own().clear();
-  spare_.push_back(std::move(m));
+  base::if_memory_allows([&] { spare_.push_back(std::move(m)); });
 }
 
 std::unique_ptr<message_arena> call_set::take_arena() {
@@ -48,11 +49,11 @@ std::unique_ptr<message_arena> call_set::take_arena() {
   return a;
 }
 
-void call_set::give_back(std::unique_ptr<message_arena> a) {
+void call_set::give_back(std::unique_ptr<message_arena> a) noexcept {
   constexpr std::size_t kept = 64;  // of up to 64 KiB each
   if (spare_arenas_.size() >= kept) return;
   a->reset();
-  spare_arenas_.push_back(std::move(a));
+  base::if_memory_allows([&] { spare_arenas_.push_back(std::move(a)); });
 }
 
 google::protobuf::Arena* request_arena(server_call& c) { return c.request_in_arena() ? &c.arena() : nullptr; }
@@ -76,8 +77,6 @@ server_call::server_call(transport::exchange x, request_head&& head, received_me
       shared_(std::move(received)),
       foreign_(std::move(head.foreign)),
       body_(head.what->make()) {
-  exchange_ = x;
-  exchange_.set_handler(this);
   max_receive_bytes_ = head.max_receive_bytes;
   format_.use(subtype_.form);
   format_.limit_sent(head.max_send_bytes);
@@ -93,16 +92,17 @@ server_call::server_call(transport::exchange x, request_head&& head, received_me
   own_environment_.deadline = head.deadline;
   own_environment_.call = static_cast<const server_context*>(this);
   if (!head.interceptors.empty()) interception_.reset(new interception(*this, head.interceptors));
+  if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
+  watch_ = watched_.get();
   single_message_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::server_streaming;
   one_reply_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::client_streaming;
+  // Nothing throws from here on.
+  exchange_ = x;
+  exchange_.set_handler(this);
   set_.running.push_back(*this);
   ++set_.count;
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
   arm_timer();
-  if (set_.observer) {
-    watched_ = std::make_unique<server_watch>(*set_.observer, *this);
-    watch_ = watched_.get();
-  }
 }
 
 google::protobuf::Arena& server_call::arena() {
@@ -116,7 +116,7 @@ server_call::~server_call() {
 
 // --- the request
 
-void server_call::begin(bool end_stream) noexcept {
+void server_call::begin(bool end_stream) {
   if (single_message_) {
     if (end_stream)
       return end_early(status::unimplemented("the call needs one request message and has none"));
@@ -148,7 +148,7 @@ bool server_call::wait_turn() noexcept {
   return true;
 }
 
-void server_call::on_turn() noexcept {
+void server_call::on_turn() {
   if (!std::exchange(waiting_turn_, false)) return;
   if (!single_message_) begin_stream();
   else if (request_read_) start_handler();
@@ -168,12 +168,12 @@ void server_call::run_handler() noexcept {
   body_->begin(service_, *this);
 }
 
-void server_call::on_data(bytes_view bytes, bool end_stream) noexcept {
+void server_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) single_request_data(bytes, end_stream);
   else take_data(bytes, end_stream);
 }
 
-void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcept {
+void server_call::single_request_data(bytes_view bytes, bool end_stream) {
   exchange_.consume(bytes.size());
   request_ended_ = end_stream;
   const bool kept = !deframer_.empty() || exchange_.congested();
@@ -188,7 +188,7 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) noexcep
 
 // `bytes` are all that there are, in the deframer or not. For a peer that does not read, nothing is decoded, which may
 // make a thousand times as much of it, before the call has its turn.
-bool server_call::take_request(bytes_view bytes, bool kept) noexcept {
+bool server_call::take_request(bytes_view bytes, bool kept) {
   using state = deframer::state;
   framed_message message;
   const state s = deframer::peek(bytes, max_receive_bytes_, message);
@@ -229,7 +229,7 @@ bool server_call::take_request(bytes_view bytes, bool kept) noexcept {
   return false;
 }
 
-call::decoded server_call::decode_request(const framed_message& m) noexcept {
+call::decoded server_call::decode_request(const framed_message& m) {
   const bool large = m.compressed || m.body.size() > small_message_bytes;
   status why;
   decoded how = decoded::failed;
@@ -244,10 +244,9 @@ call::decoded server_call::decode_request(const framed_message& m) noexcept {
   return how;
 }
 
-bool server_call::continue_message() noexcept { return take_request(deframer_.kept(), true); }
+bool server_call::continue_message() { return take_request(deframer_.kept(), true); }
 
-void server_call::on_headers(transport::header_source& fields, transport::block_kind kind,
-                             bool end_stream) noexcept {
+void server_call::on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) {
   transport::field unused;
   while (fields.next(unused)) {
   }
@@ -261,8 +260,9 @@ void server_call::on_reset(const transport::abnormal_end& end) noexcept {
   forget_kept();
   exchange_.release();
   ++set_.failed;
-  end_early(end.disconnected ? status::cancelled("the client's connection was lost")
-                             : status::cancelled("the client cancelled the call"));
+  if (end.disconnected) end_early(status::cancelled("the client's connection was lost"));
+  else if (end.by == transport::initiator::user) end_early(out_of_memory());
+  else end_early(status::cancelled("the client cancelled the call"));
 }
 
 void server_call::messages_broken(status why) noexcept { end_early(why); }
@@ -326,14 +326,23 @@ void server_call::tell_end(const status& how) noexcept {
 
 void server_call::run_on() noexcept {
   if (remnant_) return;
-  remnant_ = std::make_unique<remnant>();
-  remnant_->peer = *peer_;
+  std::unique_ptr<remnant> left;
+  const bool kept = base::if_memory_allows([&] {
+    left = std::make_unique<remnant>();
+    left->peer = *peer_;
+    if (exchange_) left->of_connection = exchange_.share_abandoned();
+  });
+  if (!kept) {  // the handler finds no peer, and nothing counts it
+    static const net::address unknown;
+    peer_ = &unknown;
+    auth_ = nullptr;
+    return;
+  }
+  remnant_ = std::move(left);
   peer_ = &remnant_->peer;
   if (auth_) remnant_->auth = auth_->shared_from_this();
   ++set_.abandoned;
-  if (!exchange_) return;
-  remnant_->of_connection = exchange_.share_abandoned();
-  ++*remnant_->of_connection;
+  if (remnant_->of_connection) ++*remnant_->of_connection;
 }
 
 void server_call::end_early(const status& why) noexcept {
@@ -342,7 +351,9 @@ void server_call::end_early(const status& why) noexcept {
   tell_end(why);
   if (timer::holder) coro::this_executor().disarm(*this);
   if (!handler_running_) return leave();
-  set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(remnant_->bytes, held_bytes_) + held_bytes_);
+  if (remnant_)
+    set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(remnant_->bytes, held_bytes_) +
+                             held_bytes_);
   // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
   incoming_failed(why, false);
   outgoing_failed(why);

@@ -71,7 +71,7 @@ class call_set {
   void give_back(received_metadata m) noexcept;
   // Likewise arenas.
   std::unique_ptr<message_arena> take_arena();
-  void give_back(std::unique_ptr<message_arena> a);
+  void give_back(std::unique_ptr<message_arena> a) noexcept;
 
  private:
   std::vector<received_metadata> spare_;
@@ -113,7 +113,7 @@ class server_call final : public call,
   server_call(transport::exchange x, request_head&& head, received_metadata received, call_set& set);
 
   // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
-  void begin(bool end_stream) noexcept;
+  void begin(bool end_stream);
   // The drain's grace is over.
   void cancel(const status& why) noexcept;
 
@@ -127,7 +127,7 @@ class server_call final : public call,
   // Logs a defect of the handler's or an interceptor's: "the handler of /p.S/M <text>". INTERNAL, for the client.
   [[nodiscard]] status defect(std::string_view whose, std::string_view text,
                               std::string_view for_client) noexcept;
-  void send_head() noexcept;
+  void send_head();
   [[nodiscard]] google::protobuf::Arena& arena();
   [[nodiscard]] bool request_in_arena() const noexcept { return request_in_arena_; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
@@ -142,16 +142,15 @@ class server_call final : public call,
   void chain_ended(const status& how, const codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
-  void on_headers(transport::header_source& fields, transport::block_kind kind,
-                  bool end_stream) noexcept override;
-  void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
+  void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { room_again(); }
-  void on_turn() noexcept override;
+  void on_turn() override;
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
   ~server_call();
-  bool prepare_write() noexcept override;
+  bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // its side ends with the status
   void messages_broken(status why) noexcept override;
@@ -163,12 +162,12 @@ class server_call final : public call,
   void arm_timer() noexcept;
   void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
-  void single_request_data(bytes_view bytes, bool end_stream) noexcept;
+  void single_request_data(bytes_view bytes, bool end_stream);
   // True: the message is deferred.
-  bool take_request(bytes_view bytes, bool kept) noexcept;
+  bool take_request(bytes_view bytes, bool kept);
   // failed: the call has ended, and may be gone.
-  decoded decode_request(const framed_message& m) noexcept;
-  bool continue_message() noexcept override;
+  decoded decode_request(const framed_message& m);
+  bool continue_message() override;
   void start_handler() noexcept;
   void begin_stream() noexcept;
   void run_handler() noexcept;
@@ -183,8 +182,10 @@ class server_call final : public call,
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   // `bytes` becomes its size when it was asked for.
   [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how,
-                                      std::optional<std::size_t>& bytes) noexcept;
+                                      std::optional<std::size_t>& bytes);
+  // Without memory for it the stream is reset, which tells the client RESOURCE_EXHAUSTED.
   void send_status(const status& why) noexcept;
+  void send_trailers(const status& why);
   void handler_done() noexcept;
   void leave() noexcept;
   // To the observer, if there is one; once.

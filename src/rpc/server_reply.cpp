@@ -1,4 +1,5 @@
 // What a server's call sends: its head, replies and status.
+#include "base/if_memory_allows.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/base64.hpp"
@@ -9,6 +10,7 @@
 #include "transport/header_block.hpp"
 
 #include <charconv>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -49,43 +51,50 @@ void add_status(transport::header_block& to, const status& why) {
 
 }  // namespace
 
-void server_call::send_head() noexcept {
-  if (std::exchange(head_sent_, true) || !exchange_) return;
-  if (watched_) watched_->head_sent();
+void server_call::send_head() {
+  if (head_sent_ || !exchange_) return;
   if (compression_.what() != encoding::identity && accepted_.has(compression_.what()))
     format_.pack_as(compression_);
   const encoding sent = format_.packed_as();
   const encoding received = format_.unpacked_as();
   if (initial_.empty() && sent == encoding::identity && received == encoding::identity) {
     exchange_.send_block(subtype_.reply_head.bytes(), false);
-    return;
+  } else {
+    transport::header_block& block = message_workspace::here().empty_head();
+    block.append(subtype_.reply_head.bytes());
+    if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
+    // For clients that compress: what their next calls may use.
+    if (received != encoding::identity)
+      block.add("grpc-accept-encoding", accepted_encodings_text(set_.accepted));
+    add_metadata(block, initial_);
+    exchange_.send_block(block.bytes(), false);
   }
-  transport::header_block& block = message_workspace::here().empty_head();
-  block.append(subtype_.reply_head.bytes());
-  if (sent != encoding::identity) block.add("grpc-encoding", name_of(sent));
-  // For clients that compress: what their next calls may use.
-  if (received != encoding::identity)
-    block.add("grpc-accept-encoding", accepted_encodings_text(set_.accepted));
-  add_metadata(block, initial_);
-  exchange_.send_block(block.bytes(), false);
+  head_sent_ = true;
+  if (watched_) watched_->head_sent();
 }
 
-bool server_call::prepare_write() noexcept {
+bool server_call::prepare_write() {
   send_head();
   return true;
 }
 
 void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
   if (!exchange_) return;
-  std::optional<std::size_t> bytes;
-  if (send_plain_reply(k, reply, how, bytes)) return;
-  send_head();
-  if (send_message(k, reply, true, false, bytes)) send_status(how);
+  bool sent = false;
+  try {
+    std::optional<std::size_t> bytes;
+    if (send_plain_reply(k, reply, how, bytes)) return;
+    send_head();
+    sent = send_message(k, reply, true, false, bytes);
+  } catch (const std::bad_alloc&) {
+    return send_status(out_of_memory());
+  }
+  if (sent) send_status(how);
 }
 
 // Most replies: nothing but a message, which goes out at once with what stands before and behind it.
 bool server_call::send_plain_reply(const codec& k, const void* reply, const status& how,
-                                   std::optional<std::size_t>& bytes) noexcept {
+                                   std::optional<std::size_t>& bytes) {
   const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
   if (head_sent_ || watched_ || packs || !how.ok() || !initial_.empty() || !trailing_.empty()) return false;
   if (!format_.writes_as_is(k)) return false;
@@ -161,22 +170,29 @@ void server_call::chain_ended(const status& how, const codec* k, const void* rep
 void server_call::send_status(const status& why) noexcept {
   if (!exchange_) return;
   ++(why.ok() ? set_.succeeded : set_.failed);
-  if (why.ok() && trailing_.empty() && head_sent_) {
-    exchange_.send_block(ok_trailers().bytes(), true);
-  } else {
-    transport::header_block block;
-    if (!std::exchange(head_sent_, true)) {  // Trailers-Only: one block is head and trailers
-      block.append(subtype_.reply_head.bytes());
-      if (watched_) watched_->head_sent();
-      add_metadata(block, initial_);
-    }
-    add_status(block, why);
-    add_metadata(block, trailing_);
-    exchange_.send_block(block.bytes(), true);
-  }
+  if (!base::if_memory_allows([&] { send_trailers(why); }))
+    exchange_.reset(transport::error_code::enhance_your_calm);
   forget_kept();
   exchange_.release();
   tell_end(why);
+}
+
+void server_call::send_trailers(const status& why) {
+  if (why.ok() && trailing_.empty() && head_sent_) {
+    exchange_.send_block(ok_trailers().bytes(), true);
+    return;
+  }
+  transport::header_block block;
+  const bool alone = !head_sent_;  // Trailers-Only: one block is head and trailers
+  if (alone) {
+    block.append(subtype_.reply_head.bytes());
+    add_metadata(block, initial_);
+  }
+  add_status(block, why);
+  add_metadata(block, trailing_);
+  exchange_.send_block(block.bytes(), true);
+  head_sent_ = true;
+  if (alone && watched_) watched_->head_sent();
 }
 
 }  // namespace coracle::calls

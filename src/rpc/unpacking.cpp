@@ -1,5 +1,6 @@
 #include "rpc/unpacking.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_workspace.hpp"
 
@@ -31,7 +32,7 @@ unpacking::unpacking(unpacking&& other) noexcept
 unpacking::~unpacking() {
   if (!coder_) return;
   message_workspace& here = message_workspace::here();
-  here.coders.give_back(encoding_, std::move(coder_));
+  base::if_memory_allows([&] { here.coders.give_back(encoding_, std::move(coder_)); });
   if (here.unpacked.capacity() == 0) message_workspace::emptied(made_).swap(here.unpacked);
 }
 
@@ -48,7 +49,7 @@ bool unpacking::step(bytes_view packed, std::uint32_t most_bytes, std::size_t st
       why_ = status::internal("a message is not what " + std::string(name_of(encoding_)) +
                               " makes: it is corrupt or cut short");
       break;
-    case compress::unpacked::no_memory: break;  // of begin_unpack() alone
+    case compress::unpacked::no_memory: why_ = out_of_memory(); break;
   }
   return true;
 }

@@ -133,9 +133,10 @@ class backend {
 
   // Multishot sources. No event is delivered between pause_receive() and resume_receive() (the
   // kernel's window closes by itself then); stop_*() is followed by one ended(-ECANCELED).
-  virtual void start_accept(handle listener, accept_source& source) noexcept = 0;
+  // Starting throws std::bad_alloc, and has started nothing.
+  virtual void start_accept(handle listener, accept_source& source) = 0;
   virtual void stop_accept(accept_source& source) noexcept = 0;
-  virtual void start_receive(handle connection, receive_source& source) noexcept = 0;
+  virtual void start_receive(handle connection, receive_source& source) = 0;
   virtual void pause_receive(receive_source& source) noexcept = 0;
   virtual void resume_receive(receive_source& source) noexcept = 0;
   virtual void stop_receive(receive_source& source) noexcept = 0;

@@ -1,6 +1,7 @@
 // entrance: one listening socket of a server, on loop 0.
 #pragma once
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/log.hpp"
 #include "net/acceptor.hpp"
 
@@ -30,7 +31,7 @@ class entrance final : private net::acceptor_sink {
  private:
   void accepted(io::handle connection) noexcept override { accepted_(connection); }
   void accept_failed(status why) noexcept override {
-    log_.write(log_level::error, "listening ended: " + why.to_string());
+    base::if_memory_allows([&] { log_.write(log_level::error, "listening ended: " + why.to_string()); });
   }
   void closed() noexcept override { closed_(*this); }
 

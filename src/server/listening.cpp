@@ -1,4 +1,5 @@
 // How a server comes to its listening sockets, and which loop gets a new connection.
+#include "base/if_memory_allows.hpp"
 #include "net/duplex.hpp"
 #include "net/inherited_sockets.hpp"
 #include "net/socket_duplex.hpp"
@@ -78,22 +79,41 @@ status server_state::try_to_listen(std::string_view text, const transport::serve
 void server_state::accepted(io::handle connection,
                             const std::shared_ptr<net::server_security>& security) noexcept {
   const std::size_t i = least_loaded();
-  if (i == size()) {
-    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
-                         "a connection was refused: server_limits::connections are open");
-    return owner.at(0).io().close(connection);
-  }
+  if (i == size()) return refuse(connection, "server_limits::connections are open");
   loop& to = owner.at(i);
   ++load_of(to);
-  if (to.is_current()) return shards_[i]->adopt(open(to, connection, security.get()));
-  const bool taken = with_shard(i, [this, &to, connection, security](shard* s) {
-    auto stream = open(to, connection, security.get());
-    if (s) s->adopt(std::move(stream));
-    else --load_of(to);
+  if (to.is_current()) return adopt_connection(shards_[i], to, connection, security.get());
+  bool taken = false;
+  const bool told = base::if_memory_allows([&] {
+    taken = with_shard(i, [this, &to, connection, security](shard* s) {
+      adopt_connection(s, to, connection, security.get());
+    });
   });
   if (taken) return;
   --load_of(to);
+  if (told) owner.at(0).io().close(connection);
+  else refuse(connection, "the process is out of memory");
+}
+
+// On the connection's loop. Of a shard that is gone, or without memory, the connection is closed.
+void server_state::adopt_connection(shard* by, loop& on, io::handle connection,
+                                    net::server_security* security) noexcept {
+  const bool adopted = base::if_memory_allows([&] {
+    auto stream = open(on, connection, security);
+    if (by) by->adopt(std::move(stream));
+    else --load_of(on);
+  });
+  if (adopted) return;
+  --load_of(on);
+  if (by) by->note_refused_connection();
+}
+
+void server_state::refuse(io::handle connection, std::string_view why) noexcept {
   owner.at(0).io().close(connection);
+  base::if_memory_allows([&] {
+    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
+                         "a connection was refused: " + std::string(why));
+  });
 }
 
 // The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves

@@ -1,4 +1,5 @@
 // How large a server's memory_quota is, and how the server keeps within it.
+#include "base/if_memory_allows.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/memory_limit.hpp"
 #include "server/server_state.hpp"
@@ -110,9 +111,11 @@ bool shard::give_up_heaviest(std::size_t until_bytes, std::string_view why, Pred
     if (heaviest == connections_.end()) return false;
     heaviest->second.given_up = true;
     going += heaviest->second.bytes;
-    given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
-                          "closing the connection that holds most memory, of " +
-                              heaviest->first->peer_address().to_string() + ": " + std::string(why));
+    base::if_memory_allows([&] {
+      given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
+                            "closing the connection that holds most memory, of " +
+                                heaviest->first->peer_address().to_string() + ": " + std::string(why));
+    });
     heaviest->first->give_up(why);
   }
   return true;
@@ -159,10 +162,11 @@ void server_state::join_quota() {
 
 void server_state::tell_elsewhere(loop& but, memory_state what) noexcept {
   std::vector<std::shared_ptr<server_state>> all;
-  {
+  const bool found = base::if_memory_allows([&] {
     const std::lock_guard held(memory.counted_->servers_change);
     for (const auto& s : memory.counted_->servers) all.push_back(s.lock());
-  }
+  });
+  if (!found) return;  // this loop does its own part, and tells them again
   for (const auto& s : all)
     if (s) s->tell_shards(s.get() == this ? &but : nullptr, what);
 }
@@ -171,14 +175,19 @@ void server_state::tell_shards(const loop* but, memory_state what) noexcept {
   for (std::size_t i = 0; i < size(); ++i) {
     if (but && i == but->index()) continue;
     if (what == memory_state::pressed) {
-      with_shard(i, [](shard* s) {
-        if (s) s->watch_pressure();
+      base::if_memory_allows([&] {
+        with_shard(i, [](shard* s) {
+          if (s) s->watch_pressure();
+        });
       });
     } else if (!asked_for_room_[i].exchange(true)) {
-      with_shard(i, [this, i](shard* s) {
-        asked_for_room_[i] = false;
-        if (s) s->make_room(false);
+      const bool asked = base::if_memory_allows([&] {
+        with_shard(i, [this, i](shard* s) {
+          asked_for_room_[i] = false;
+          if (s) s->make_room(false);
+        });
       });
+      if (!asked) asked_for_room_[i] = false;
     }
   }
 }

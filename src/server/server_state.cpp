@@ -1,10 +1,12 @@
 #include "server/server_state.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
 #include "runtime/runtime_core.hpp"
 #include "server/connection_rules.hpp"
 #include "server/shard.hpp"
 
+#include <new>
 #include <utility>
 
 namespace coracle::serving {
@@ -77,12 +79,26 @@ void server_state::close() noexcept {
 
 namespace {
 
-// Shared by the shards' drains; the last one tells the loop that waits.
-struct all_drained {
+// Shared by the shards' drains; the last one tells the loop that waits, which takes no memory.
+struct all_drained : coro::work {
+  all_drained(std::size_t n, coro::executor& on) noexcept : left(n), home(on) {
+    run = [](coro::work& w) noexcept {
+      auto& self = static_cast<all_drained&>(w);
+      const std::shared_ptr<all_drained> alive = std::move(self.posted);
+      self.done.set();
+    };
+  }
   std::atomic<std::size_t> left;
   coro::executor& home;
   event<> done{};
+  std::shared_ptr<all_drained> posted;
 };
+
+void one_is_drained(const std::shared_ptr<all_drained>& all) noexcept {
+  if (all->left.fetch_sub(1) != 1) return;
+  all->posted = all;
+  all->home.post(*all);
+}
 
 task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
                  std::shared_ptr<all_drained> all) {
@@ -90,8 +106,10 @@ task<> drain_one(std::shared_ptr<server_state> of, loop& where, duration grace,
     if (shard* s = of->shard_of(where)) co_await s->drain(grace);
   } catch (const coro::cancelled&) {
     // The runtime stops: the shard leaves by itself.
+  } catch (const std::bad_alloc&) {
+    if (shard* s = of->shard_of(where)) s->hurry();
   }
-  if (all->left.fetch_sub(1) == 1) coro::post_function(all->home, [all] { all->done.set(); });
+  one_is_drained(all);
 }
 
 }  // namespace
@@ -101,9 +119,13 @@ task<> server_state::drain(duration grace) {
     for (service* s : routes.services()) s->draining();
   auto all = std::make_shared<all_drained>(size(), coro::this_executor());
   for (std::size_t i = 0; i < size(); ++i) {
-    const bool there = with_shard(i, [this, i, grace, all](shard*) {
+    const bool there = with_shard(i, [this, i, grace, all](shard* s) {
       loop& where = owner.at(i);
-      owner.spawn_on(where, drain_one(shared_from_this(), where, grace, all));
+      const bool begun = base::if_memory_allows(
+          [&] { owner.spawn_on(where, drain_one(shared_from_this(), where, grace, all)); });
+      if (begun) return;
+      if (s) s->hurry();
+      one_is_drained(all);
     });
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }

@@ -78,6 +78,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // security: null for plaintext.
   void accepted(io::handle connection, const std::shared_ptr<net::server_security>& security) noexcept;
 
+  // --- the loop of the connection
+  void adopt_connection(shard* by, loop& on, io::handle connection, net::server_security* security) noexcept;
+
   runtime& owner;
   const server_options options;
   const transport::connection_options rules;
@@ -97,6 +100,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
  private:
   status try_to_listen(std::string_view text, const transport::server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
+  void refuse(io::handle connection, std::string_view why) noexcept;
   void join_quota();
   void tell_shards(const loop* but, memory_state what) noexcept;
   task<> watch_signals(net::signal_watch& signals);

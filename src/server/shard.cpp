@@ -1,5 +1,6 @@
 #include "server/shard.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/coro/timeout.hpp"
 #include "net/duplex.hpp"
 #include "runtime/backend.hpp"
@@ -10,6 +11,7 @@
 #include "transport/header_block.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace coracle::serving {
@@ -123,12 +125,25 @@ void shard::adopt(std::unique_ptr<net::duplex> stream) {
                                                       rules, static_cast<transport::connection_owner&>(*this),
                                                       static_cast<transport::request_acceptor*>(this));
   transport::connection& c = *made;
-  connections_.emplace(&c, served{std::move(made), ++server_->last_id});
+  const auto at = connections_.emplace(&c, served{std::move(made), ++server_->last_id}).first;
   quota_->connections.fetch_add(1, std::memory_order_relaxed);
-  c.start();
+  try {
+    c.start();
+  } catch (const std::bad_alloc&) {
+    quota_->connections.fetch_sub(1, std::memory_order_relaxed);
+    connections_.erase(at);
+    throw;
+  }
 }
 
-void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept {
+void shard::note_refused_connection() noexcept {
+  base::if_memory_allows([&] {
+    refused_lines_.write(home_.log(), log_level::warning, home_.now(),
+                         "a connection was refused: the process is out of memory");
+  });
+}
+
+void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
   const auto* const last = static_cast<const read_request_head*>(x.last_head().get());
   if (last && fields.repeats(last->number)) {
     if (!fields.ok()) return x.release();
@@ -173,9 +188,15 @@ void shard::begin_call(transport::exchange x, const request_summary& r,
   if (timeout != duration::max()) head.deadline = deadline_after(home_.now(), timeout);
   if (!count_in())
     return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
+  calls::server_call* call = nullptr;
+  try {
+    call = new calls::server_call(x, std::move(head), std::move(received), *this);  // it owns itself
+  } catch (const std::bad_alloc&) {
+    if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
   ++calls_started_;
-  (new calls::server_call(x, std::move(head), std::move(received), *this))
-      ->begin(end_stream);  // it owns itself
+  call->begin(end_stream);
 }
 
 // Loops share nothing while there is no limit.
@@ -204,20 +225,23 @@ void shard::on_closed(transport::connection& c) noexcept {
 
 // --- ending
 
-// The order of addresses would differ from run to run.
-std::vector<transport::connection*> shard::connections_in_order() const {
+// f takes no connection out of the map: on_closed() comes at a turn's end.
+template <class F>
+void shard::for_each_connection(F f) noexcept {
   std::vector<std::pair<std::uint64_t, transport::connection*>> numbered;
+  if (!base::if_memory_allows([&] { numbered.reserve(connections_.size()); })) {
+    for (const auto& [c, s] : connections_) f(*c);
+    return;
+  }
   for (const auto& [c, s] : connections_) numbered.emplace_back(s.id, c);
   std::sort(numbered.begin(), numbered.end());
-  std::vector<transport::connection*> ordered;
-  for (const auto& [number, c] : numbered) ordered.push_back(c);
-  return ordered;
+  for (const auto& [number, c] : numbered) f(*c);
 }
 
 void shard::begin_drain() noexcept {
   if (std::exchange(draining_, true)) return;
   for (const auto& e : entrances_) e->close();
-  for (transport::connection* c : connections_in_order()) c->drain();
+  for_each_connection([](transport::connection& c) { c.drain(); });
   draining.request_stop();
   settle_if_empty();
 }
@@ -244,8 +268,8 @@ void shard::hurry() noexcept {
     running.push_back(*c);
     c->cancel(status::unavailable("the server is going away"));
   }
-  for (transport::connection* c : connections_in_order())
-    c->close(transport::error_code::no_error, "the server is going away");
+  for_each_connection(
+      [](transport::connection& c) { c.close(transport::error_code::no_error, "the server is going away"); });
 }
 
 void shard::leave() noexcept {

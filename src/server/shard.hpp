@@ -30,8 +30,10 @@ class shard final : public io::resident,
   ~shard() override;
 
   [[nodiscard]] loop& home() const noexcept { return home_; }
-  // Serves a new connection; refuses it when draining.
+  // Serves a new connection; refuses it when draining. Throws std::bad_alloc, and the connection is closed then.
   void adopt(std::unique_ptr<net::duplex> stream);
+  // Logs that a connection was closed as it came, for want of memory.
+  void note_refused_connection() noexcept;
   // security: null for plaintext.
   void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security);
   // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
@@ -63,7 +65,7 @@ class shard final : public io::resident,
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
   [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
   // transport::request_acceptor
-  void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) noexcept override;
+  void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) override;
 
   // Of a good request for a method.
   void begin_call(transport::exchange x, const request_summary& request,
@@ -87,7 +89,9 @@ class shard final : public io::resident,
   void turn_away(transport::exchange x, const request_summary& request, const status& why);
   void begin_drain() noexcept;
   task<> wait_until_empty();
-  [[nodiscard]] std::vector<transport::connection*> connections_in_order() const;
+  // In the order in which they came, without memory in any: the order of addresses would differ from run to run.
+  template <class F>
+  void for_each_connection(F f) noexcept;
   void settle_if_empty() noexcept;
 
   std::shared_ptr<server_state> server_;
@@ -107,6 +111,7 @@ class shard final : public io::resident,
   time_point pressure_since_ = never;  // looked at in steps of server_limits::stall_time
   repeated_line given_up_lines_;
   repeated_line turned_away_lines_;
+  repeated_line refused_lines_;
   event<> empty_;  // draining, and no connection or entrance is left
   bool draining_ = false;
   bool leaving_ = false;

@@ -1,5 +1,6 @@
 #include "tls/engine.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "tls/failure_text.hpp"
 
 #include <openssl/err.h>
@@ -128,9 +129,11 @@ bool engine::outlived(X509* certificate) const noexcept {
   return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &present) <= 0;
 }
 
-engine::step engine::failed(bool shaking_hands) {
-  failure_ = failure_text(notes_.server, shaking_hands);
-  if (!notes_.disbelief.empty()) failure_ = notes_.disbelief;
+engine::step engine::failed(bool shaking_hands) noexcept {
+  base::if_memory_allows([&] {
+    failure_ = failure_text(notes_.server, shaking_hands);
+    if (!notes_.disbelief.empty()) failure_ = notes_.disbelief;
+  });
   return step::failed;
 }
 

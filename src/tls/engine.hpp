@@ -57,7 +57,7 @@ class engine {
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
 
  private:
-  step failed(bool shaking_hands);
+  step failed(bool shaking_hands) noexcept;
   [[nodiscard]] bool outlived(X509* certificate) const noexcept;
 
   record_bio records_;

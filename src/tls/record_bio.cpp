@@ -1,5 +1,7 @@
 #include "tls/record_bio.hpp"
 
+#include "base/if_memory_allows.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,9 +26,11 @@ int read(BIO* b, char* into, std::size_t size, std::size_t* got) {
 
 int write(BIO* b, const char* from, std::size_t size, std::size_t* put) {
   BIO_clear_retry_flags(b);
-  owner_of(b).out.append({reinterpret_cast<const std::uint8_t*>(from), size});
-  *put = size;
-  return 1;
+  // No exception passes through OpenSSL: without memory the write fails.
+  const bytes_view bytes(reinterpret_cast<const std::uint8_t*>(from), size);
+  const bool taken = base::if_memory_allows([&] { owner_of(b).out.append(bytes); });
+  *put = taken ? size : 0;
+  return taken;
 }
 
 long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }

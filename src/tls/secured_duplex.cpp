@@ -1,5 +1,6 @@
 #include "tls/secured_duplex.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/assert.hpp"
 #include "coracle/base/repeated_line.hpp"
 #include "coracle/coro/executor.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace coracle::tls {
@@ -48,7 +50,13 @@ void secured_duplex::start(net::duplex_sink& sink) {
   CORACLE_ASSERT(!sink_, "a duplex is started once");
   sink_ = &sink;
   home_.arm(*this, deadline_after(home_.now(), handshake_timeout_));
-  raw_->start(*this);
+  try {
+    raw_->start(*this);
+  } catch (const std::bad_alloc&) {
+    sink_ = nullptr;
+    stop_timer();
+    throw;
+  }
   if (!engine_.server() || !engine_.failure().empty()) wake();  // a client speaks first
 }
 
@@ -67,12 +75,19 @@ void secured_duplex::resume_receive() noexcept {
 
 void secured_duplex::received(bytes_view bytes) noexcept {
   if (closing_ || failed_) return;
-  engine_.feed(bytes);
-  advance();
-  engine_.keep_rest();
+  or_fail([&] {
+    engine_.feed(bytes);
+    advance();
+    engine_.keep_rest();
+  });
 }
 
-void secured_duplex::advance() noexcept {
+template <class F>
+void secured_duplex::or_fail(F f) noexcept {
+  if (!base::if_memory_allows(f) && !closing_) fail(-ENOMEM, "");
+}
+
+void secured_duplex::advance() {
   if (!closing_ && !failed_ && (established_ || shake_hands())) deliver();
   // What a send has encrypted is there too; a TLS record is little more than what it holds.
   const std::size_t most = limits::unread_answers_bytes + (sending_ ? limits::encrypted_bytes + 1024 : 0);
@@ -82,7 +97,7 @@ void secured_duplex::advance() noexcept {
   end_sending();
 }
 
-bool secured_duplex::shake_hands() noexcept {
+bool secured_duplex::shake_hands() {
   switch (engine_.handshake()) {
     case engine::step::more: return false;
     case engine::step::done: break;
@@ -94,7 +109,7 @@ bool secured_duplex::shake_hands() noexcept {
   return !failed_;
 }
 
-bool secured_duplex::established() noexcept {
+bool secured_duplex::established() {
   stop_timer();
   auth_ = describe_peer(engine_.connection(), engine_.server());
   chain_bytes_ = auth_->peer_certificates_pem().size();
@@ -109,7 +124,7 @@ bool secured_duplex::established() noexcept {
   return true;
 }
 
-void secured_duplex::deliver() noexcept {
+void secured_duplex::deliver() {
   while (!paused_ && !closing_ && !failed_ && !end_) {
     std::uint8_t plain[record_bytes];
     std::size_t size = 0;
@@ -132,13 +147,12 @@ void secured_duplex::receive_ended(std::int64_t result) noexcept {
   raw_end_ = result;
   if (closing_) return end_sending();
   if (failed_) return;
-  if (!established_) {
+  or_fail([&] {
+    if (established_) return deliver();
     const std::string how =
         result < 0 ? std::string(std::strerror(static_cast<int>(-result))) : "the peer closed the connection";
     fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
-  } else {
-    deliver();
-  }
+  });
 }
 
 // --- sending
@@ -247,15 +261,17 @@ void secured_duplex::end_sending() noexcept {
 
 // --- the end
 
-void secured_duplex::fail(std::int64_t error, std::string why) noexcept {
+void secured_duplex::fail(std::int64_t error, std::string_view why) noexcept {
   if (failed_) return;
   failed_ = true;
   stop_timer();
-  end_reason_ = std::move(why);
-  if (engine_.server() && home_.log().wants(log_level::info))
-    home_.attached<failures_of_peers>().lines.write(
-        home_.log(), log_level::info, home_.now(),
-        "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
+  base::if_memory_allows([&] {
+    end_reason_ = why;
+    if (engine_.server() && home_.log().wants(log_level::info))
+      home_.attached<failures_of_peers>().lines.write(
+          home_.log(), log_level::info, home_.now(),
+          "TLS with " + raw_->peer_address().to_string() + ": " + end_reason_);
+  });
   send_error_ = error;
   if (!end_) end_ = error;
   last_words_ = !engine_.output().empty() || raw_->sending();
@@ -290,10 +306,10 @@ void secured_duplex::time_is_up() noexcept {
     if (!std::exchange(raw_closing_, true)) raw_->close(true);
     return;
   }
-  fail(-ETIMEDOUT,
-       "the TLS handshake did not end within " +
-           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(handshake_timeout_).count()) +
-           " ms");
+  or_fail([&] {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(handshake_timeout_).count();
+    fail(-ETIMEDOUT, "the TLS handshake did not end within " + std::to_string(ms) + " ms");
+  });
 }
 
 void secured_duplex::stop_timer() noexcept {
@@ -315,8 +331,10 @@ void secured_duplex::turn() noexcept {
     if (failed_ || raw_broken_) tell_sent(send_error_);
     else if (established_ && !encrypt()) fail(-EPROTO, engine_.failure());
   }
-  advance();
-  engine_.keep_rest();
+  or_fail([&] {
+    advance();
+    engine_.keep_rest();
+  });
   tell_end();
 }
 

@@ -53,17 +53,20 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void sent(std::int64_t result) noexcept override;
   void closed() noexcept override;
 
-  void advance() noexcept;  // handshake, then receiving
-  bool shake_hands() noexcept;  // true once it is over
-  bool established() noexcept;  // true: it is a connection for HTTP/2
-  void deliver() noexcept;
+  // These throw std::bad_alloc. Does f; the connection fails when that finds no memory.
+  template <class F>
+  void or_fail(F f) noexcept;
+  void advance();  // handshake, then receiving
+  bool shake_hands();  // true once it is over
+  bool established();  // true: it is a connection for HTTP/2
+  void deliver();
   void tell_end() noexcept;
   bool encrypt() noexcept;  // false: it failed, which is not told yet
   bytes_view take(std::size_t most_bytes) noexcept;
   void flush() noexcept;
   void tell_sent(std::int64_t result) noexcept;
   void end_sending() noexcept;  // what is behind the last byte: close_notify and the end
-  void fail(std::int64_t error, std::string why) noexcept;
+  void fail(std::int64_t error, std::string_view why) noexcept;
   void wake() noexcept;  // turn() from the loop's queue
   void turn() noexcept;
   void time_is_up() noexcept;

@@ -1,11 +1,12 @@
-// (long on purpose: receiving, deferring, sending and ending share one state)
 #include "transport/connection.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/assert.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace coracle::transport {
@@ -25,9 +26,6 @@ constexpr std::size_t output_stall_bytes = 1u << 20;
 // A connection that has sent nothing for so long gives its buffers back: traffic that uses them finds them, and
 // ten thousand idle connections hold none.
 constexpr duration idle_time = std::chrono::seconds(1);
-// A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
-// ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
-constexpr duration linger = std::chrono::seconds(2);
 constexpr duration deferred_timer_pause = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -120,9 +118,10 @@ void connection::start() {
   update_timer();
 }
 
-exchange connection::open(exchange_handler& handler) {
+exchange connection::open(exchange_handler& handler) noexcept {
   if (closing_) return {};
-  const stream_ref s = engine_.open(&handler);
+  stream_ref s = http2::no_stream;
+  if (!base::if_memory_allows([&] { s = engine_.open(&handler); })) give_up("out of memory");
   if (s == http2::no_stream) return {};
   stream_begins();
   if (--opens_left_ == 0) going_away();  // no ids are left (RFC 9113 5.1.1)
@@ -154,7 +153,8 @@ void connection::received(bytes_view bytes) noexcept {
 void connection::receive_ended(std::int64_t result) noexcept {
   receive_ended_ = true;
   if (closing_) return finish_if_done();
-  end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection";
+  base::if_memory_allows(
+      [&] { end_reason_ = result < 0 ? io_failure(result) : "the peer closed the connection"; });
   engine_.feed_end(home_.now());
   dispatch();
   if (!closing_) broken(end_reason_);
@@ -183,13 +183,17 @@ void connection::dispatch() noexcept {
 void connection::put_input_aside() noexcept {
   if (closing_) return;
   const bytes_view rest = engine_.take_unread();
-  if (!deferred_) {
-    if (rest.empty()) return;
-    deferred_ = std::make_unique<deferred_input>(*this);
+  const bool kept = base::if_memory_allows([&] {
+    if (!deferred_ && !rest.empty()) deferred_ = std::make_unique<deferred_input>(*this);
+    if (!deferred_) return;
+    base::output_buffer& unread = deferred_->unread;
+    if (std::exchange(deferred_->engine_reads, false)) unread.consume(unread.size() - rest.size());
+    else unread.append(rest);
+  });
+  if (!kept) {
+    engine_.fail(error_code::enhance_your_calm, "out of memory");
+    return touch();  // for its events
   }
-  base::output_buffer& unread = deferred_->unread;
-  if (std::exchange(deferred_->engine_reads, false)) unread.consume(unread.size() - rest.size());
-  else unread.append(rest);
   if (!is_deferred()) return;
   weigh_ = acceptor_ != nullptr;
   withholds_credit_ = true;
@@ -197,7 +201,7 @@ void connection::put_input_aside() noexcept {
   update_receiving();
 }
 
-void connection::defer(deferred_decode& d) noexcept {
+void connection::defer(deferred_decode& d) {
   if (!deferred_) deferred_ = std::make_unique<deferred_input>(*this);
   if (!d.linked()) deferred_->calls.push_back(d);
   // At a time of a reader's own; otherwise dispatch() sees it as soon as the call returns.
@@ -225,7 +229,7 @@ bool connection::continue_decoding() noexcept {
   deferred_.reset();
   withholds_credit_ = pressed_;
   update_receiving();
-  if (send_error != 0 && !closing_) broken(io_failure(send_error));
+  if (send_error != 0 && !closing_) send_failed(send_error);
   return false;
 }
 
@@ -245,20 +249,21 @@ void connection::handle(const http2::event& e) noexcept {
       block_source fields(engine_);
       if (!handler && acceptor_ && !e.trailers) {
         stream_begins();
-        return acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream);
+        return call_up(e.stream,
+                       [&] { acceptor_->on_request(exchange(*this, e.stream), fields, e.end_stream); });
       }
       const block_kind k = e.informational ? block_kind::informational
                            : e.trailers    ? block_kind::trailers
                                            : block_kind::head;
       counted_.streams_succeeded += e.end_stream && !acceptor_;
-      if (handler) handler->on_headers(fields, k, e.end_stream);
+      if (handler) call_up(e.stream, [&] { handler->on_headers(fields, k, e.end_stream); });
       return;
     }
     case kind::data:
       if (!given_up_.empty()) [[unlikely]]
         return;  // nothing more is to be made of what has come
       counted_.streams_succeeded += e.end_stream && !acceptor_;
-      if (handler) handler->on_data(e.data, e.end_stream);
+      if (handler) call_up(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
       return;
     case kind::reset:
       if (handler) {
@@ -268,23 +273,48 @@ void connection::handle(const http2::event& e) noexcept {
       }
       return;
     case kind::writable:
-      if (handler) handler->on_writable();
+      if (handler) call_up(e.stream, [&] { handler->on_writable(); });
       return;
     case kind::settings: return owner_.on_ready(*this);
     case kind::slots: return owner_.on_slots(*this);
     case kind::goaway:
       sent_too_many_pings_ = e.code == error_code::enhance_your_calm && as_text(e.data) == "too_many_pings";
-      if (end_reason_.empty()) {
-        end_reason_ = "GOAWAY ";
-        end_reason_.append(name_of(e.code)).append(" ").append(base::printable(as_text(e.data)));
-      }
+      base::if_memory_allows([&] {
+        const std::string said = base::printable(as_text(e.data));
+        set_end_reason("GOAWAY ", name_of(e.code), " " + said);
+      });
       return going_away();
-    case kind::failed:
-      if (end_reason_.empty()) end_reason_.append(name_of(e.code)).append(": ").append(e.reason);
-      return broken(end_reason_);
+    case kind::failed: set_end_reason(name_of(e.code), ": ", e.reason); return broken(end_reason_);
     case kind::ping_ack:
     case kind::none: return;
   }
+}
+
+template <class F>
+void connection::call_up(stream_ref s, F f) noexcept {
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+    out_of_memory(s);
+  }
+}
+
+// Peers see RESOURCE_EXHAUSTED in this code (PROTOCOL-HTTP2.md, "Errors").
+void connection::out_of_memory(stream_ref s) noexcept {
+  void* const user = engine_.user_of(s);
+  reset(s, error_code::enhance_your_calm);
+  if (!user) return release(s);
+  abnormal_end end;
+  end.code = error_code::enhance_your_calm;
+  end.by = initiator::user;
+  end.reason = "out of memory";
+  static_cast<exchange_handler*>(user)->on_reset(end);
+}
+
+void connection::set_end_reason(std::string_view first, std::string_view then,
+                                std::string_view last) noexcept {
+  if (!end_reason_.empty()) return;
+  base::if_memory_allows([&] { end_reason_.append(first).append(then).append(last); });
 }
 
 // --- figures: what is looked at once a turn costs nothing per message
@@ -367,104 +397,22 @@ void connection::sent(std::int64_t result) noexcept {
     if (!closing_ && is_deferred()) {
       deferred_->send_error = result;
     } else if (!closing_) {
-      broken(io_failure(result));
-      return;
+      return send_failed(result);
     }
   }
   touch();
-}
-
-// --- ending
-
-void connection::drain() {
-  if (closing_ || draining_) return;
-  draining_ = true;
-  engine_.drain();
-  touch();
-}
-
-void connection::close(http2::error_code code, std::string_view reason) {
-  if (closing_) return;
-  if (end_reason_.empty()) end_reason_ = reason;
-  engine_.fail(code, reason);
-  dispatch();
-}
-
-void connection::going_away() noexcept {
-  if (!std::exchange(told_going_away_, true)) owner_.on_going_away(*this);
-  draining_ = true;
-}
-
-std::string connection::io_failure(std::int64_t error) const {
-  const std::string_view said = stream_->end_reason();
-  return said.empty() ? std::strerror(static_cast<int>(-error)) : std::string(said);
-}
-
-// The engine has failed, or the byte stream has: nothing is left but to send what is pending.
-void connection::broken(std::string reason) noexcept {
-  if (closing_) return;
-  if (end_reason_.empty()) end_reason_ = std::move(reason);
-  if (!engine_.failed()) {
-    engine_.feed_end(home_.now());
-    for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
-      if (e.what != http2::event::kind::failed) handle(e);
-    }
-  }
-  closing_ = true;
-  if (deferred_) {
-    deferred_->unread.clear();
-    deferred_->unlink();
-  }
-  going_away();
-  if (timer::holder) home_.disarm(*this);
-  home_.arm(*this, deadline_after(home_.now(), linger));
-  if (acceptor_) mind_memory();
-  touch();
-}
-
-void connection::finish_if_done() noexcept {
-  if (close_called_) return;
-  if (draining_ && !closing_ && engine_.open_streams() == 0 && engine_.output().empty() &&
-      !stream_->sending() && !engine_.draining()) {
-    broken("drained");
-    return;
-  }
-  if (!closing_) return;
-  if (!send_broken_) {
-    if (unsent()) return;
-    stream_->shutdown_send();
-    // A client's last words are of no weight; what a server has answered is, until it is read.
-    if (acceptor_ && !receive_ended_ && !engine_.all_read()) return;
-  }
-  close_called_ = true;
-  stream_->close(send_broken_);
-}
-
-void connection::closed() noexcept {
-  if (timer::holder) home_.disarm(*this);
-  if (!closing_) broken("closed");
-  gone_ = true;  // the owner is told at the turn's end, behind a flush() that may be queued
-  touch();
-}
-
-void connection::update_timer() noexcept {
-  if (closing_) return;
-  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next(), stall_.next()});
-  if (timer::holder && timer::when == t) return;
-  if (timer::holder) home_.disarm(*this);
-  if (t != never) home_.arm(*this, t);
 }
 
 // --- carrier: the engine's functions, each followed by touch()
 
-bool connection::begin_headers(stream_ref s) { return !closing_ && engine_.begin_headers(s); }
+bool connection::begin_headers(stream_ref s) noexcept { return !closing_ && engine_.begin_headers(s); }
 
-void connection::add_field(std::string_view name, std::string_view value, bool index) {
+void connection::add_field(std::string_view name, std::string_view value, bool index) noexcept {
   engine_.add_field(name, value,
                     index ? http2::connection::indexing::index : http2::connection::indexing::no_index);
 }
 
-void connection::end_headers(stream_ref, bool end_stream) {
+void connection::end_headers(stream_ref, bool end_stream) noexcept {
   counted_.streams_succeeded += end_stream && acceptor_;
   engine_.end_headers(end_stream);
   touch();
@@ -488,7 +436,7 @@ std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
   return engine_.reserve_data(s, n);
 }
 
-void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) {
+void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept {
   engine_.commit_data(s, n, end_stream);
   counted_.streams_succeeded += end_stream && acceptor_;
   touch();
@@ -499,7 +447,7 @@ std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
   return engine_.reserve_reply(s, r);
 }
 
-void connection::commit_reply(stream_ref s, const whole_reply& r) {
+void connection::commit_reply(stream_ref s, const whole_reply& r) noexcept {
   engine_.commit_reply(s, r);
   ++counted_.streams_succeeded;
   if (weigh_) [[unlikely]]
@@ -521,23 +469,23 @@ bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes,
 
 std::size_t connection::queued(stream_ref s) const noexcept { return engine_.queued(s); }
 
-void connection::want_writable(stream_ref s, std::size_t low_bytes) {
+void connection::want_writable(stream_ref s, std::size_t low_bytes) noexcept {
   engine_.want_writable(s, low_bytes);
   touch();
 }
 
-void connection::consume(stream_ref s, std::size_t n) {
+void connection::consume(stream_ref s, std::size_t n) noexcept {
   if (closing_) return;
   engine_.consume(s, n);
   touch();
 }
 
-void connection::reset(stream_ref s, error_code code) {
+void connection::reset(stream_ref s, error_code code) noexcept {
   engine_.reset(s, code);
   touch();
 }
 
-void connection::release(stream_ref s) {
+void connection::release(stream_ref s) noexcept {
   if (!waiting_.empty()) [[unlikely]]
     std::erase(waiting_, s);
   engine_.release(s);

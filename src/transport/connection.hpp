@@ -56,15 +56,15 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void start();
 
   // Client: empty when no stream can be opened now (limit, GOAWAY, broken).
-  exchange open(exchange_handler& handler);
+  exchange open(exchange_handler& handler) noexcept;
   [[nodiscard]] bool can_open() const noexcept { return !closing_ && engine_.can_open(); }
   [[nodiscard]] std::size_t open_streams() const noexcept { return engine_.open_streams(); }
 
   // Two-step GOAWAY (server) or no new streams (client); closes when the last exchange has ended.
-  void drain();
+  void drain() noexcept;
   // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
   // that does not read, or does not end its side, has `linger` to do so.
-  void close(http2::error_code code, std::string_view reason);
+  void close(http2::error_code code, std::string_view reason) noexcept;
   // At the turn's end close(ENHANCE_YOUR_CALM); what is queued until then is dropped at once.
   void give_up(std::string_view reason) noexcept;
   // While on: no new streams, and no connection credit.
@@ -78,27 +78,27 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
 
   // carrier
-  bool begin_headers(stream_ref s) override;
-  void add_field(std::string_view name, std::string_view value, bool index) override;
-  void end_headers(stream_ref s, bool end_stream) override;
+  bool begin_headers(stream_ref s) noexcept override;
+  void add_field(std::string_view name, std::string_view value, bool index) noexcept override;
+  void end_headers(stream_ref s, bool end_stream) noexcept override;
   bool send_block(stream_ref s, bytes_view stateless, bool end_stream) override;
   std::uint8_t* reserve_data(stream_ref s, std::size_t n) override;
-  void commit_data(stream_ref s, std::size_t n, bool end_stream) override;
+  void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept override;
   std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r) override;
-  void commit_reply(stream_ref s, const whole_reply& r) override;
+  void commit_reply(stream_ref s, const whole_reply& r) noexcept override;
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                   bool end_stream) override;
   [[nodiscard]] std::size_t queued(stream_ref s) const noexcept override;
-  void want_writable(stream_ref s, std::size_t low_bytes) override;
-  void consume(stream_ref s, std::size_t n) override;
+  void want_writable(stream_ref s, std::size_t low_bytes) noexcept override;
+  void consume(stream_ref s, std::size_t n) noexcept override;
   void set_kept(stream_ref s, std::size_t bytes) noexcept override;
   [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept override {
     return owner_.may_keep(*this, more_bytes);
   }
-  void wait_turn(stream_ref s) override;
-  void defer(deferred_decode& d) noexcept override;
-  void reset(stream_ref s, error_code code) override;
-  void release(stream_ref s) override;
+  void wait_turn(stream_ref s) noexcept override;
+  void defer(deferred_decode& d) override;
+  void reset(stream_ref s, error_code code) noexcept override;
+  void release(stream_ref s) noexcept override;
   void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
   [[nodiscard]] loop& home() const noexcept override { return home_; }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return stream_->peer_address(); }
@@ -134,6 +134,12 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool continue_decoding() noexcept;
   void update_receiving() noexcept;
   void handle(const http2::event& e) noexcept;
+  // Does f, which calls the handler of a stream or the acceptor. When memory runs out there, the exchange ends.
+  template <class F>
+  void call_up(stream_ref s, F f) noexcept;
+  void out_of_memory(stream_ref s) noexcept;
+  void set_end_reason(std::string_view first, std::string_view then = {},
+                      std::string_view last = {}) noexcept;
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
   void flush() noexcept;
   void update_timer() noexcept;
@@ -149,9 +155,10 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
   void going_away() noexcept;
-  void broken(std::string reason) noexcept;
+  void broken(std::string_view reason) noexcept;
   // What ended the byte stream.
   [[nodiscard]] std::string io_failure(std::int64_t error) const;
+  void send_failed(std::int64_t error) noexcept;
 
   loop& home_;
   std::unique_ptr<net::duplex> stream_;

@@ -1,7 +1,9 @@
 // A server's connection: what it holds in memory, and what becomes of a peer that does not read.
+#include "base/if_memory_allows.hpp"
 #include "transport/connection.hpp"
 
 #include <cstddef>
+#include <new>
 
 namespace coracle::transport {
 
@@ -28,7 +30,13 @@ void connection::mind_congestion() noexcept {
   while (!waiting_.empty() && !congested_ && given_up_.empty()) {
     const stream_ref next = waiting_.front();
     waiting_.erase(waiting_.begin());  // first: what ends inside is taken out of the list
-    if (void* const user = engine_.user_of(next)) static_cast<exchange_handler*>(user)->on_turn();
+    if (void* const user = engine_.user_of(next)) {
+      try {
+        static_cast<exchange_handler*>(user)->on_turn();
+      } catch (const std::bad_alloc&) {
+        out_of_memory(next);
+      }
+    }
     note_congestion();
   }
 }
@@ -74,8 +82,8 @@ void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
   if (bytes == 0 || bytes >= large_message_bytes) mind_memory();
 }
 
-void connection::wait_turn(stream_ref s) {
-  waiting_.push_back(s);
+void connection::wait_turn(stream_ref s) noexcept {
+  if (!base::if_memory_allows([&] { waiting_.push_back(s); })) return give_up("out of memory");
   weigh_ = true;
 }
 

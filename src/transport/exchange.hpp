@@ -65,15 +65,16 @@ struct abnormal_end {
 
 // The upper side of an exchange. Called on the connection's loop, between the engine's events: any
 // function of the exchange may be called from inside, exchange::release() included, after which
-// nothing is called any more.
+// nothing is called any more. What is not noexcept may throw std::bad_alloc as long as the exchange is not released:
+// the stream is reset then, and on_reset() says so (ENHANCE_YOUR_CALM, by the user).
 class exchange_handler {
  public:
-  virtual void on_headers(header_source& fields, block_kind kind, bool end_stream) noexcept = 0;
+  virtual void on_headers(header_source& fields, block_kind kind, bool end_stream) = 0;
   // Borrowed for the call; give the credit back with exchange::consume().
-  virtual void on_data(bytes_view bytes, bool end_stream) noexcept = 0;
-  virtual void on_writable() noexcept = 0;
+  virtual void on_data(bytes_view bytes, bool end_stream) = 0;
+  virtual void on_writable() = 0;
   // The answer to exchange::wait_turn().
-  virtual void on_turn() noexcept {}
+  virtual void on_turn() {}
   // The last call; release the exchange in it, its connection may be gone afterwards.
   virtual void on_reset(const abnormal_end& end) noexcept = 0;
 
@@ -90,7 +91,8 @@ struct message_counts {
 
 // The lower side: a connection that carries exchanges, numbered by stream_ref. HTTP/2 is one, a
 // later HTTP/1.1 another. What each function promises is said in http2/connection.hpp; all are
-// harmless on a stream that has ended meanwhile.
+// harmless on a stream that has ended meanwhile. Those that are not noexcept throw std::bad_alloc without having done
+// anything; the others close the connection when they find no memory.
 class carrier {
  public:
   message_counts messages;
@@ -103,36 +105,36 @@ class carrier {
   // Null for a carrier that only stands for others.
   [[nodiscard]] decode_budget* budget() const noexcept { return budget_; }
   // Reads nothing more from its peer until `d` has ended its work; see decode_budget.
-  virtual void defer(deferred_decode&) noexcept {}
+  virtual void defer(deferred_decode&) {}
 
   // A head (or, where no data is queued, trailers), field by field.
-  virtual bool begin_headers(stream_ref s) = 0;
-  virtual void add_field(std::string_view name, std::string_view value, bool index) = 0;
-  virtual void end_headers(stream_ref s, bool end_stream) = 0;
+  virtual bool begin_headers(stream_ref s) noexcept = 0;
+  virtual void add_field(std::string_view name, std::string_view value, bool index) noexcept = 0;
+  virtual void end_headers(stream_ref s, bool end_stream) noexcept = 0;
   // A block encoded by hpack's stateless functions; goes behind queued data.
   virtual bool send_block(stream_ref s, bytes_view stateless, bool end_stream) = 0;
 
   // Room in the output when n bytes may leave at once, else null: then queue_data().
   virtual std::uint8_t* reserve_data(stream_ref s, std::size_t n) = 0;
-  virtual void commit_data(stream_ref s, std::size_t n, bool end_stream) = 0;
+  virtual void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept = 0;
   // Likewise for a server's head, message and trailers at once.
   virtual std::uint8_t* reserve_reply(stream_ref, const whole_reply&) { return nullptr; }
-  virtual void commit_reply(stream_ref, const whole_reply&) {}
+  virtual void commit_reply(stream_ref, const whole_reply&) noexcept {}
   virtual bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                           bool end_stream) = 0;
   [[nodiscard]] virtual std::size_t queued(stream_ref s) const noexcept = 0;
-  virtual void want_writable(stream_ref s, std::size_t low_bytes) = 0;
+  virtual void want_writable(stream_ref s, std::size_t low_bytes) noexcept = 0;
 
-  virtual void consume(stream_ref s, std::size_t n) = 0;
+  virtual void consume(stream_ref s, std::size_t n) noexcept = 0;
   // A carrier that keeps no account of memory is never congested.
   virtual void set_kept(stream_ref, std::size_t /*bytes*/) noexcept {}
   // Whether the account has room for so much more. Charges nothing.
   [[nodiscard]] virtual bool may_keep(std::size_t /*more_bytes*/) noexcept { return true; }
-  virtual void wait_turn(stream_ref) {}
+  virtual void wait_turn(stream_ref) noexcept {}
   [[nodiscard]] bool congested() const noexcept { return congested_; }
   [[nodiscard]] bool withholds_credit() const noexcept { return withholds_credit_; }
-  virtual void reset(stream_ref s, error_code code) = 0;
-  virtual void release(stream_ref s) = 0;
+  virtual void reset(stream_ref s, error_code code) noexcept = 0;
+  virtual void release(stream_ref s) noexcept = 0;
   virtual void set_handler(stream_ref s, exchange_handler* handler) noexcept = 0;
 
   [[nodiscard]] virtual loop& home() const noexcept = 0;
@@ -156,24 +158,24 @@ class exchange {
   exchange(carrier& c, stream_ref s) noexcept : carrier_(&c), stream_(s) {}
   explicit operator bool() const noexcept { return carrier_ != nullptr; }
 
-  bool begin_headers() { return carrier_->begin_headers(stream_); }
-  void add_field(std::string_view name, std::string_view value, bool index = true) {
+  bool begin_headers() noexcept { return carrier_->begin_headers(stream_); }
+  void add_field(std::string_view name, std::string_view value, bool index = true) noexcept {
     carrier_->add_field(name, value, index);
   }
-  void end_headers(bool end_stream) { carrier_->end_headers(stream_, end_stream); }
+  void end_headers(bool end_stream) noexcept { carrier_->end_headers(stream_, end_stream); }
   bool send_block(bytes_view stateless, bool end_stream) {
     return carrier_->send_block(stream_, stateless, end_stream);
   }
   std::uint8_t* reserve_data(std::size_t n) { return carrier_->reserve_data(stream_, n); }
-  void commit_data(std::size_t n, bool end_stream) { carrier_->commit_data(stream_, n, end_stream); }
+  void commit_data(std::size_t n, bool end_stream) noexcept { carrier_->commit_data(stream_, n, end_stream); }
   std::uint8_t* reserve_reply(const whole_reply& r) { return carrier_->reserve_reply(stream_, r); }
-  void commit_reply(const whole_reply& r) { carrier_->commit_reply(stream_, r); }
+  void commit_reply(const whole_reply& r) noexcept { carrier_->commit_reply(stream_, r); }
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
     return carrier_->queue_data(stream_, std::move(bytes), n, end_stream);
   }
   [[nodiscard]] std::size_t queued() const noexcept { return carrier_->queued(stream_); }
-  void want_writable(std::size_t low_bytes) { carrier_->want_writable(stream_, low_bytes); }
-  void consume(std::size_t n) { carrier_->consume(stream_, n); }
+  void want_writable(std::size_t low_bytes) noexcept { carrier_->want_writable(stream_, low_bytes); }
+  void consume(std::size_t n) noexcept { carrier_->consume(stream_, n); }
   // For the account of memory: so much of what came on this exchange is kept above.
   void set_kept(std::size_t bytes) noexcept { carrier_->set_kept(stream_, bytes); }
   // False: the server has no memory left for so much more of this connection's.
@@ -181,12 +183,12 @@ class exchange {
   // The peer does not read the replies that it was given: no work is to be begun for it until on_turn() comes,
   // which wait_turn() asks for.
   [[nodiscard]] bool congested() const noexcept { return carrier_->congested(); }
-  void wait_turn() { carrier_->wait_turn(stream_); }
+  void wait_turn() noexcept { carrier_->wait_turn(stream_); }
   // The peer may be unable to send, for reasons that are not its own.
   [[nodiscard]] bool withholds_credit() const noexcept { return carrier_->withholds_credit(); }
-  void reset(error_code code) { carrier_->reset(stream_, code); }
+  void reset(error_code code) noexcept { carrier_->reset(stream_, code); }
   void set_handler(exchange_handler* handler) noexcept { carrier_->set_handler(stream_, handler); }
-  void release() {
+  void release() noexcept {
     carrier* c = std::exchange(carrier_, nullptr);
     if (c) c->release(stream_);
   }
@@ -195,7 +197,7 @@ class exchange {
   // Of a connection, not of a carrier that stands for others.
   void charge_small(std::size_t bytes) noexcept { carrier_->budget()->charge_small(bytes); }
   // The connection's input waits behind `d`, which waits for its share of the loop's decode budget.
-  void defer(deferred_decode& d) noexcept { carrier_->defer(d); }
+  void defer(deferred_decode& d) { carrier_->defer(d); }
   void count_sent() noexcept { ++carrier_->messages.sent; }
   void count_received() noexcept { ++carrier_->messages.received; }
   void count_call_ok() noexcept { ++carrier_->messages.calls_ok; }
@@ -220,7 +222,8 @@ class request_acceptor {
  public:
   // Pulls the head's fields. Takes `x` over: a handler is set on it (exchange::set_handler), or it was
   // answered and released. end_stream: the request has no body.
-  virtual void on_request(exchange x, header_source& fields, bool end_stream) noexcept = 0;
+  // May throw std::bad_alloc: an exchange without a handler is reset then.
+  virtual void on_request(exchange x, header_source& fields, bool end_stream) = 0;
 
  protected:
   ~request_acceptor() = default;

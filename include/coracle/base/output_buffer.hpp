@@ -19,6 +19,8 @@ class output_buffer {
     return data_.get() + end_;
   }
   void commit(std::size_t n) noexcept { end_ += n; }
+  // The last n bytes that are pending are not to leave.
+  void retract(std::size_t n) noexcept { end_ -= n; }
   void append(bytes_view bytes);
 
   [[nodiscard]] bytes_view pending() const noexcept { return {data_.get() + begin_, end_ - begin_}; }

@@ -33,8 +33,8 @@ enum class status_code : std::uint8_t {
 // "NOT_FOUND" and so on, as the specification spells them.
 std::string_view name_of(status_code code) noexcept;
 
-// A value: one pointer wide plus a code, no allocation while it carries no text. Copies share the
-// text, which never changes; safe to copy between threads.
+// A value: one pointer wide plus a code, no allocation while it carries no text; one that finds no memory for its
+// text has the code alone. Copies share the text, which never changes; safe to copy between threads.
 class status {
  public:
   status() noexcept = default;  // ok

@@ -164,6 +164,9 @@ class body_of final : public handler_body {
   static constexpr bool streams_in = argument<typename types::parameter>::streaming;
   static constexpr bool streams_out = outcome::streaming;
 
+  ~body_of() override {
+    if (ended_) ended_.destroy();
+  }
   static handler_body* make() { return new body_of; }
   message_slot request(server_call& c) override { return argument_.slot(c); }
   void begin(coracle::service& s, server_call& c) override {
@@ -188,13 +191,15 @@ class body_of final : public handler_body {
       frame.destroy();
       return std::noop_coroutine();
     }
-    kept_ = std::make_unique<returned_type>(returned_type::handle::from_promise(static_cast<promise&>(p)));
+    ended_ = frame;
     return go_on(*call_);
   }
 
  private:
   server_call* call_ = nullptr;
-  std::unique_ptr<returned_type> kept_;  // with interceptors: what the handler gave, its reply within
+  // With interceptors: what the handler gave, its reply within, or its frame.
+  std::unique_ptr<returned_type> kept_;
+  std::coroutine_handle<> ended_;
   argument<typename types::parameter> argument_;
 };
 

@@ -81,10 +81,12 @@ int epoll_loop::watch_for_edges(handle h, watch& w) noexcept {
 }
 
 void epoll_loop::close(handle h, bool abort) noexcept {
-  watch& w = watch_of(h);
-  CORACLE_ASSERT(w.idle(), "a handle is closed after what was in flight on it has ended");
-  w.registered = w.peer_is_done = w.drained = false;
-  ++w.generation;
+  if (has_watch(h)) {
+    watch& w = watch_of(h);
+    CORACLE_ASSERT(w.idle(), "a handle is closed after what was in flight on it has ended");
+    w.registered = w.peer_is_done = w.drained = false;
+    ++w.generation;
+  }
   close_socket(h, abort);
 }
 

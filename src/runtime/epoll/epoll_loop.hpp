@@ -28,9 +28,9 @@ class epoll_loop final : public kernel_backend {
   void submit(operation& op) noexcept override;
   std::optional<std::int64_t> perform_or_submit(operation& op) noexcept override;
   void cancel(operation& op) noexcept override;
-  void start_accept(handle listener, accept_source& source) noexcept override;
+  void start_accept(handle listener, accept_source& source) override;
   void stop_accept(accept_source& source) noexcept override;
-  void start_receive(handle connection, receive_source& source) noexcept override;
+  void start_receive(handle connection, receive_source& source) override;
   void pause_receive(receive_source& source) noexcept override;
   void resume_receive(receive_source& source) noexcept override;
   void stop_receive(receive_source& source) noexcept override;
@@ -49,6 +49,10 @@ class epoll_loop final : public kernel_backend {
     return row < watches_.size() && watches_[row] ? watches_[row][i % watches_a_row] : make_watch(h);
   }
   watch& make_watch(handle h);
+  [[nodiscard]] bool has_watch(handle h) const noexcept {
+    const std::size_t row = static_cast<std::size_t>(h) / watches_a_row;
+    return row < watches_.size() && watches_[row];
+  }
   int watch_for_edges(handle h, watch& w) noexcept;
   void wait(time_point until) noexcept;
   void take_event(std::uint64_t of, std::uint32_t what) noexcept;
@@ -70,7 +74,7 @@ class epoll_loop final : public kernel_backend {
   std::int64_t try_poll(operation& op) noexcept;
 
   // Sources.
-  void start(source_state& s) noexcept;
+  source_state& start(handle on);  // throws std::bad_alloc
   void stop(source_state& s) noexcept;
   void serve(source_state& s) noexcept;
   void serve_receive(source_state& s) noexcept;
@@ -93,7 +97,8 @@ class epoll_loop final : public kernel_backend {
     source_state* of;
     time_point until;
   };
-  std::vector<resting> resting_;
+  std::vector<resting> resting_;  // has room for all that were ever started
+  std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> buffer_;
 };
 

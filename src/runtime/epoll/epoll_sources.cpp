@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 namespace coracle::io {
@@ -24,29 +25,30 @@ source_state& state_of(void* state) noexcept {
 
 }  // namespace
 
-void epoll_loop::start(source_state& s) noexcept {
+source_state& epoll_loop::start(handle on) {
+  auto made = std::make_unique<source_state>();
+  watch& w = watch_of(on);
+  CORACLE_ASSERT(!w.source, "a handle has one source at a time");
+  source_state& s = *made.release();
+  s.on = on;
   ++counted_.submissions;
   began();
-  watch& w = watch_of(s.on);
-  CORACLE_ASSERT(!w.source, "a handle has one source at a time");
   w.source = &s;
   work_.push_back(s);
+  return s;
 }
 
-void epoll_loop::start_accept(handle listener, accept_source& source) noexcept {
-  auto* s = new source_state;
-  s->on = listener;
-  s->acceptor = &source;
-  source.state = s;
-  start(*s);
+void epoll_loop::start_accept(handle listener, accept_source& source) {
+  resting_.reserve(++acceptors_);  // one that rests, for want of memory say, needs none for that
+  source_state& s = start(listener);
+  s.acceptor = &source;
+  source.state = &s;
 }
 
-void epoll_loop::start_receive(handle connection, receive_source& source) noexcept {
-  auto* s = new source_state;
-  s->on = connection;
-  s->receiver = &source;
-  source.state = s;
-  start(*s);
+void epoll_loop::start_receive(handle connection, receive_source& source) {
+  source_state& s = start(connection);
+  s.receiver = &source;
+  source.state = &s;
 }
 
 void epoll_loop::stop(source_state& s) noexcept {

@@ -28,9 +28,9 @@ class uring_loop final : public kernel_backend {
 
   void submit(operation& op) noexcept override;
   void cancel(operation& op) noexcept override;
-  void start_accept(handle listener, accept_source& source) noexcept override;
+  void start_accept(handle listener, accept_source& source) override;
   void stop_accept(accept_source& source) noexcept override;
-  void start_receive(handle connection, receive_source& source) noexcept override;
+  void start_receive(handle connection, receive_source& source) override;
   void pause_receive(receive_source& source) noexcept override;
   void resume_receive(receive_source& source) noexcept override;
   void stop_receive(receive_source& source) noexcept override;
@@ -99,7 +99,8 @@ class uring_loop final : public kernel_backend {
   std::vector<bool> drained_;  // by descriptor: the last receive left nothing
   base::intrusive_list<receiver_state> due_receivers_;  // have something to deliver that needs no system call
   base::intrusive_list<acceptor_state> due_acceptors_;
-  std::vector<acceptor_state*> resting_;
+  std::vector<acceptor_state*> resting_;  // has room for all that were ever started
+  std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
   handle poll_ = no_handle;  // for pollable(): holds the next two
   handle timer_ = no_handle;

@@ -1,4 +1,5 @@
 // Single operations over io_uring.
+#include "base/if_memory_allows.hpp"
 #include "runtime/kernel/datagram_message.hpp"
 #include "runtime/kernel/file_calls.hpp"
 #include "runtime/kernel/stream_calls.hpp"
@@ -103,7 +104,7 @@ void uring_loop::prepare(operation& op) noexcept {
 
 void uring_loop::note_rest(handle h, const completion& c) noexcept {
   const auto i = static_cast<std::size_t>(h);
-  if (drained_.size() <= i) drained_.resize(i + 1);
+  if (drained_.size() <= i && !base::if_memory_allows([&] { drained_.resize(i + 1); })) return;
   drained_[i] = c.result > 0 && !(c.flags & IORING_CQE_F_SOCK_NONEMPTY);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/uring/uring_loop.hpp"
 #include "runtime/uring/user_data.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/assert.hpp"
 
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace coracle::io {
@@ -29,9 +31,9 @@ State& state_of(void* state) noexcept {
 
 }  // namespace
 
-void uring_loop::start_receive(handle connection, receive_source& source) noexcept {
-  began();
+void uring_loop::start_receive(handle connection, receive_source& source) {
   auto* s = new receiver_state;
+  began();
   s->on = connection;
   s->source = &source;
   s->by_hand = !multishot_receive_;
@@ -91,7 +93,10 @@ void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
     s.source->received(bytes);
     return;
   }
-  s.held.emplace_back(bytes.begin(), bytes.end());
+  const bool kept =
+      !s.has_end && base::if_memory_allows([&] { s.held.emplace_back(bytes.begin(), bytes.end()); });
+  if (!kept && !std::exchange(s.has_end, true))
+    s.end = -ENOMEM;  // of a stream with a gap nothing more is passed on
   if (s.paused && s.armed && !s.by_hand && !std::exchange(s.cancelling, true))
     request_cancel(user_data_of(tag::receiver, s));
 }
@@ -120,7 +125,12 @@ void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
 }
 
 void uring_loop::receive_by_hand(receiver_state& s) noexcept {
-  if (!hand_buffer_) hand_buffer_.reset(new std::uint8_t[hand_buffer_bytes]);
+  if (!hand_buffer_) hand_buffer_.reset(new (std::nothrow) std::uint8_t[hand_buffer_bytes]);
+  if (!hand_buffer_) {
+    s.has_end = true;
+    s.end = -ENOMEM;
+    return;
+  }
   for (int i = 0; i < reads_by_hand_max && !s.paused && !s.stopping; ++i) {
     ++counted_.system_calls;
     ssize_t n = ::recv(s.on, hand_buffer_.get(), hand_buffer_bytes, MSG_DONTWAIT);
@@ -160,9 +170,10 @@ void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {
   source.ended(result);
 }
 
-void uring_loop::start_accept(handle listener, accept_source& source) noexcept {
-  began();
+void uring_loop::start_accept(handle listener, accept_source& source) {
+  resting_.reserve(++acceptors_);  // one that rests, for want of memory say, needs none for that
   auto* s = new acceptor_state;
+  began();
   s->on = listener;
   s->source = &source;
   s->single = !multishot_accept_;

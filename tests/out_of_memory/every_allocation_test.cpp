@@ -1,0 +1,86 @@
+// Every allocation that a peer's doings bring about may fail: what ends is a call or a connection, never the process.
+#include "out_of_memory/everything.hpp"
+#include "out_of_memory/failing_allocations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace coracle::test {
+namespace {
+
+// The host whose allocations fail.
+const runtime* failing_host = nullptr;
+
+enum class side { server, client };
+
+std::string play(side fails, bool intercepted) {
+  outcomes out;
+  sim::world world(1);
+  runtime& server_host = world.host("server");
+  runtime& client_host = world.host("client");
+  failing_host = fails == side::server ? &server_host : &client_host;
+  packing_service service;
+  {
+    server srv(server_host);
+    srv.add(service);
+    if (intercepted) srv.add_interceptor(std::make_shared<passing>());
+    if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) return s.to_string();
+    const std::string at = world.address_of("server") + ":50051";
+    world.run_for(std::chrono::milliseconds(1));  // what belongs to the start
+    {
+      channel c(client_host, at, insecure());
+      count_allocations(true);
+      try {
+        sync_wait(client_host, everything::all(echo_stub(c), at, out));
+      } catch (const std::bad_alloc&) {
+        if (fails == side::server) return "the failure of the server reached the client's code";
+        // The allocation was one of the test's, or of making a call.
+      }
+      count_allocations(false);
+    }
+    channel again(client_host, at, insecure());
+    sync_wait(client_host, everything::one_call(echo_stub(again), out));
+    count_allocations(fails == side::server);
+    try {
+      sync_wait(server_host, srv.drain(std::chrono::seconds(1)));
+    } catch (const std::bad_alloc&) {
+      // Told to the server's user, who asked for it.
+    }
+    count_allocations(false);
+  }
+  return out.wrong();
+}
+
+bool on_the_failing_host() {
+  const loop* const here = loop::current();
+  return here && &here->owner() == failing_host;
+}
+
+failing_options options_for(std::uint64_t burst, std::uint64_t stride) {
+  failing_options o;
+  o.counts = on_the_failing_host;
+  o.burst = burst;
+  o.stride = stride;
+  return o;
+}
+
+TEST(EveryAllocationOfAServer, MayFail) {
+  const auto result = fail_each_allocation([] { return play(side::server, false); }, options_for(1, 1));
+  EXPECT_TRUE(result.broken.empty()) << result.report();
+  EXPECT_GT(result.failed, 300u);
+}
+
+TEST(EveryAllocationOfAServer, MayFailWithInterceptors) {
+  const auto result = fail_each_allocation([] { return play(side::server, true); }, options_for(1, 1));
+  EXPECT_TRUE(result.broken.empty()) << result.report();
+  EXPECT_GT(result.failed, 300u);
+}
+
+TEST(EveryAllocationOfAServer, MayFailWithThoseThatFollow) {
+  const auto result = fail_each_allocation([] { return play(side::server, true); }, options_for(20, 5));
+  EXPECT_TRUE(result.broken.empty()) << result.report();
+}
+
+}  // namespace
+}  // namespace coracle::test

@@ -1,0 +1,48 @@
+// failing_allocations: plays a scenario and lets each of its allocations fail, each in a child process of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace coracle::test {
+
+// A child that did not end as it should, with those that ended in the same way.
+struct failed_children {
+  std::string end;  // the signal, std::terminate, or what the scenario returned
+  std::string allocation;  // the stack of the allocation that failed
+  std::string stack;  // the stack at the child's end
+  std::vector<std::uint64_t> numbers;  // of the allocations
+};
+
+struct allocation_failures {
+  std::uint64_t failed = 0;  // allocations that failed, each in a child
+  std::vector<failed_children> broken;
+
+  // For the test's output: each kind of end, with its stacks.
+  [[nodiscard]] std::string report() const;
+};
+
+struct failing_options {
+  // Whether an allocation of the thread counts at this moment.
+  std::function<bool()> counts = [] { return true; };
+  // Functions whose allocations may end the process: a child that dies is no failure when one of these names is in the
+  // stack of the allocation.
+  std::vector<std::string> exceptions;
+  // How many allocations in a row fail.
+  std::uint64_t burst = 1;
+  // Of so many allocations one fails.
+  std::uint64_t stride = 1;
+};
+
+// Plays `scenario` once. Whenever it allocates (malloc() and its like, which operator new calls and C libraries too), a
+// child process is forked in which this allocation fails; the child plays the scenario to its end. The scenario returns
+// what went wrong, empty for nothing; it counts allocations between two calls of count_allocations(). It must run on one
+// thread. The simulation's own allocations never fail: it stands for the kernel.
+allocation_failures fail_each_allocation(const std::function<std::string()>& scenario,
+                                         const failing_options& options = {});
+void count_allocations(bool on) noexcept;
+
+}  // namespace coracle::test
