@@ -68,14 +68,7 @@ void connection::feed(bytes_view bytes, time_point now) {
   state_->alive.heard(now);
   if (!state_->failed) state_->in = bytes;
 }
-event connection::next() noexcept {
-  try {
-    return state_->next();
-  } catch (const std::bad_alloc&) {
-    state_->out_of_memory();
-  }
-  return state_->next();  // of one that has failed it takes no memory
-}
+event connection::next() noexcept { return state_->next(); }
 bytes_view connection::take_unread() noexcept {
   if (state_->block_open) state_->or_fail([&] { state_->finish_block(); });
   return std::exchange(state_->in, {});

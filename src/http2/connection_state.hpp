@@ -39,7 +39,7 @@ struct connection::state {
   state(role r, const limits& l, time_point at);
 
   // --- receive.cpp: from bytes to frames, and DATA
-  event next();
+  event next() noexcept;
   progress read(event& e);
   progress read_preface();
   progress read_request_line(bytes_view bytes);
@@ -122,7 +122,6 @@ struct connection::state {
   [[nodiscard]] stream* find_id(stream_id id) noexcept;
   [[nodiscard]] stream_state state_of(stream_id id) const noexcept;  // of one that is not in the index
   stream& make_stream(void* user);
-  stream* make_numbered_stream(stream_id id) noexcept;  // null without memory
   void number(stream& s, stream_id id);  // throws before anything has changed
   void advance(stream& s, stream_input input) noexcept;  // s may be gone afterwards if it is released
   void close(stream& s, stream_state how) noexcept;      // likewise

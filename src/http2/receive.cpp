@@ -29,20 +29,25 @@ void start_over(std::vector<std::uint8_t>& buffer) {
 }
 }  // namespace
 
-event connection::state::next() {
+event connection::state::next() noexcept {
   event e;
   for (;;) {
-    if (block_open) [[unlikely]]
-      finish_block();
-    if (pending && take_pending(e)) return e;
-    if (failed) return e;
-    switch (read(e)) {
-      case progress::event: return e;
-      case progress::again: break;
-      case progress::starved:
-        watch_unfinished();
-        if (!pending) return e;
-        break;
+    try {
+      if (block_open) [[unlikely]]
+        finish_block();
+      if (pending && take_pending(e)) return e;
+      if (failed) return e;
+      switch (read(e)) {
+        case progress::event: return e;
+        case progress::again: break;
+        case progress::starved:
+          watch_unfinished();
+          if (!pending) return e;
+          break;
+      }
+    } catch (const std::bad_alloc&) {
+      e = event();
+      out_of_memory();
     }
   }
 }

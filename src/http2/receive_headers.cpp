@@ -95,8 +95,15 @@ connection::state::progress connection::state::on_new_stream(stream_id id, bytes
       streams.size() >= 2 * std::size_t{limit.max_concurrent_streams} || refusing)
     return refuse_block(nullptr, id, bytes, error_code::refused_stream,
                         refusing ? "no memory for new streams" : "too many streams");
-  stream* const s = make_numbered_stream(id);
-  if (!s) return refuse_block(nullptr, id, bytes, error_code::refused_stream, "no memory for new streams");
+  stream* s = nullptr;
+  try {
+    index.reserve_one();  // first: a stream that is not in the index would be lost
+    s = &make_stream(nullptr);
+  } catch (const std::bad_alloc&) {
+    return refuse_block(nullptr, id, bytes, error_code::refused_stream, "no memory for new streams");
+  }
+  s->id = id;
+  index.insert_reserved(id, s->ref);
   last_given_id = id;
   s->state = stream_state::open;  // and give_block() does the rest
   return give_block(*s, bytes, http::header_kind::request, e);

@@ -10,16 +10,6 @@ namespace {
 constexpr std::uint32_t smallest_bits = 4;  // 16 cells, 8 streams, two cache lines
 }
 
-void stream_index::insert(stream_id id, stream_ref ref) {
-  reserve_one();
-  place(id, ref);
-  ++size_;
-}
-
-void stream_index::reserve_one() {
-  if (!cells_ || (size_ + 1) * 2 > mask_ + 1) grow();
-}
-
 void stream_index::place(stream_id id, stream_ref ref) noexcept {
   std::uint32_t i = home(id);
   while (cells_[i].id != 0) i = (i + 1) & mask_;

@@ -22,9 +22,19 @@ class stream_index {
     }
   }
   // The id must not be there yet.
-  void insert(stream_id id, stream_ref ref);
-  // The next insert() allocates nothing.
-  void reserve_one();
+  void insert(stream_id id, stream_ref ref) {
+    reserve_one();
+    insert_reserved(id, ref);
+  }
+  // The same in two steps, of which only the first allocates.
+  void insert_reserved(stream_id id, stream_ref ref) noexcept {
+    place(id, ref);
+    ++size_;
+  }
+  void reserve_one() {
+    if (!cells_ || (size_ + 1) * 2 > mask_ + 1) [[unlikely]]
+      grow();
+  }
   // The id must be there.
   void erase(stream_id id) noexcept;
   // Frees the memory when it is empty.

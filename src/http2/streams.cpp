@@ -34,17 +34,6 @@ void connection::state::number(stream& s, stream_id id) {
   s.id = id;
 }
 
-stream* connection::state::make_numbered_stream(stream_id id) noexcept {
-  try {
-    index.reserve_one();
-    stream& s = make_stream(nullptr);
-    number(s, id);
-    return &s;
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
 void connection::state::advance(stream& s, stream_input input) noexcept {
   const transition& t = transition_of(s.state, input);
   CORACLE_ASSERT(t.verdict == stream_verdict::take, "a stream was moved where it cannot go");

@@ -138,6 +138,7 @@ class call {
   enum class next_message : std::uint8_t { settled, missing, deferred };
   decoded settle_read(read_operation& op, const framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
+  [[gnu::cold, gnu::noinline]] decoded no_memory_to_read(status& why) noexcept;
   // These throw std::bad_alloc.
   decoded read(const codec& k, void* into, const framed_message& m, status& why);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
