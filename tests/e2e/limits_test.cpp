@@ -88,7 +88,7 @@ TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
 }
 
 TEST(default_quota_of_a_server, IsHalfOfWhatTheSystemLetsTheProcessUse) {
-  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "sanitizers map more than any such limit allows";
+  if (coro::frame_pool::from_heap()) GTEST_SKIP() << "the sanitizer itself cannot do without";
   EXPECT_EXIT(serve_with_little_address_space(), testing::ExitedWithCode(0), "");
 }
 
