@@ -89,7 +89,7 @@ void receive_request(benchmark::State& state) {
         rules.check(f.name, f.value, &found);
         d.set_tag(static_cast<std::uint8_t>(found));
       }
-      list.add(f.name, f.value, f.never_index);
+      list.add(f.name, f.value);
     }
     benchmark::DoNotOptimize(rules.finish());
     benchmark::DoNotOptimize(list);
