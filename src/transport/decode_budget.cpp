@@ -15,9 +15,12 @@ decode_budget::decode_budget() noexcept
                 self.left_ = iteration_bytes;
               }),
       grant_(*this, [](coro::work& w) noexcept { static_cast<hook&>(w).budget.grant_shares(); }) {
-  // Behind the hooks of those who have something to send.
+  // In every second iteration: what I/O has brought while shares were granted is answered, and the answers are handed to the
+  // kernel, before the next ones.
   run = [](coro::work& w) noexcept {
-    coro::this_executor().at_turn_end(static_cast<decode_budget&>(w).grant_);
+    auto& self = static_cast<decode_budget&>(w);
+    if ((self.lets_others_go_ = !self.lets_others_go_)) coro::this_executor().post_next_turn(self);
+    else coro::this_executor().at_turn_end(self.grant_);
   };
 }
 

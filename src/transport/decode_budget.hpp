@@ -129,6 +129,7 @@ class decode_budget final : public coro::attachment, private coro::work {
   bool in_share_ = false;
   bool refill_queued_ = false;
   bool shares_queued_ = false;
+  bool lets_others_go_ = false;
 };
 
 }  // namespace coracle::transport
