@@ -85,7 +85,7 @@ class call {
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
   // messages_broken() has ended the call.
-  // known_bytes: the message's size, if somebody has asked for it before. Throws std::bad_alloc, and has sent nothing.
+  // known_bytes: the message's size, if it is known already. Throws std::bad_alloc, and has sent nothing.
   bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
                     std::optional<std::size_t> known_bytes = {});
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.

@@ -54,7 +54,7 @@ class message_footprint {
   class walk;
   [[nodiscard]] layout* layout_of(const google::protobuf::Descriptor& type);
 
-  // Of the program's own types alone: their descriptors stay for ever.
+  // Of the program's own types alone: their descriptors are never destroyed.
   std::unordered_map<const google::protobuf::Descriptor*, std::unique_ptr<layout>> layouts_;
 };
 

@@ -87,7 +87,7 @@ TEST_P(signals, OurHandlerThatIsSetAgainPassesTheSignalOn) {
   EXPECT_EQ(second_heard, 0);
 }
 
-// And to nobody: the program ends as it would have.
+// Without any handler: the program ends as it would have.
 TEST_P(signals, OurHandlerThatIsSetAgainOverTheDefaultEndsTheProgram) {
   struct sigaction saved{};
   struct sigaction own{};
