@@ -99,7 +99,7 @@ void shard::make_room(bool ask_others) noexcept {
 
 // As many as it takes; what is given up is gone at the turn's end, and not counted until then.
 template <class Predicate>
-bool shard::give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept {
+bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept {
   std::size_t going = 0;
   for (const auto& [c, s] : connections_) going += s.given_up ? s.bytes : 0;
   while (quota_->used.load(std::memory_order_relaxed) > until_bytes + going) {

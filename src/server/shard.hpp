@@ -82,7 +82,7 @@ class shard final : public io::resident,
   // Gives up those that hold most among those that may go, until no more than so much is used; false when none is left
   // before. `why` is a literal.
   template <class Predicate>
-  bool give_up_heaviest(std::size_t until_bytes, std::string_view why, Predicate may_go) noexcept;
+  bool give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept;
   void on_abandoned(std::size_t before) noexcept;
   // False when the server has as many calls as it takes.
   [[nodiscard]] bool count_in() noexcept;

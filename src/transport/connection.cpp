@@ -50,10 +50,10 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       engine_(r, o.http2, home.now()),
       owner_(owner),
       acceptor_(acceptor),
-      opens_left_(o.http2.own_streams),
       life_(o.life, home.now()),
       unread_bytes_max_(o.burden.unread_bytes),
-      stall_(o.burden.stall_time) {
+      stall_(o.burden.stall_time),
+      opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
   budget_ = &home.attached<decode_budget>();
@@ -135,7 +135,7 @@ void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {
 // --- receiving
 
 void connection::received(bytes_view bytes) noexcept {
-  if (closing_ || !given_up_.empty()) return;
+  if (closing_ || given_up_) return;
   last_received_ = home_.now();
   engine_.feed(bytes, last_received_);
   {
@@ -260,7 +260,7 @@ void connection::handle(const http2::event& e) noexcept {
       return;
     }
     case kind::data:
-      if (!given_up_.empty()) [[unlikely]]
+      if (given_up_) [[unlikely]]
         return;  // nothing more is to be made of what has come
       counted_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) call_up(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
@@ -375,10 +375,10 @@ void connection::flush() noexcept {
     if (!closing_) dispatch();
   }
   // Given up is closed here, whatever it weighs by now.
-  if ((weigh_ || !given_up_.empty()) && !closing_) [[unlikely]] {
+  if ((weigh_ || given_up_) && !closing_) [[unlikely]] {
     mind_congestion();
     mind_memory();
-    if (!given_up_.empty()) return close(error_code::enhance_your_calm, given_up_);
+    if (given_up_) return close(error_code::enhance_your_calm, given_up_);
   }
   // Not a client: two that wait for each other to read would wait for ever.
   // What a failed send has left behind waits for nothing.
@@ -458,7 +458,7 @@ void connection::commit_reply(stream_ref s, const whole_reply& r) noexcept {
 bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
                             bool end_stream) {
   touch();
-  if (closing_ || !given_up_.empty() || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
+  if (closing_ || given_up_ || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
   if (!acceptor_) return true;
   counted_.streams_succeeded += end_stream;
   weigh_ = true;

@@ -65,8 +65,9 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
   // that does not read, or does not end its side, has `linger` to do so.
   void close(http2::error_code code, std::string_view reason) noexcept;
-  // At the turn's end close(ENHANCE_YOUR_CALM); what is queued until then is dropped at once.
-  void give_up(std::string_view reason) noexcept;
+  // At the turn's end close(ENHANCE_YOUR_CALM); what is queued until then is dropped at once. `reason` is a literal: it
+  // is kept as a pointer.
+  void give_up(const char* reason) noexcept;
   // While on: no new streams, and no connection credit.
   void press(bool on) noexcept;
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
@@ -168,7 +169,6 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   base::output_buffer in_flight_;
   std::unique_ptr<deferred_input> deferred_;
   std::string end_reason_;
-  std::uint32_t opens_left_;  // client
   time_point last_send_{};
   time_point last_received_{};
   connection_figures counted_;
@@ -177,23 +177,26 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   stall_watch stall_;
   std::vector<stream_ref> waiting_;  // for their turn, in order
   std::size_t told_memory_bytes_ = 0;
-  std::string_view given_up_;  // why
+  const char* given_up_ = nullptr;  // why
   // When to look whether it has become idle.
   time_point release_at_ = never;
+  // Last, and together: a server keeps a connection for each client that idles, and its size is tested. The flags that
+  // are looked at for each event and each turn are bytes, the others are bits.
+  std::uint32_t opens_left_;  // client
   bool weigh_ = false;  // look at memory and congestion when the turn ends
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool output_stalled_ = false;
-  bool pressed_ = false;
   bool receive_paused_ = false;
-  bool receive_ended_ = false;
   bool draining_ = false;
   bool closing_ = false;  // no exchange is left; what is pending is being sent
   bool send_broken_ = false;
   bool close_called_ = false;
   bool gone_ = false;  // the byte stream is closed
   bool told_going_away_ = false;
-  bool sent_too_many_pings_ = false;
+  bool pressed_ : 1 = false;
+  bool receive_ended_ : 1 = false;
+  bool sent_too_many_pings_ : 1 = false;
 };
 
 }  // namespace coracle::transport

@@ -27,7 +27,7 @@ void connection::note_congestion() noexcept {
 // Those that wait begin one by one, as long as what they answer finds room.
 void connection::mind_congestion() noexcept {
   note_congestion();
-  while (!waiting_.empty() && !congested_ && given_up_.empty()) {
+  while (!waiting_.empty() && !congested_ && !given_up_) {
     const stream_ref next = waiting_.front();
     waiting_.erase(waiting_.begin());  // first: what ends inside is taken out of the list
     if (void* const user = engine_.user_of(next)) {
@@ -59,8 +59,8 @@ void connection::mind_stall() noexcept {
     engine_.fail(error_code::enhance_your_calm, "replies are not read");
 }
 
-void connection::give_up(std::string_view reason) noexcept {
-  if (!given_up_.empty()) return;
+void connection::give_up(const char* reason) noexcept {
+  if (given_up_) return;
   given_up_ = reason;
   weigh_ = true;
   touch();

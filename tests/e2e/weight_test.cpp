@@ -134,7 +134,7 @@ class weight : public testing::TestWithParam<world_kind> {
 INSTANTIATE_TEST_SUITE_P(On, weight, kernel_kinds, every_backend::case_name);
 
 constexpr int held = 200;
-constexpr std::int64_t connection_bytes_max = 2'576;
+constexpr std::int64_t connection_bytes_max = 2'560;
 constexpr std::int64_t stream_bytes_max = 1'792;
 
 TEST_P(weight, AnIdleConnectionIsLight) {
