@@ -88,7 +88,7 @@ void connection::set_slot(std::uint32_t slot) noexcept {
 bool connection::awaits_preface() const noexcept {
   using phase = state::phase;
   return (state_->reading == phase::preface || state_->reading == phase::request_line) && !state_->failed &&
-         !state_->draining;
+         !state_->goaway_final;
 }
 void connection::output_taken() noexcept { state_->kept_from = state_->next_own_id; }
 

@@ -170,7 +170,7 @@ class connection {
   // All of it was taken, to be sent. Of a user that never says so everything counts as sent.
   void output_taken() noexcept;
   // Server: the output is not to be sent yet. Until the client's preface is whole, the first bytes may turn out to be a
-  // request of HTTP/1.x, and a response to that takes the output's place. Ends with drain(), too.
+  // request of HTTP/1.x, and a response to that takes the output's place. Ends with the final GOAWAY, too.
   [[nodiscard]] bool awaits_preface() const noexcept;
   // When on_timeout() wants to be called next; never if nothing is pending.
   [[nodiscard]] time_point next_timeout() const noexcept;

@@ -96,7 +96,7 @@ connection::state::progress connection::state::read_request_line(bytes_view byte
     const verdict v = first_line.take(static_cast<char>(b));
     if (v == verdict::more) continue;
     const bool http1 = v == verdict::yes;
-    if (http1 && !draining) {
+    if (http1 && !goaway_final) {
       // Nothing has been sent: see awaits_preface().
       output.clear();
       output.append(as_bytes(http1_refusal));

@@ -22,6 +22,7 @@ void connection::drain() noexcept {
   draining_ = true;
   engine_.drain();
   touch();
+  update_timer();  // a flush that waits for the preface does not
 }
 
 void connection::close(http2::error_code code, std::string_view reason) noexcept {

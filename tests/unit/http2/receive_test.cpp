@@ -59,6 +59,30 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
   }
 }
 
+// A peer that has said nothing when the drain begins is told of it behind its preface.
+TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTermsWhileTheServerDrains) {
+  connection server(role::server, {}, time_point{});
+  server.drain();
+  EXPECT_TRUE(server.awaits_preface());
+  server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
+  while (server.next().what != event::kind::none) continue;
+  EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 "));
+}
+
+TEST(Http2Receive, TheOutputOfADrainWaitsForThePrefaceUntilTheFinalGoaway) {
+  connection server(role::server, {}, time_point{});
+  server.drain();
+  EXPECT_TRUE(server.awaits_preface());
+  server.on_timeout(time_point{} + limits{}.drain_timeout);
+  EXPECT_FALSE(server.awaits_preface());
+  // What has been sent cannot be replaced any more.
+  server.output().consume(server.output().size());
+  server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
+  while (server.next().what != event::kind::none) continue;
+  EXPECT_TRUE(server.failed());
+  EXPECT_TRUE(server.output().empty());
+}
+
 TEST(Http2Receive, WithAWholePrefaceTheOutputMayBeSent) {
   connection server(role::server, {}, time_point{});
   server.feed(as_bytes(client_preface.substr(0, 23)), time_point{});

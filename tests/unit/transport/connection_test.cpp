@@ -194,6 +194,32 @@ TEST_F(a_connection, WhosePeerSaysNothingOrHalfAPrefaceIsClosedInTime) {
   }
 }
 
+TEST_F(a_connection, WhosePeerHasSaidNothingIsDrainedInTimeAndRefusesHttp1InItsOwnTermsUntilThen) {
+  struct program {
+    static task<> drain(std::string said) {
+      loop& here = *loop::current();
+      auto [ours, theirs] = net::make_memory_duplex_pair(here, here);
+      keeper k;
+      k.kept = std::make_unique<connection>(here, std::move(ours), role::server, connection_options{}, k, &k);
+      k.kept->start();
+      raw_peer peer(std::move(theirs));
+      k.kept->drain();
+      co_await sleep_for(1s);
+      EXPECT_EQ(peer.heard, "") << "before its preface a client is told nothing";
+      EXPECT_FALSE(peer.ended);
+      if (!said.empty()) peer.send(said);
+      co_await sleep_for(5s);
+      EXPECT_TRUE(peer.ended);
+      EXPECT_EQ(peer.heard.starts_with("HTTP/1.1 505 "), !said.empty()) << peer.heard;
+      peer.close();
+      co_await sleep_for(1ms);
+      EXPECT_FALSE(k.kept);
+    }
+  };
+  run(program::drain(""));
+  run(program::drain("GET / HTTP/1.1\r\n\r\n"));
+}
+
 TEST_F(a_connection, OfAClientSaysThatItsPingsWereTooMany) {
   struct program {
     static task<> ask(std::string debug, bool expected) {

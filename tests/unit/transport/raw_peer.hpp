@@ -22,11 +22,14 @@ class raw_peer final : net::duplex_sink {
     stream_->send(as_bytes(bytes_));
   }
   void close() { stream_->close(); }
+  void pause() { stream_->pause_receive(); }
+  void resume() { stream_->resume_receive(); }
   std::int64_t last_sent = 1;  // 1: nothing yet
   bool ended = false;
+  std::string heard;
 
  private:
-  void received(bytes_view) noexcept override {}
+  void received(bytes_view bytes) noexcept override { heard.append(as_text(bytes)); }
   void receive_ended(std::int64_t) noexcept override { ended = true; }
   void sent(std::int64_t result) noexcept override { last_sent = result; }
   void closed() noexcept override {}
