@@ -30,13 +30,14 @@ class stall_watch {
     if (look_at_ == never) look_at_ = deadline_after(now, time_);
   }
   // True when the peer is given up. congested: above burden_limits::unread_bytes; moved: all the reply bytes that have
-  // left so far; sending_since: of the send under way, never when there is none.
-  [[nodiscard]] bool on_time(time_point now, bool congested, std::uint64_t moved,
-                             time_point sending_since) noexcept {
+  // left so far; sending_since: of the send under way, never when there is none. heard: what the peer sends is read, so that
+  // it can make replies move.
+  [[nodiscard]] bool on_time(time_point now, bool congested, std::uint64_t moved, time_point sending_since,
+                             bool heard) noexcept {
     if (now < look_at_) return false;
     const bool stuck = sending_since != never && now >= deadline_after(sending_since, time_);
-    if (stuck || (congested && was_congested_ && moved == moved_)) return true;
-    was_congested_ = congested;
+    if (stuck || (congested && heard && was_congested_ && moved == moved_)) return true;
+    was_congested_ = congested && heard;
     moved_ = moved;
     look_at_ = congested || sending_since != never ? deadline_after(now, time_) : never;
     return false;

@@ -71,12 +71,14 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       self.close_called_ = true;
       return self.stream_->close(self.unsent());
     }
-    // The peer's time does not run while we do not read what it has sent.
-    if (self.is_deferred())
+    self.mind_stall();
+    // The peer's time does not run while we do not read what it has sent, nor before we have begun to read again.
+    const bool unread = self.is_deferred() || self.just_resumed_;
+    self.just_resumed_ = false;
+    if (unread && !self.engine_.failed())
       return self.home_.arm(self, deadline_after(self.home_.now(), deferred_timer_pause));
     self.engine_.on_timeout(self.home_.now());
     self.mind_age();
-    self.mind_stall();
     self.release_if_idle();
     self.dispatch();
   };
@@ -237,6 +239,7 @@ void connection::update_receiving() noexcept {
   const bool pause = output_stalled_ || is_deferred();
   if (pause == receive_paused_) return;
   receive_paused_ = pause;
+  just_resumed_ = !pause;
   if (pause) stream_->pause_receive();
   else stream_->resume_receive();
 }

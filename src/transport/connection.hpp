@@ -195,6 +195,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool gone_ = false;  // the byte stream is closed
   bool told_going_away_ = false;
   bool pressed_ : 1 = false;
+  bool just_resumed_ : 1 = false;  // and what came meanwhile may be unread
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;
 };

@@ -45,7 +45,7 @@ void connection::mind_memory() noexcept {
   const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
                           (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
                           engine_.open_streams() * exchange_cost_bytes;
-  weigh_ = now > light_bytes || !waiting_.empty();
+  weigh_ = now > light_bytes || congested_ || !waiting_.empty();
   const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
   if (apart < memory_step_bytes) return;
   told_memory_bytes_ = now;
@@ -55,7 +55,9 @@ void connection::mind_memory() noexcept {
 void connection::mind_stall() noexcept {
   if (!acceptor_) return;
   const time_point sending_since = stream_->sending() ? last_send_ : never;
-  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since))
+  // A window that the peer has opened may be among what waits for the decode budget.
+  const bool heard = !is_deferred() && !just_resumed_;
+  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since, heard))
     engine_.fail(error_code::enhance_your_calm, "replies are not read");
 }
 

@@ -8,9 +8,12 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace coracle {
 namespace {
@@ -408,6 +411,45 @@ TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {
   serve(served_as("server").certificate(pair_of("other_server")));
   EXPECT_EQ(s_client("-alpn h2 -servername other.example -verify_hostname other.example"), 0);
   EXPECT_EQ(s_client("-alpn h2 -noservername -verify_hostname localhost"), 0);
+}
+
+// Both sides decode megabytes that came compressed, in shares, while more records wait in the socket and in TLS.
+TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
+  struct program {
+    static std::string text(int i) {
+      // Compresses to a few hundred KiB each: several records, and more than a loop decodes at once.
+      std::string all(static_cast<std::size_t>(300'000 + i * 40'000), '\0');
+      std::uint32_t state = 1u + static_cast<std::uint32_t>(i);
+      for (char& c : all) {
+        state = state * 1'664'525u + 1'013'904'223u;
+        c = static_cast<char>('a' + (state >> 28));
+      }
+      return all;
+    }
+    static task<> say(channel& by, int i) {
+      const echo_stub stub(by);
+      echo::Text request;
+      request.set_text(i % 3 == 0 ? std::to_string(i) : text(i));
+      call_options options;
+      options.timeout(60s).compression(compression(encoding::gzip).min_bytes(0));
+      const auto reply = co_await stub.Say(request, options);
+      EXPECT_EQ(reply.status(), status());
+      EXPECT_TRUE(reply.ok() && reply->text() == request.text()) << i;
+    }
+    static task<> all(channel& by) {
+      std::vector<task<>> calls;
+      for (int i = 0; i < 24; ++i) calls.push_back(say(by, i));
+      co_await when_all(std::move(calls));
+    }
+  };
+  echo_service echoes;
+  server_.emplace(rt(), server_options().compression(compression(encoding::gzip)));
+  server_->add(echoes);
+  ASSERT_EQ(server_->listen("127.0.0.1:0", served_as("server")), status());
+  call_by(trusting("ca"));
+  run(program::all(*channel_));
+  channel_.reset();
+  server_.reset();
 }
 
 }  // namespace
