@@ -28,6 +28,8 @@ class duplex_sink {
   // The end of one send(): the number of its bytes, all of them, or -errno. After an error nothing can be
   // sent. Its bytes may be reused from here on. -ECANCELED when close() cut it short.
   virtual void sent(std::int64_t result) noexcept = 0;
+  // duplex::memory_bytes() has changed by what arrives or leaves while receiving is paused, of which no other call tells.
+  virtual void memory_changed() noexcept {}
   // The answer to close(), exactly once, and the last call.
   virtual void closed() noexcept = 0;
 

@@ -67,6 +67,10 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
     finish_when_idle();
   }
 
+  [[nodiscard]] std::size_t memory_bytes() const noexcept override {
+    return receiving_ ? home_.io().held_bytes(*this) : 0;
+  }
+
   [[nodiscard]] const address& peer_address() const noexcept override { return ends_.peer(); }
   [[nodiscard]] const address& local_address() const noexcept override { return ends_.local(); }
 
@@ -89,6 +93,9 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
     receiving_ = false;
     if (!closing_) sink_->receive_ended(result);
     else finish_when_idle();
+  }
+  void held_changed() noexcept override {
+    if (!closing_) sink_->memory_changed();
   }
   void send_ended(std::int64_t result) noexcept {
     sending_ = false;

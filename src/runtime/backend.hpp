@@ -86,6 +86,8 @@ class receive_source {
   virtual void received(bytes_view bytes) noexcept = 0;
   // The end: 0 for the peer's half-close, -errno otherwise, -ECANCELED after stop(). Exactly once.
   virtual void ended(std::int64_t result) noexcept = 0;
+  // backend::held_bytes() has changed.
+  virtual void held_changed() noexcept {}
   void* state = nullptr;  // the backend's
 
  protected:
@@ -140,6 +142,8 @@ class backend {
   virtual void pause_receive(receive_source& source) noexcept = 0;
   virtual void resume_receive(receive_source& source) noexcept = 0;
   virtual void stop_receive(receive_source& source) noexcept = 0;
+  // What came during a pause and is kept in the process, where the backend cannot leave it in the kernel.
+  [[nodiscard]] virtual std::size_t held_bytes(const receive_source&) const noexcept { return 0; }
 
   // Descriptors. None of these block. Errors are -errno.
   virtual std::int64_t open_stream(

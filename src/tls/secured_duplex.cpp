@@ -339,10 +339,14 @@ void secured_duplex::turn() noexcept {
 }
 
 std::size_t secured_duplex::memory_bytes() const noexcept {
-  const std::size_t buffers = in_flight_.capacity() + engine_.buffers_bytes();
+  const std::size_t buffers = in_flight_.capacity() + engine_.buffers_bytes() + raw_->memory_bytes();
   if (!established_) return limits::connection_memory_bytes + limits::handshake_memory_bytes + buffers;
   // As text, and about twice that as OpenSSL's objects.
   return limits::connection_memory_bytes + buffers + 3 * chain_bytes_;
+}
+
+void secured_duplex::memory_changed() noexcept {
+  if (!closing_) sink_->memory_changed();
 }
 
 void secured_duplex::release_idle_memory() noexcept {

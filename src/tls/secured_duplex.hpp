@@ -51,6 +51,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
+  void memory_changed() noexcept override;
   void closed() noexcept override;
 
   // These throw std::bad_alloc. Does f; the connection fails when that finds no memory.

@@ -121,6 +121,7 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
+  void memory_changed() noexcept override;
   void closed() noexcept override;
 
   // What is written at once may be put behind what waits for this turn's end.

@@ -52,6 +52,13 @@ void connection::mind_memory() noexcept {
   owner_.on_memory(*this, now);
 }
 
+// While receiving is paused nothing else would have the account looked at.
+void connection::memory_changed() noexcept {
+  if (!acceptor_ || closing_) return;
+  weigh_ = true;
+  touch();
+}
+
 void connection::mind_stall() noexcept {
   if (!acceptor_) return;
   const time_point sending_since = stream_->sending() ? last_send_ : never;

@@ -34,6 +34,7 @@ class uring_loop final : public kernel_backend {
   void pause_receive(receive_source& source) noexcept override;
   void resume_receive(receive_source& source) noexcept override;
   void stop_receive(receive_source& source) noexcept override;
+  [[nodiscard]] std::size_t held_bytes(const receive_source& source) const noexcept override;
   void close(handle h, bool abort) noexcept override;
   [[nodiscard]] bool takes_files() const noexcept override { return true; }
   void turn(time_point until) noexcept override;

@@ -85,6 +85,13 @@ void uring_loop::stop_receive(receive_source& source) noexcept {
   }
 }
 
+std::size_t uring_loop::held_bytes(const receive_source& source) const noexcept {
+  std::size_t all = 0;
+  if (const auto* const s = static_cast<const receiver_state*>(source.state))
+    for (const auto& chunk : s->held) all += chunk.capacity();
+  return all;
+}
+
 void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
   if (s.stopping) return;
   if (!s.paused && s.held.empty()) {
@@ -99,6 +106,7 @@ void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
     s.end = -ENOMEM;  // of a stream with a gap nothing more is passed on
   if (s.paused && s.armed && !s.by_hand && !std::exchange(s.cancelling, true))
     request_cancel(user_data_of(tag::receiver, s));
+  if (kept) s.source->held_changed();
 }
 
 void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
@@ -248,6 +256,7 @@ void uring_loop::serve_due() noexcept {
   base::intrusive_list<receiver_state> receivers;
   receivers.take(due_receivers_);
   while (receiver_state* s = receivers.pop_front()) {
+    const bool held = !s->held.empty();
     while (!s->paused && !s->stopping && !s->held.empty()) {
       const std::vector<std::uint8_t> chunk = std::move(s->held.front());
       s->held.pop_front();
@@ -255,6 +264,7 @@ void uring_loop::serve_due() noexcept {
       ++counted_.completions;
       s->source->received(chunk);
     }
+    if (held && !s->stopping) s->source->held_changed();
     if (!s->armed) settle(*s);
   }
   base::intrusive_list<acceptor_state> acceptors;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
@@ -153,6 +154,34 @@ TEST_P(backend_sources, APauseHoldsBackBytesAndTheEnd) {
   EXPECT_EQ(r.text, "held");
   EXPECT_EQ(*r.end, 0);
   b().close(s[0]);
+}
+
+TEST_P(backend_sources, WhatIsHeldDuringAPauseIsKnown) {
+  const auto s = pair();
+  receiver_under_test r;
+  b().start_receive(s[0], r);
+  turn_idly(b());
+  EXPECT_EQ(b().held_bytes(r), 0u);
+  b().pause_receive(r);
+  r.paused = true;
+  const std::string text(30'000, 'h');
+  put(s[1], text);
+  turn_idly(b());
+  int in_kernel = 0;
+  ASSERT_EQ(::ioctl(s[0], FIONREAD, &in_kernel), 0);
+  const std::size_t held = b().held_bytes(r);
+  EXPECT_EQ(held + static_cast<std::size_t>(in_kernel), text.size());
+  EXPECT_EQ(r.held_changes > 0, held > 0);
+  r.held_changes = 0;
+  r.paused = false;
+  b().resume_receive(r);
+  until([&] { return r.text.size() == text.size(); });
+  EXPECT_EQ(b().held_bytes(r), 0u);
+  EXPECT_EQ(r.held_changes, held > 0 ? 1 : 0);
+  stop(r);
+  EXPECT_EQ(b().held_bytes(r), 0u);
+  b().close(s[0]);
+  ::close(s[1]);
 }
 
 TEST_P(backend_sources, APauseBoundsWhatIsTakenFromTheKernel) {

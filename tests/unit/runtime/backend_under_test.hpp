@@ -108,8 +108,10 @@ struct receiver_under_test final : io::receive_source {
     EXPECT_TRUE(!paused || result == -ECANCELED) << "ended in a pause";
     end = result;
   }
+  void held_changed() noexcept override { ++held_changes; }
   std::string text;
   int chunks = 0;
+  int held_changes = 0;
   bool paused = false;
   std::optional<std::int64_t> end;
   std::function<void()> on_received;
