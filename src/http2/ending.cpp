@@ -40,7 +40,10 @@ void connection::state::end_everything(error_code code, std::string_view reason,
   failed = true;
   in = {};
   block_open = block_good = false;
-  block_stream = nullptr;
+  // A block that could not be read may have ended its stream on the wire, and its user waits for what it says.
+  if (stream* const unread = std::exchange(block_stream, nullptr);
+      unread && unread->state == stream_state::ended)
+    end(*unread, stream_state::ended, code, by, reason);
   goaway_first = false;
   settings_pending = slots_pending = goaway_pending = false;
   const stream_ref bound = streams.bound();

@@ -181,12 +181,13 @@ void connection::state::finish_block() {
 // The block has been decoded to its end.
 void connection::state::settle_block() {
   block_open = false;
-  stream* const s = std::exchange(block_stream, nullptr);
   reader.release(scratch_kept_bytes);
+  if (reader.result() == header_reader::outcome::undecodable)
+    return fail(error_code::compression_error, reader.reason(), initiator::library);  // RFC 9113 4.3
+  stream* const s = std::exchange(block_stream, nullptr);
   switch (reader.result()) {
-    case header_reader::outcome::reading: return;
-    case header_reader::outcome::undecodable:
-      return fail(error_code::compression_error, reader.reason(), initiator::library);  // RFC 9113 4.3
+    case header_reader::outcome::reading:
+    case header_reader::outcome::undecodable: return;
     case header_reader::outcome::malformed:
       if (s) stream_fault(s, s->id, error_code::protocol_error, reader.reason());
       return;

@@ -1,4 +1,5 @@
-// Every allocation that a peer's doings bring about may fail: what ends is a call or a connection, never the process.
+// Every allocation that a peer's doings bring about may fail, and those of a client's calls: what ends is a call or a
+// connection, never the process.
 #include "out_of_memory/everything.hpp"
 #include "out_of_memory/failing_allocations.hpp"
 
@@ -12,14 +13,12 @@ namespace {
 // The host whose allocations fail.
 const runtime* failing_host = nullptr;
 
-enum class side { server, client };
-
-std::string play(side fails, bool intercepted) {
+std::string play(bool intercepted) {
   outcomes out;
   sim::world world(1);
   runtime& server_host = world.host("server");
   runtime& client_host = world.host("client");
-  failing_host = fails == side::server ? &server_host : &client_host;
+  failing_host = &server_host;
   packing_service service;
   {
     server srv(server_host);
@@ -34,20 +33,46 @@ std::string play(side fails, bool intercepted) {
       try {
         sync_wait(client_host, everything::all(echo_stub(c), at, out));
       } catch (const std::bad_alloc&) {
-        if (fails == side::server) return "the failure of the server reached the client's code";
-        // The allocation was one of the test's, or of making a call.
+        return "the failure of the server reached the client's code";
       }
       count_allocations(false);
     }
     channel again(client_host, at, insecure());
     sync_wait(client_host, everything::one_call(echo_stub(again), out));
-    count_allocations(fails == side::server);
+    count_allocations(true);
     try {
       sync_wait(server_host, srv.drain(std::chrono::seconds(1)));
     } catch (const std::bad_alloc&) {
       // Told to the server's user, who asked for it.
     }
     count_allocations(false);
+  }
+  return out.wrong();
+}
+
+// A client that is connected; where its connection ends over what fails, the next call makes another.
+std::string play_client() {
+  outcomes out;
+  sim::world world(1);
+  runtime& server_host = world.host("server");
+  runtime& client_host = world.host("client");
+  failing_host = &client_host;
+  packing_service service;
+  {
+    server srv(server_host);
+    srv.add(service);
+    if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) return s.to_string();
+    const std::string at = world.address_of("server") + ":50051";
+    channel c(client_host, at, insecure());
+    sync_wait(client_host, everything::one_call(echo_stub(c), out));
+    count_allocations(true);
+    try {
+      sync_wait(client_host, everything::calls(echo_stub(c), out));
+    } catch (const std::bad_alloc&) {
+      // The allocation was one of the test's, or of making a call, of which the caller is told so.
+    }
+    count_allocations(false);
+    sync_wait(client_host, everything::one_call(echo_stub(c), out));
   }
   return out.wrong();
 }
@@ -66,20 +91,26 @@ failing_options options_for(std::uint64_t burst, std::uint64_t stride) {
 }
 
 TEST(EveryAllocationOfAServer, MayFail) {
-  const auto result = fail_each_allocation([] { return play(side::server, false); }, options_for(1, 1));
+  const auto result = fail_each_allocation([] { return play(false); }, options_for(1, 1));
   EXPECT_TRUE(result.broken.empty()) << result.report();
   EXPECT_GT(result.failed, 300u);
 }
 
 TEST(EveryAllocationOfAServer, MayFailWithInterceptors) {
-  const auto result = fail_each_allocation([] { return play(side::server, true); }, options_for(1, 1));
+  const auto result = fail_each_allocation([] { return play(true); }, options_for(1, 1));
   EXPECT_TRUE(result.broken.empty()) << result.report();
   EXPECT_GT(result.failed, 300u);
 }
 
 TEST(EveryAllocationOfAServer, MayFailWithThoseThatFollow) {
-  const auto result = fail_each_allocation([] { return play(side::server, true); }, options_for(20, 5));
+  const auto result = fail_each_allocation([] { return play(true); }, options_for(20, 5));
   EXPECT_TRUE(result.broken.empty()) << result.report();
+}
+
+TEST(EveryAllocationOfAClient, MayFail) {
+  const auto result = fail_each_allocation([] { return play_client(); }, options_for(1, 1));
+  EXPECT_TRUE(result.broken.empty()) << result.report();
+  EXPECT_GT(result.failed, 200u);
 }
 
 }  // namespace

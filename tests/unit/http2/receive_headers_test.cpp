@@ -34,6 +34,24 @@ TEST(Http2ReceiveHeaders, ABlockMayBeSpreadOverContinuations) {
   EXPECT_EQ(serve(headers(1, block, 0) + continuation(1, "")).events, head1 + "\n");
 }
 
+// The stream has ended on the wire when its last block turns out to be undecodable: its user hears of it all the same.
+TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead) {
+  const std::string index_zero = "\x80";
+  const std::string bad = block({{"grpc-status", "0"}}) + index_zero;
+  for (const bool pulls : {true, false}) {
+    const story s = play({.side = role::client,
+                          .input = from_server() + response(1) + headers(1, bad, end_both),
+                          .first = [pulls](session& at) {
+                            at.pulls_fields = pulls;
+                            at.open_and_request(true);
+                          }});
+    EXPECT_TRUE(
+        s.events.ends_with("reset 1 COMPRESSION_ERROR library\n"
+                           "failed COMPRESSION_ERROR library: index 0\n"))
+        << s.events;
+  }
+}
+
 TEST(Http2ReceiveHeaders, PaddingAndPriorityAreTakenOff) {
   const std::string priority_fields = u32(3) + '\x10';
   EXPECT_EQ(serve(headers(1, padded(priority_fields + request_block(), 7),
