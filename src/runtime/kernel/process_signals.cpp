@@ -41,17 +41,43 @@ std::size_t index_of(int number) noexcept {
   return static_cast<std::size_t>(std::find(numbers.begin(), numbers.end(), number) - numbers.begin());
 }
 
-// No watcher is registered, but our handler is installed: the program saved the disposition while we watched, and has restored
-// it since. Forwards the signal to the disposition that install() had replaced.
-void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
-  if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
-  if (before.sa_handler == SIG_IGN) return;
-  if (before.sa_handler != SIG_DFL) return before.sa_handler(number);
-  ::sigaction(number, &before, nullptr);
-  ::raise(number);  // blocked until the handler returns
+void call(const struct sigaction& handler, int number, siginfo_t* info, void* context) {
+  if (handler.sa_flags & SA_SIGINFO) handler.sa_sigaction(number, info, context);
+  else handler.sa_handler(number);
 }
 
-// Lock-free atomics, write(), sigaction() and raise() only: all are safe in a signal handler.
+// No watcher is registered, but our handler is installed: the program saved the disposition while we watched, and has restored
+// it since. Forwards the signal to the disposition that install() had replaced, as the kernel would have: with the
+// signals of sa_mask blocked, SA_NODEFER and SA_RESETHAND. SA_ONSTACK and the lack of SA_RESTART have no effect: the kernel
+// has chosen the stack, and restarts what was interrupted, by our own flags.
+void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
+  const bool plain = !(before.sa_flags & SA_SIGINFO);
+  if (plain && before.sa_handler == SIG_IGN) return;
+  if (plain && before.sa_handler == SIG_DFL) {
+    ::sigaction(number, &before, nullptr);
+    ::raise(number);  // blocked until the handler returns
+    return;
+  }
+  const struct sigaction handler = before;
+  if (handler.sa_flags & static_cast<int>(SA_RESETHAND)) {
+    struct sigaction none{};
+    none.sa_handler = SIG_DFL;
+    ::sigaction(number, &none, nullptr);
+  }
+  sigset_t interrupted;  // with this signal blocked
+  ::pthread_sigmask(SIG_BLOCK, &handler.sa_mask, &interrupted);
+  if ((handler.sa_flags & SA_NODEFER) && !::sigismember(&handler.sa_mask, number)) {
+    sigset_t own;
+    ::sigemptyset(&own);
+    ::sigaddset(&own, number);
+    ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+  }
+  call(handler, number, info, context);
+  ::pthread_sigmask(SIG_SETMASK, &interrupted, nullptr);
+}
+
+// Lock-free atomics, write(), sigaction(), raise() and functions for signal sets and masks only: all are safe in a signal
+// handler.
 void handle_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   const saved& disposition = dispositions[index_of(number)];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <atomic>
 #include <csignal>
+#include <initializer_list>
 #include <optional>
 #include <thread>
 
@@ -125,6 +126,75 @@ TEST_P(RealSignal, TheDispositionIsBackAfterwards) {
   ::raise(SIGUSR2);
   EXPECT_EQ(handled, 1);
   ::sigaction(SIGUSR2, &before, nullptr);
+}
+
+// A handler that the program gets back by way of ours, since it has saved the disposition during a watch.
+class handler_behind_ours {
+ public:
+  handler_behind_ours(int flags, std::initializer_list<int> blocked) {
+    struct sigaction own{};
+    own.sa_handler = [](int) {
+      ++calls;
+      ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    };
+    own.sa_flags = flags;
+    ::sigemptyset(&own.sa_mask);
+    for (const int number : blocked) ::sigaddset(&own.sa_mask, number);
+    ::sigaction(SIGUSR2, &own, &before_);
+    calls = 0;
+    ::sigemptyset(&mask);
+  }
+  ~handler_behind_ours() { ::sigaction(SIGUSR2, &before_, nullptr); }
+  static task<> save(struct sigaction& saved) {
+    signal_watch watch = signal_watch::open({process_signal::user2}).value();
+    ::sigaction(SIGUSR2, nullptr, &saved);
+    co_return;
+  }
+  static bool blocks(int number) { return ::sigismember(&mask, number) == 1; }
+  static inline int calls = 0;
+  static inline sigset_t mask{};  // while it ran last
+
+ private:
+  struct sigaction before_{};
+};
+
+TEST_P(RealSignal, AHandlerThatComesBackByWayOfOursRunsWithItsMask) {
+  const handler_behind_ours own(0, {SIGUSR1});
+  struct sigaction saved{};
+  run(handler_behind_ours::save(saved));
+  ::sigaction(SIGUSR2, &saved, nullptr);
+  for (int i = 1; i <= 2; ++i) {
+    ::raise(SIGUSR2);
+    EXPECT_EQ(own.calls, i);
+    EXPECT_TRUE(own.blocks(SIGUSR1));
+    EXPECT_TRUE(own.blocks(SIGUSR2)) << "no handler is interrupted by its own signal";
+  }
+  sigset_t after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(::sigismember(&after, SIGUSR1), 0);
+  EXPECT_EQ(::sigismember(&after, SIGUSR2), 0);
+}
+
+TEST_P(RealSignal, AHandlerThatComesBackByWayOfOursMayAskToBeInterrupted) {
+  const handler_behind_ours own(SA_NODEFER, {});
+  struct sigaction saved{};
+  run(handler_behind_ours::save(saved));
+  ::sigaction(SIGUSR2, &saved, nullptr);
+  ::raise(SIGUSR2);
+  EXPECT_EQ(own.calls, 1);
+  EXPECT_FALSE(own.blocks(SIGUSR2));
+}
+
+TEST_P(RealSignal, AHandlerThatComesBackByWayOfOursMayAskToRunOnce) {
+  const handler_behind_ours own(static_cast<int>(SA_RESETHAND), {});
+  struct sigaction saved{};
+  run(handler_behind_ours::save(saved));
+  ::sigaction(SIGUSR2, &saved, nullptr);
+  ::raise(SIGUSR2);
+  EXPECT_EQ(own.calls, 1);
+  struct sigaction now{};
+  ::sigaction(SIGUSR2, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
 }
 
 task<> watched_for(std::atomic<bool>& watching) {
