@@ -9,7 +9,7 @@ import socket
 import tempfile
 
 import stage
-from fleeting_server import DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, frame, literal
+from frame_server import DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, frame, literal
 from scripted_server import envelope, field, replies, scripted_server
 from stage import Cases, Server, equal, expect, own, run
 
