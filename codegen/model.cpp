@@ -9,6 +9,9 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -105,6 +108,45 @@ bool is_declared_or_package(const google::protobuf::DescriptorPool& pool, const 
   return pool.FindFileContainingSymbol(name) && !pool.FindServiceByName(name) && !pool.FindMethodByName(name);
 }
 
+// The types that a file declares, by protoc's names for their C++: those within a message are classes of the namespace, too,
+// A.B as A_B. A name that is a keyword has an underscore more.
+class declared_types {
+ public:
+  // Of the file and of all that it imports, whose headers are included with its own.
+  explicit declared_types(const google::protobuf::FileDescriptor& file) { add_file(file); }
+
+  // The type of this name in C++, which begins with "::"; empty if there is none.
+  [[nodiscard]] std::string find(const std::string& name) const {
+    const auto found = types_.find(name);
+    return found == types_.end() ? std::string() : found->second;
+  }
+
+ private:
+  void add_file(const google::protobuf::FileDescriptor& file) {
+    if (!files_.insert(&file).second) return;
+    for (int i = 0; i < file.dependency_count(); ++i) add_file(*file.dependency(i));
+    for (int i = 0; i < file.message_type_count(); ++i) add_message(*file.message_type(i));
+    for (int i = 0; i < file.enum_type_count(); ++i) add_enum(*file.enum_type(i));
+  }
+  void add_message(const google::protobuf::Descriptor& message) {
+    types_.emplace(message_class(message), full_name_of(message));
+    for (int i = 0; i < message.nested_type_count(); ++i) add_message(*message.nested_type(i));
+    for (int i = 0; i < message.enum_type_count(); ++i) add_enum(*message.enum_type(i));
+  }
+  // The values of an enum within a message begin with its name: those of the enum E of A are A_E_VALUE.
+  void add_enum(const google::protobuf::EnumDescriptor& choices) {
+    const std::string name = enum_class(choices);
+    types_.emplace(name, full_name_of(choices));
+    for (int i = 0; choices.containing_type() && i < choices.value_count(); ++i) {
+      const auto& value = *choices.value(i);
+      types_.emplace(concat({name, "_", std::string(value.name())}), full_name_of(value));
+    }
+  }
+
+  std::set<const google::protobuf::FileDescriptor*> files_;
+  std::map<std::string, std::string> types_;
+};
+
 std::string reservation_of(const std::string& package, const options& wanted) {
   if (is_within(library_namespace, package, '.') && !is_within(library_package, package, '.'))
     return concat(
@@ -127,8 +169,10 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
   if (std::string reserved = reservation_of(package, wanted); !reserved.empty()) return reserved;
   if (file.service_count() == 0) return {};
   const auto& pool = *file.pool();
+  const declared_types types(file);
   const std::string& inner = wanted.inner_namespace;
   std::string name = package;
+  const std::string outer = package.empty() ? "::" : concat({"::", package_namespace(package), "::"});
   for (std::size_t at = 0; at < inner.size();) {
     const std::size_t end = std::min(inner.find("::", at), inner.size());
     if (!name.empty()) name += '.';
@@ -136,6 +180,10 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
     if (is_declared(pool, name))
       return concat({"the services cannot be put into the namespace ", inner.substr(0, end), ", because ",
                      name, " has that name already; choose another one with the option namespace=NAME"});
+    if (const std::string type = types.find(outer + inner.substr(0, end)); !type.empty())
+      return concat({"the services cannot be put into the namespace ", inner.substr(0, end), ", because ",
+                     type,
+                     " has that name in C++ already; choose another one with the option namespace=NAME"});
     at = end + 2;
   }
   for (int i = 0; i < file.service_count(); ++i) {
@@ -148,6 +196,11 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
         return concat({"the service ", full_name_of(service), " cannot have the class ", inner, "::", made,
                        ", because ", whole,
                        " has that name already; choose another namespace with the option namespace=NAME"});
+      if (const std::string type = types.find(concat({outer, inner, "::", made})); !type.empty())
+        return concat(
+            {"the service ", full_name_of(service), " cannot have the class ", inner, "::", made,
+             ", because ", type,
+             " has that name in C++ already; choose another namespace with the option namespace=NAME"});
     }
   }
   return {};

@@ -78,6 +78,10 @@ std::string message_class(const google::protobuf::Descriptor& message) {
   return google::protobuf::compiler::cpp::QualifiedClassName(&message);
 }
 
+std::string enum_class(const google::protobuf::EnumDescriptor& choices) {
+  return google::protobuf::compiler::cpp::QualifiedClassName(&choices);
+}
+
 std::string service_class(const google::protobuf::ServiceDescriptor& service) {
   const auto& file = *service.file();
   return escaped(std::string(service.name()),

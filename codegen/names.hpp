@@ -7,6 +7,7 @@
 
 namespace google::protobuf {
 class Descriptor;
+class EnumDescriptor;
 class MethodDescriptor;
 class ServiceDescriptor;
 }  // namespace google::protobuf
@@ -17,6 +18,7 @@ std::string concat(std::initializer_list<std::string_view> parts);
 
 // As protoc's own C++ generator names the class: "::pkg::Outer_Inner".
 std::string message_class(const google::protobuf::Descriptor& message);
+std::string enum_class(const google::protobuf::EnumDescriptor& choices);
 
 // A name that C++ or the generated classes use for something else gets a trailing underscore, as protoc
 // does it; further ones as long as that is the name of a sibling.

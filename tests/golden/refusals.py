@@ -20,6 +20,11 @@ def imported(package, text):
             "t.proto": SERVICE.replace("package p;", 'package p; import public "beside.proto";')}
 
 
+def renamed(service, files):
+    """The same with another name of the service."""
+    return {name: text.replace("service S ", f"service {service} ") for name, text in files.items()}
+
+
 # name: the .proto or files by their names, --coracle_opt, what protoc must say
 REFUSED = {
     "AnUnknownOptionIsNamedAndTheOptionsAreListed":
@@ -45,6 +50,25 @@ REFUSED = {
         (imported("p.rpc.S", "message Other {}"), None, ("p.rpc.S has that name already", "namespace=NAME")),
     "AMessageOfAnotherPackageMayNotHaveTheNameOfAFake":
         (imported("p.rpc", "message SFake {}"), "fakes=true", ("p.rpc.SFake has that name already", "namespace=NAME")),
+    "AMessageWithinAMessageMayNotHaveTheNameOfAServicesClassInCpp":
+        (renamed("S_T", imported("p.rpc", "message S { message T {} }")), None,
+         ("the service p.S_T cannot have the class rpc::S_T", "p.rpc.S.T has that name in C++ already", "namespace=NAME")),
+    "AMessageWithinSeveralMayNotEither":
+        (renamed("S_T_U", imported("p.rpc", "message S { message T { message U {} } }")), None,
+         ("p.rpc.S.T.U has that name in C++ already", "namespace=NAME")),
+    "AnEnumWithinAMessageMayNotEither":
+        (renamed("S_E", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("p.rpc.S.E has that name in C++ already",)),
+    "AValueOfAnEnumWithinAMessageMayNotEither":
+        (renamed("S_E_ZERO", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("has that name in C++ already", "ZERO")),
+    "AMessageWithinAMessageMayNotHaveTheNameOfAFakeInCpp":
+        (renamed("S_T", imported("p.rpc", "message S { message TFake {} }")), "fakes=true",
+         ("rpc::S_TFake", "p.rpc.S.TFake has that name in C++ already")),
+    "AMessageWithinAMessageMayNotHaveTheNameOfTheInnerNamespaceInCpp":
+        (SERVICE + "message A { message B {} }\n", "namespace=A_B", ("p.A.B has that name in C++ already", "namespace=NAME")),
+    "AMessageOfAnImportsImportMayNotHaveTheNameOfAServicesClassInCpp":
+        (renamed("S_T", {**imported("q", 'import "further.proto";'),
+                         "further.proto": 'syntax = "proto3"; package p.rpc; message S { message T {} }\n'}), None,
+         ("p.rpc.S.T has that name in C++ already",)),
     "ThePackageOfTheLibraryIsReserved":
         (SERVICE.replace("package p;", "package coracle;"), None,
          ("the package coracle is reserved", "namespace=NAME", "wire_package=coracle")),
@@ -65,6 +89,10 @@ ACCEPTED = {
     "TheLastNamespaceOptionCounts": (SERVICE, "namespace=a,namespace=b"),
     "AnotherInnerNamespaceEndsAClash": (imported("p.rpc", "message S {}"), "namespace=wire"),
     "AMessageMayHaveTheNameOfAFakeThatIsNotMade": (imported("p.rpc", "message SFake {}"), None),
+    "AMessageWithinAMessageMayHaveTheNameOfAServicesClassInAnotherNamespace":
+        (renamed("S_T", imported("p.other", "message S { message T {} }")), None),
+    "AMessageWithinAMessageMayHaveTheNameOfAServiceThatIsNoClassBesideIt":
+        (renamed("S_T", imported("p", "message S { message T {} }")), None),
     "AServiceOfAnotherPackageMayHaveTheNameOfAServicesClass":
         (imported("p.rpc", "message M {} service S { rpc Do(M) returns (M); }"), None),
     "TheReservedPackageMayStayOnTheWire": (SERVICE, "wire_package=coracle"),
