@@ -136,6 +136,17 @@ void client_call::settle(const status& how) noexcept {
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
   if (!ended_) end(cancelled_call(), false);  // a status with a text takes memory
+  else if (late_reply_deferred_) cancel_late_reply();
+}
+
+// Not its deadline: the server has answered in time.
+void client_call::cancel_late_reply() noexcept {
+  late_reply_deferred_ = false;
+  late_reply_cancelled_ = true;
+  drop_deferred();
+  if (outcome_.ok()) outcome_ = cancelled_call();
+  tell_observer(outcome_);
+  if (!chain_) conclude(false);
 }
 
 // The service config's part, where the caller says nothing or more.
@@ -179,12 +190,15 @@ void client_call::expect_reply(const codec& k, void* into) noexcept {
   // The reply may have begun to arrive, and be larger than the window.
   credit(uncredited_);
   if (!deframer_.empty()) late_reply_deferred_ = single_reply_data({}) && ended_;
+  if (ended_ && !late_reply_deferred_) tell_observer(outcome_.ok() ? missing_reply() : outcome_);
 }
 
 // The call had ended before anybody asked for its reply.
 void client_call::late_reply() noexcept {
   late_reply_deferred_ = outcome_.ok() && single_reply_data({});
-  if (!late_reply_deferred_ && outcome_.ok()) outcome_ = missing_reply();
+  if (late_reply_deferred_) return;
+  if (outcome_.ok()) outcome_ = missing_reply();
+  tell_observer(outcome_);
 }
 
 bool client_call::continue_message() noexcept {
@@ -192,14 +206,16 @@ bool client_call::continue_message() noexcept {
   if (single_reply_data({})) return true;
   if (!late) return false;
   late_reply_deferred_ = false;
-  if (chain_) return false;
   if (outcome_.ok()) outcome_ = missing_reply();
+  tell_observer(outcome_);
+  if (chain_) return false;  // whose interceptors say how the call ends
   conclude(true);
   return false;
 }
 
 // What is wrong with a call that ended well by its status.
 status client_call::missing_reply() const {
+  if (late_reply_cancelled_) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
   return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
                            : status::internal("the reply was cut short");
@@ -264,6 +280,7 @@ void client_call::dispose() noexcept {
   }
   unary_ = nullptr;
   if (begun_) cancel();
+  tell_observer(outcome_);  // of a reply that nobody has asked for
   if (chain_) chain_.release()->abandon();
   delete this;
 }
@@ -384,7 +401,8 @@ void client_call::end(status why, bool inside) noexcept {
   }
   if (single_message_) drop_deferred();
   else leave_connection();
-  tell_observer();
+  end_watched_attempt();
+  if (!outcome_.ok() || !one_reply_ || reply_codec_) tell_observer(outcome_);
   list_hook::unlink();  // a call that waits for a connection waits no more
   if (chain_) [[unlikely]]
     return chain_->try_ended();
@@ -415,13 +433,15 @@ void client_call::count_kept() noexcept {
   }
 }
 
-void client_call::tell_observer() noexcept {
+void client_call::end_watched_attempt() noexcept {
   if (!watched_) return;
   if (watched_attempt_) count_kept();
   watch_ = nullptr;
   end_watch(watched_attempt_, outcome_);
-  watched_->ended(outcome_);
-  watched_.reset();
+}
+
+void client_call::tell_observer(const status& how) noexcept {
+  if (const auto ending = std::exchange(watched_, nullptr)) ending->ended(how);
 }
 
 // Resumes whoever waits for the end.

@@ -39,6 +39,8 @@ class client_call final : public call,
   // --- from the owner
   void set_unary(unary_operation& op, const codec& request_codec, const void* request) noexcept;
   void set_request(const codec& k, const void* request);
+  // Of a stream: the server sends one message, which is asked for by expect_reply(), perhaps behind the call's end.
+  void has_one_reply() noexcept { one_reply_ = true; }
   void begin(const coro::environment& inherited) noexcept;
   // Of a stream: as begin(), with the interceptors around it.
   void begin_stream(const coro::environment& inherited) noexcept;
@@ -124,14 +126,18 @@ class client_call final : public call,
   }
   bool continue_message() noexcept override;
   void late_reply() noexcept;
+  void cancel_late_reply() noexcept;
   [[nodiscard]] status missing_reply() const;
   void stream_ended(const response_head& last) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
   void end(status why, bool inside) noexcept;
   // The call's end reaches who waits for it.
   void conclude(bool inside) noexcept;
-  void tell_observer() noexcept;
-  // The observer hears no more of this call: of messages that have arrived and are yet to be read, too.
+  // Once the attempt has ended, by what the server says. Then the observer hears no more of messages: of those that have
+  // arrived and are yet to be read it hears before.
+  void end_watched_attempt() noexcept;
+  // How the call has ended, once.
+  void tell_observer(const status& how) noexcept;
   void count_kept() noexcept;
   void tell_owner(bool inside) noexcept;
 
@@ -169,7 +175,9 @@ class client_call final : public call,
   bool half_close_sent_ = false;
   bool reply_read_ = false;
   bool tried_again_ = false;
+  bool one_reply_ = false;
   bool late_reply_deferred_ = false;
+  bool late_reply_cancelled_ = false;
 };
 
 }  // namespace coracle::calls

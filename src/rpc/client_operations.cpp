@@ -89,8 +89,11 @@ bool head_operation::start(client_call& c, std::coroutine_handle<> waiter,
 
 void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
 
-client_stream::client_stream(call_channel& channel, const char* path, const call_options& options)
-    : call_(new client_call(channel, path, options)) {}
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+                             bool one_reply)
+    : call_(new client_call(channel, path, options)) {
+  if (one_reply) call_->has_one_reply();
+}
 
 client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
                              const codec& k, const void* request)

@@ -66,12 +66,13 @@ class client_observer {
   // The server's first words, unless they are its status as well.
   virtual void head_received(made_attempt&, time_point now) noexcept { (void)now; }
   virtual void message_received(made_attempt&, message_size) noexcept {}
-  // Once for each that was started, before its call's end. One that others made needless ends with CANCELLED.
+  // Once for each that was started, before its call's end. One that others made needless ends with CANCELLED. The one reply
+  // of a client's stream may be decoded later: where that fails, the attempt has ended with OK, and the call has not.
   virtual void attempt_ended(made_attempt&, const status& how, time_point now) noexcept {
     (void)how;
     (void)now;
   }
-  // Once, last.
+  // Once, last. Of a client's stream: when its reply has been decoded, or the call is destroyed.
   virtual void call_ended(made_call&, const status& how, time_point now) noexcept {
     (void)how;
     (void)now;

@@ -49,7 +49,8 @@ class client_stream {
   struct deleter {
     void operator()(client_call* c) const noexcept;
   };
-  client_stream(call_channel& channel, const char* path, const call_options& options);
+  // one_reply: how the call ends is known when its reply has been decoded.
+  client_stream(call_channel& channel, const char* path, const call_options& options, bool one_reply = false);
   // The single request of a server-streaming call is serialized at once.
   client_stream(call_channel& channel, const char* path, const call_options& options, const codec& k,
                 const void* request);
@@ -64,7 +65,7 @@ template <class Request, class Reply>
 class [[nodiscard]] client_streaming_call : public calls::client_stream {
  public:
   client_streaming_call(call_channel& channel, const char* path, const call_options& options)
-      : client_stream(channel, path, options) {}
+      : client_stream(channel, path, options, true) {}
   // Waits while there is no room; throws call_ended with the call's status when the call is over.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
     return calls::begun<calls::write_awaiter<Request>>(*call_, m, options);

@@ -5,7 +5,9 @@
 #include "compress/coders.hpp"
 #include "coracle/client.hpp"
 #include "coracle/net/stream.hpp"
+#include "coracle/rpc/client_observer.hpp"
 #include "coracle/rpc/generic_stub.hpp"
+#include "coracle/rpc/intercepted_channel.hpp"
 #include "coracle/server.hpp"
 #include "support/every_backend.hpp"
 #include "support/manual_executor.hpp"
@@ -265,6 +267,100 @@ TEST_P(decoding, OfAReplyThatIsAskedForBehindTheEndOfItsCallWorks) {
     co_return reply.ok() ? reply->bytes().size() : 0;
   };
   EXPECT_EQ(run(ask_late(*this)), bomb_bytes);
+}
+
+struct ends_of_calls final : client_observer {
+  void attempt_ended(made_attempt&, const status& how, time_point) noexcept override {
+    EXPECT_EQ(how, status());
+    ++attempts;
+  }
+  void call_ended(made_call&, const status& how, time_point) noexcept override {
+    last = how;
+    ++calls;
+  }
+  int attempts = 0;
+  int calls = 0;
+  status last;
+};
+
+// Asks for a reply when the server has ended the call, and it is too large to be decoded at once.
+struct late_reply {
+  using call_type = client_streaming_call<bytes_message, bytes_message>;
+  static task<> come(call_type& call, const ends_of_calls& seen) {
+    const bytes_message one("one");
+    co_await call.write_last(one);
+    while (seen.attempts == 0) co_await sleep_for(1ms);
+    EXPECT_EQ(seen.calls, 0) << "the reply is not decoded yet";
+  }
+  static task<> finish(call_type& call, status& how) {
+    const auto reply = co_await call.finish();
+    how = reply.status();
+  }
+  static task<status> stopped(call_channel& by, const ends_of_calls& seen) {
+    auto call = generic_stub(by).client_streaming("/t.T/Last");
+    co_await come(call, seen);
+    status how = status::unknown("not ended");
+    scope work{co_await coro::this_environment()};
+    work.spawn(finish(call, how));
+    work.request_stop();
+    co_await work.join();
+    co_return how;
+  }
+  static task<status> asked(call_channel& by, std::uint32_t receive_bytes_max, const ends_of_calls& seen) {
+    call_options options;
+    options.max_receive_bytes(receive_bytes_max);
+    auto call = generic_stub(by).client_streaming("/t.T/Last", options);
+    co_await come(call, seen);
+    const auto reply = co_await call.finish();
+    EXPECT_EQ(seen.calls, 1);
+    co_return reply.status();
+  }
+  static task<> dropped(call_channel& by, const ends_of_calls& seen) {
+    auto call = generic_stub(by).client_streaming("/t.T/Last");
+    co_await come(call, seen);
+  }
+};
+
+// Has not returned when the reply is asked for.
+struct lingering final : client_interceptor {
+  task<status> intercept(client_context&, next_call next) override {
+    const status how = co_await next();
+    co_await sleep_for(10s);
+    co_return how;
+  }
+};
+
+TEST_P(decoding, OfALateReplyEndsWhenItsReaderIsStopped) {
+  for (const bool intercepted : {false, true}) {
+    ends_of_calls seen;
+    channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+    lingering interceptor;
+    intercepted_channel outer(observed, {&interceptor});
+    call_channel& by = intercepted ? static_cast<call_channel&>(outer) : observed;
+    EXPECT_EQ(run(late_reply::stopped(by, seen)).code(), status_code::cancelled);
+    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(seen.last.code(), status_code::cancelled);
+  }
+}
+
+TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
+  for (const std::uint32_t receive_bytes_max : {4u << 20, 1u << 20}) {
+    ends_of_calls seen;
+    channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+    const status how = run(late_reply::asked(observed, receive_bytes_max, seen));
+    const bool fits = receive_bytes_max > bomb_bytes;
+    EXPECT_EQ(how.code(), fits ? status_code::ok : status_code::resource_exhausted);
+    EXPECT_EQ(seen.last, how);
+    EXPECT_EQ(seen.attempts, 1);
+  }
+}
+
+TEST_P(decoding, OfALateReplyThatNobodyAsksForIsHeardOfByAnObserver) {
+  ends_of_calls seen;
+  channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+  run(late_reply::dropped(observed, seen));
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(seen.last, status());
 }
 
 TEST_P(decoding, KeepsOrderAndContentOfAllThatWaits) {
