@@ -199,7 +199,7 @@ class message_footprint::walk {
   };
 
   std::size_t run() {
-    while (sum_ < enough_) {
+    while (sum_ < enough_ || may_be_taken_back()) {
       level& here = levels_[depth_];
       if (next_ == here.end && !here.group) {
         if (here.guessed) take_at_least_bytes(here);
@@ -211,6 +211,10 @@ class message_footprint::walk {
     }
     return std::min(sum_, enough_);
   }
+
+  // What a guessed submessage has added is certain at its end alone: until then it may turn out to be a text. So counting
+  // stops early only where what it has is certain, and what it returns is the whole estimate, up to `enough_`.
+  [[nodiscard]] bool may_be_taken_back() const noexcept { return depth_ > 0 && levels_[depth_].guessed; }
 
   // What looks like a message may be a text or a list of numbers.
   void take_at_least_bytes(const level& guessed) noexcept {

@@ -36,7 +36,7 @@ class message_footprint {
   message_footprint& operator=(const message_footprint&) = delete;
   ~message_footprint();
 
-  // What `body` takes once it has been decoded into `message`, an empty one; up to `enough`, beyond which it stops counting. It
+  // What `body` takes once it has been decoded into `message`, an empty one; `enough`, if it is more than that. It
   // does not see the spare capacity of repeated fields, up to as much as they hold. Reads each byte at most once and
   // allocates only for a type that it meets for the first time. Follows the message's descriptor; where the
   // program has none (LITE_RUNTIME, dynamic messages), it takes what looks like a submessage for one, and each for an

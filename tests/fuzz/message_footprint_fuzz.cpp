@@ -46,9 +46,7 @@ void look_at(bytes_view body, std::size_t enough) {
   require(foresee(calls::protobuf_codec, no_end) == foreseen);
   require(foresee(calls::protobuf_codec, enough) == std::min(foreseen, enough));
   const std::size_t guessed = foresee(calls::protobuf_lite_codec, no_end);
-  // A guess may have to be taken back; counting may stop before that.
-  const std::size_t guessed_early = foresee(calls::protobuf_lite_codec, enough);
-  require(guessed_early >= std::min(guessed, enough) && guessed_early <= enough);
+  require(foresee(calls::protobuf_lite_codec, enough) == std::min(guessed, enough));
   require(allocations == before);
 
   // A byte on the wire becomes a limited number of bytes in memory, and none is counted that does not become any.

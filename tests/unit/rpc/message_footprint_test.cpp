@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -269,6 +270,23 @@ TEST(message_footprint, GuessesAtLeastTheBytesOfWhatMayBeAText) {
   m.add_names(std::string(10'000, 'x'));  // which would be a message of 5,000 numbers
   EXPECT_GE(foresee<footprints::lite::Points>(m.SerializeAsString()), 10'000u);
   EXPECT_LE(foresee<footprints::lite::Points>(m.SerializeAsString()), 11'000u);
+}
+
+// A part of it looks like a submessage and is none, which shows only further on.
+TEST(message_footprint, GuessesTheSameWhereverItStops) {
+  footprints::lite::Points m;
+  for (int i = 1; i <= 20; ++i) {
+    m.add_points()->set_x(i);
+    m.mutable_inner()->add_names(std::string("\x0a\x00\x0a\x00\x0a\x00\xff", 7));
+    m.add_names("a name\nand another\n");
+  }
+  const std::string cut_group("\x0a\x04\x18\x33\xbb\x15\xfd\xd4", 8);
+  message_footprint f;
+  for (const std::string& bytes : {cut_group, m.SerializeAsString()}) {
+    const std::size_t whole = foresee<footprints::lite::Points>(f, bytes);
+    for (std::size_t enough = 0; enough < whole + 200; ++enough)
+      EXPECT_EQ(foresee<footprints::lite::Points>(f, bytes, enough), std::min(whole, enough)) << enough;
+  }
 }
 
 TEST(message_footprint, GuessesForDynamicMessages) {
