@@ -3,17 +3,20 @@
 
     fuzz.py smoke             each for a second on its corpus; the canary must find its planted bug
     fuzz.py NAME [SECONDS]    one for long (600 s unless told); what it learns goes to build/fuzz/learned/NAME
-    fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME
+    fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME.zip
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BIN = ROOT / "build/fuzz/bin"
 LEARNED = ROOT / "build/fuzz/learned"
 CORPUS = ROOT / "tests/fuzz/corpus"
+UNPACKED = ROOT / "build/fuzz/corpus"
 CANARY = "canary"
 
 
@@ -21,13 +24,37 @@ def names():
     return sorted(path.name.removesuffix("_fuzz.cpp") for path in ROOT.glob("tests/fuzz/*_fuzz.cpp"))
 
 
+def unpacked(name):
+    """A folder with the inputs of the corpus, which may be none."""
+    folder, archive = UNPACKED / name, CORPUS / f"{name}.zip"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if archive.exists():
+        with zipfile.ZipFile(archive) as inputs:
+            inputs.extractall(folder)
+    return folder
+
+
+def pack(name):
+    """The same inputs make the same archive: their order and times are fixed."""
+    with zipfile.ZipFile(CORPUS / f"{name}.zip", "w") as archive:
+        for path in sorted((UNPACKED / name).iterdir()):
+            archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
+
+
+def keep(name):
+    code = subprocess.run([str(BIN / f"{name}_fuzz"), "-merge=1", str(unpacked(name)), str(LEARNED / name)]).returncode
+    if code == 0:
+        pack(name)
+    return code
+
+
 def command(name, *options):
     learned, found = LEARNED / name, ROOT / "build/fuzz/found"
     learned.mkdir(parents=True, exist_ok=True)
     found.mkdir(parents=True, exist_ok=True)
-    corpus = [str(CORPUS / name)] if (CORPUS / name).is_dir() else []
     return [str(BIN / f"{name}_fuzz"), *options, f"-artifact_prefix={found}/{name}-", "-rss_limit_mb=2048",
-            "-timeout=10", str(learned), *corpus]
+            "-timeout=10", str(learned), str(unpacked(name))]
 
 
 def smoke_one(name):
@@ -60,14 +87,13 @@ def smoke():
 def main(arguments):
     if arguments == ["smoke"]:
         return smoke()
-    keep = arguments[:1] == ["keep"]
-    name, *rest = arguments[1:] if keep else arguments or [""]
+    keeps = arguments[:1] == ["keep"]
+    name, *rest = arguments[1:] if keeps else arguments or [""]
     if name not in names():
         print(__doc__ + "\nfuzzers: " + " ".join(names()), file=sys.stderr)
         return 2
-    if keep:
-        (CORPUS / name).mkdir(parents=True, exist_ok=True)
-        return subprocess.run([str(BIN / f"{name}_fuzz"), "-merge=1", str(CORPUS / name), str(LEARNED / name)]).returncode
+    if keeps:
+        return keep(name)
     return subprocess.run(command(name, f"-max_total_time={rest[0] if rest else 600}")).returncode
 
 

@@ -6,6 +6,7 @@
 
 #include "hpack/stateless_encoder.hpp"
 #include "http2/connection.hpp"
+#include "http2/frame.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -74,6 +75,60 @@ inline std::size_t memory_bytes_max(const limits& l, std::size_t streams) {
          streams * (1024 + 2 * std::size_t{l.header_list_bytes});
 }
 
+// Reads the peer's bytes beside the engine, and tells whether a header block has exceeded a limit: an engine that has
+// not failed by then does not enforce it. It sees frames alone; on a server's side they follow the preface.
+class block_observer {
+ public:
+  block_observer(role side, const limits& l)
+      : bytes_max_(l.header_block_bytes),
+        continuations_max_(l.continuations),
+        preface_(side == role::server ? as_bytes(client_preface) : bytes_view()) {}
+
+  void see(bytes_view bytes) {
+    seen_.insert(seen_.end(), bytes.begin(), bytes.end());
+    while (take_preface() && take_frame()) continue;
+  }
+  [[nodiscard]] bool exceeded() const { return exceeded_; }
+
+ private:
+  // False until it is there; for ever, where something else is.
+  bool take_preface() {
+    const std::size_t n = std::min(preface_.size(), seen_.size());
+    if (!std::equal(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(n), preface_.begin()))
+      return false;
+    if (n < preface_.size()) return false;
+    seen_.erase(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(n));
+    preface_ = {};
+    return true;
+  }
+  bool take_frame() {
+    if (seen_.size() < frame_header_bytes) return false;
+    const std::size_t length = std::size_t{seen_[0]} << 16 | std::size_t{seen_[1]} << 8 | seen_[2];
+    if (seen_.size() < frame_header_bytes + length) return false;
+    const auto type = static_cast<frame_type>(seen_[3]);
+    if (type == frame_type::headers) {
+      const std::size_t padding = (seen_[4] & flag::padded) && length > 0 ? 1u + seen_[9] : 0u;
+      const std::size_t other = padding + (seen_[4] & flag::priority ? 5u : 0u);
+      block_bytes_ = length - std::min(length, other);
+      continuations_ = 0;
+    } else if (type == frame_type::continuation) {
+      block_bytes_ += length;
+      ++continuations_;
+    }
+    exceeded_ |= block_bytes_ > bytes_max_ || continuations_ > continuations_max_;
+    seen_.erase(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(frame_header_bytes + length));
+    return true;
+  }
+
+  std::size_t bytes_max_;
+  std::size_t continuations_max_;
+  bytes_view preface_;  // that has not come yet
+  std::vector<std::uint8_t> seen_;  // of a frame that has not come whole
+  std::size_t block_bytes_ = 0;
+  std::size_t continuations_ = 0;
+  bool exceeded_ = false;
+};
+
 // The byte at `offset` of what a user sends on a stream.
 constexpr std::uint8_t pattern(stream_id id, std::size_t offset) {
   return static_cast<std::uint8_t>(id * 7 + offset * 13 + (offset >> 8));
@@ -85,7 +140,7 @@ enum class peer_kind : std::uint8_t { any, user };
 class user {
  public:
   user(role r, const limits& l, peer_kind peer = peer_kind::any)
-      : side(r), engine(r, l, time_point{}), limits_(l), peer_(peer) {}
+      : side(r), engine(r, l, time_point{}), limits_(l), peer_(peer), blocks_(r, l) {}
   ~user() {
     engine.feed_end(now);
     drain();
@@ -101,6 +156,7 @@ class user {
   void feed(bytes_view bytes, std::uint8_t choice) {
     choice_ = choice;
     fed_bytes_ += bytes.size();
+    blocks_.see(bytes);
     auto input = std::make_unique<std::vector<std::uint8_t>>(bytes.begin(), bytes.end());
     engine.feed(*input, now);
     for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) {
@@ -112,6 +168,7 @@ class user {
       if (choice & 2) engine.release_idle_memory();
       engine.feed(*input, now);
     }
+    require(engine.failed() || !blocks_.exceeded());
     check();
   }
   void drain() {
@@ -371,6 +428,7 @@ class user {
 
   const limits limits_;
   const peer_kind peer_;
+  block_observer blocks_;
   std::map<stream_ref, known> streams_;
   std::uint8_t choice_ = 0;
   bool over_ = false;

@@ -81,14 +81,19 @@ class reader {
     if (e.what == event::kind::headers) read_fields(recognise);
     if (e.what == event::kind::reset) engine_.release(e.stream);
   }
+  // Keeps the last head that has a number until another has one, as a server does: trailers, malformed and refused requests
+  // may stand between the two, and may change the table.
   void read_fields(bool recognise) {
     if (recognise && engine_.head_repeats(number_)) {
       note(fields_);
     } else {
-      fields_.clear();
-      for (field f; engine_.next_field(f);) fields_.append(f.name).append("=").append(f.value).append(";");
-      note(fields_);
-      number_ = engine_.headers_ok() ? engine_.head_number() : 0;
+      std::string fields;
+      for (field f; engine_.next_field(f);) fields.append(f.name).append("=").append(f.value).append(";");
+      note(fields);
+      if (const std::uint32_t number = engine_.headers_ok() ? engine_.head_number() : 0) {
+        number_ = number;
+        fields_ = std::move(fields);
+      }
     }
     note(engine_.headers_ok() ? " good" : " bad");
   }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <array>
+#include <ostream>
 #include <random>
 #include <string>
 #include <utility>
@@ -117,6 +118,51 @@ TEST(Http2RepeatedHeads, ReferToTheTableAsItWas) {
   EXPECT_EQ(k.repeated, 1);
   EXPECT_NE(k.last, ":method=POST :scheme=http :path=/a.B/C :authority=h ");
 }
+
+// A block that is no good request changes the table, too, and is not remembered in place of the last one. The table has
+// room for one entry: its count and its size stay as they were.
+struct between {
+  const char* name;
+  // On stream `id`: `entering` replaces the entry of the table.
+  std::string (*frames)(stream_id id, const std::string& indexed, const std::string& entering);
+};
+void PrintTo(const between& b, std::ostream* to) { *to << b.name; }
+
+class repeated_heads_after : public testing::TestWithParam<between> {};
+
+TEST_P(repeated_heads_after, AreReadAnew) {
+  const auto entering = [](char letter) { return "\x40\x01k\x01" + std::string(1, letter); };
+  const std::string table_for_one_entry = "\x3f\x21";
+  const std::string indexed = request_block() + "\xbe";
+  keeper k;
+  int next = 0;
+  const auto feed = [&](const std::string& block) { k.s.feed(headers(odd(next++), block, end_both)); };
+  feed(table_for_one_entry + request_block() + entering('a'));
+  for (int i = 0; i < 3; ++i) feed(indexed);
+  ASSERT_EQ(k.repeated, 1);
+  ASSERT_TRUE(k.last.ends_with(" k=a "));
+  k.s.feed(GetParam().frames(odd(next++), indexed, entering('b')));
+  const int repeated = k.repeated;
+  feed(indexed);
+  EXPECT_EQ(k.repeated, repeated);
+  EXPECT_TRUE(k.last.ends_with(" k=b ")) << k.last;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Blocks, repeated_heads_after,
+    testing::Values(between{"Trailers",
+                            [](stream_id id, const std::string& indexed, const std::string& entering) {
+                              return headers(id, indexed) + headers(id, entering, end_both);
+                            }},
+                    between{"AMalformedRequest",
+                            [](stream_id id, const std::string&, const std::string& entering) {
+                              return headers(id, "\x83" + entering, end_both);
+                            }},
+                    between{"ARefusedRequest",
+                            [](stream_id id, const std::string&, const std::string& entering) {
+                              return raw(frame_type::headers, end_both | flag::priority, id,
+                                         u32(id) + '\0' + request_block() + entering);
+                            }}),
+    [](const auto& i) { return std::string(i.param.name); });
 
 TEST(Http2RepeatedHeads, AreStillCheckedAgainstTheirStream) {
   keeper k;

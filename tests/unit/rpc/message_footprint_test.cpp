@@ -277,7 +277,7 @@ TEST(message_footprint, GuessesTheSameWhereverItStops) {
   footprints::lite::Points m;
   for (int i = 1; i <= 20; ++i) {
     m.add_points()->set_x(i);
-    m.mutable_inner()->add_names(std::string("\x0a\x00\x0a\x00\x0a\x00\xff", 7));
+    m.mutable_inner()->add_names(std::string("\x0a\x00\x0a\x00\x0a\x00\x0f", 7));
     m.add_names("a name\nand another\n");
   }
   const std::string cut_group("\x0a\x04\x18\x33\xbb\x15\xfd\xd4", 8);
