@@ -98,7 +98,7 @@ class event : public coro::primitive<event<T>> {
   }
 
   void set(T value) {
-    CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_relaxed),
+    CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_acquire),
                     "an event got a second value: reset() it in between, or use a watch or a channel");
     value_.emplace(std::move(value));
     if (this->at_home()) open();
@@ -109,7 +109,7 @@ class event : public coro::primitive<event<T>> {
     if (!set_) return;
     set_ = false;
     value_.reset();
-    given_.store(false, std::memory_order_relaxed);
+    given_.store(false, std::memory_order_release);  // behind the end of the value before
   }
   [[nodiscard]] bool is_set() const noexcept { return set_; }
 

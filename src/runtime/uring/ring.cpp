@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 #include <algorithm>
+#include <atomic>
 #include <bitset>
 #include <cerrno>
 #include <cstring>
@@ -24,6 +25,10 @@ struct size {
 };
 // Ring memory may count against RLIMIT_MEMLOCK: at 64 KiB the first one fits once.
 constexpr size sizes[] = {{256, 2048}, {64, 512}, {16, 128}};
+
+// A ring's memory may be mapped where that of an earlier one was, by another thread. The kernel orders the two; this says so
+// to ThreadSanitizer, which does not see the system calls that liburing makes: it would report a race.
+std::atomic<std::uint64_t> rings_ended{0};
 
 unsigned id_of(const completion& c) noexcept { return c.flags >> IORING_CQE_BUFFER_SHIFT; }
 
@@ -112,6 +117,7 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) 
       if (!error)
         error = io_uring_queue_init_params(
             faults.submission_entries ? faults.submission_entries : s.submissions, &made->raw_, &p);
+      static_cast<void>(rings_ended.load(std::memory_order_acquire));
       if (error == 0) return made->is_fit(p.features, faults, why) ? std::move(made) : nullptr;
       made->raw_ = {};
       if (error != -ENOMEM) break;
@@ -137,6 +143,7 @@ bool ring::is_fit(unsigned features, const uring_faults& faults, ring_refusal& w
 }
 
 ring::~ring() {
+  rings_ended.fetch_add(1, std::memory_order_release);
   if (raw_.sq.sqes) io_uring_queue_exit(&raw_);
 }
 

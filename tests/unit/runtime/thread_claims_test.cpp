@@ -1,0 +1,312 @@
+// What the public headers of the rooms base, net and runtime, and the executors, claim about threads. Several plain
+// threads make each such call at once while loops run; nothing may be lost, doubled or seen half written.
+// ThreadSanitizer runs these tests, too.
+//
+//   base/log.hpp                  write(), set_least(); record() from several threads
+//   base/status.hpp               copies share their text
+//   coro/executor.hpp             post()
+//   coro/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread frees a frame
+//   coro/post_function.hpp        post_function()
+//   net/address.hpp               each thread uses and copies its own
+//   runtime/loop.hpp              post(), owner(), index(), log(), backend_name()
+//   runtime/parallel_chunks.hpp   next(), failed()
+//   runtime/runtime.hpp           every member, with the constructor and the destructor
+//   runtime/sync_wait.hpp         sync_wait() by plain threads
+//
+// The primitives have primitive_thread_claims_test.cpp; what is above these rooms has tests/e2e/thread_claims_test.cpp.
+#include "support/at_once.hpp"
+#include "support/counting_resource.hpp"
+#include "support/every_backend.hpp"
+
+#include "coracle/base/log.hpp"
+#include "coracle/base/status.hpp"
+#include "coracle/coro/post_function.hpp"
+#include "coracle/net/address.hpp"
+#include "coracle/runtime/offload.hpp"
+#include "coracle/runtime/parallel_chunks.hpp"
+#include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+constexpr int threads = 4;
+constexpr int rounds = 100;  // of each thread
+
+// Counts lines, by level.
+class counting_log final : public logger {
+ public:
+  [[nodiscard]] int count(log_level level) const { return counts_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] int broken() const { return broken_; }
+
+ private:
+  void record(log_level level, std::string_view message) noexcept override {
+    ++counts_[static_cast<std::size_t>(level)];
+    if (message.find('\n') != std::string_view::npos) ++broken_;
+  }
+  std::atomic<int> counts_[4] = {};
+  std::atomic<int> broken_{0};
+};
+
+class claims_about_threads : public testing::TestWithParam<world_kind> {
+ protected:
+  [[nodiscard]] runtime_options options(std::size_t loops) {
+    const auto asked = GetParam() == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
+    return runtime_options().backend(or_what_is_left(asked)).loops(loops).log_to(log_);
+  }
+  void make(const runtime_options& o) {
+    try {
+      rt_.emplace(o);
+    } catch (const status_error& e) {
+      GTEST_SKIP() << e.what();
+    }
+  }
+  void SetUp() override { make(options(2)); }
+  [[nodiscard]] runtime& rt() { return *rt_; }
+
+  static task<> count(std::atomic<int>& n) {
+    ++n;
+    co_return;
+  }
+  static task<int> give(int n) { co_return n; }
+
+  counting_log log_;
+  std::optional<runtime> rt_;
+};
+INSTANTIATE_TEST_SUITE_P(On, claims_about_threads, kernel_kinds, every_backend::case_name);
+
+struct numbered_work : coro::work {
+  std::vector<int>* into = nullptr;
+  int number = 0;
+};
+
+TEST_P(claims_about_threads, ALoopRunsTheWorksOfEachThreadInOrder) {
+  rt().start();
+  std::vector<int> posted[2][threads];  // by loop
+  std::vector<int> called[2][threads];
+  std::deque<numbered_work> works[threads];
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      const auto at = static_cast<std::size_t>(i % 2);
+      loop& to = rt().at(at);
+      numbered_work& w = works[who].emplace_back();
+      w.into = &posted[at][who];
+      w.number = i;
+      w.run = [](coro::work& self) noexcept {
+        auto& mine = static_cast<numbered_work&>(self);
+        mine.into->push_back(mine.number);
+      };
+      to.post(w);
+      coro::post_function(to, [&all = called[at][who], i] { all.push_back(i); });
+      EXPECT_EQ(&to.owner(), &rt());
+      EXPECT_EQ(to.index(), at);
+      EXPECT_EQ(&to.log(), &log_);
+      EXPECT_EQ(to.backend_name(), rt().backend_name());
+    }
+  });
+  for (std::size_t at = 0; at < 2; ++at) {
+    sync_wait(rt(), rt().at(at), give(0));  // behind all of that
+    for (int who = 0; who < threads; ++who) {
+      std::vector<int> expected;
+      for (int i = static_cast<int>(at); i < rounds; i += 2) expected.push_back(i);
+      EXPECT_EQ(posted[at][who], expected);
+      EXPECT_EQ(called[at][who], expected);
+    }
+  }
+}
+
+task<> fail(std::atomic<int>& n) {
+  ++n;
+  throw std::runtime_error("on purpose");
+  co_return;
+}
+
+TEST_P(claims_about_threads, EveryRootThatAThreadSpawnsRunsOnce) {
+  std::atomic<int> ran{0};
+  std::atomic<int> failed{0};
+  at_once(threads, [&](int who) {
+    const time_point began = rt().now();
+    runtime::work_guard goes_on = rt().keep_running();
+    rt().start();
+    for (int i = 0; i < rounds; ++i) {
+      rt().spawn(count(ran));
+      rt().spawn_on(rt().next(), count(ran));
+      rt().spawn([](std::atomic<int>& n) { return count(n); }, ran);
+      rt().spawn(fail(ran), [&failed](const std::exception_ptr&) { ++failed; });
+      if (i % 10 == 0) rt().dump_tasks();
+      EXPECT_EQ(sync_wait(rt(), give(who)), who);
+      EXPECT_EQ(rt().size(), 2u);
+      EXPECT_EQ(&rt().log(), &log_);
+      EXPECT_FALSE(rt().stopping());
+    }
+    EXPECT_GE(rt().now(), began);
+  });
+  rt().run();
+  EXPECT_EQ(ran, 4 * threads * rounds);
+  EXPECT_EQ(failed, threads * rounds);
+}
+
+TEST_P(claims_about_threads, AThreadThatFindsLoop0DrivenWaitsUntilNothingIsLeft) {
+  std::atomic<int> ran{0};
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      for (int n = 0; n < 3; ++n) rt().spawn(count(ran));
+      if (who == 0) rt().run_for(std::chrono::microseconds(i));
+      else if (who == 1) rt().run_until(rt().now());
+      else rt().run();
+    }
+  });
+  rt().run();
+  EXPECT_EQ(ran, 3 * threads * rounds);
+}
+
+task<bool> is_stopped() {
+  const coro::environment& e = co_await coro::this_environment();
+  co_return e.stop.stop_requested();
+}
+
+TEST_P(claims_about_threads, StopsAndRestartsOfAllThreadsAreOne) {
+  rt().start();
+  for (int i = 0; i < rounds; ++i) {
+    at_once(threads, [&](int) {
+      rt().stop();
+      EXPECT_TRUE(rt().stopping());
+      EXPECT_TRUE(sync_wait(rt(), is_stopped()));
+    });
+    at_once(threads, [&](int) { rt().restart(); });
+    EXPECT_FALSE(rt().stopping());
+    for (std::size_t at = 0; at < 2; ++at) EXPECT_FALSE(sync_wait(rt(), rt().at(at), is_stopped()));
+  }
+}
+
+TEST_P(claims_about_threads, RuntimesAreMadeAndEndedByManyThreads) {
+  std::atomic<int> ran{0};
+  at_once(threads, [&](int) {
+    for (int i = 0; i < rounds / 10; ++i) {
+      runtime own(options(2));
+      for (int n = 0; n < 4; ++n) own.spawn(count(ran));
+      const auto blocking = [](std::atomic<int>& n) -> task<> {
+        co_await offload([](std::atomic<int>* of) { ++*of; }, &n);
+      };
+      own.spawn(blocking(ran));
+      if (i % 2 == 0) own.run();
+      else own.start();
+    }
+  });
+  // A stop may find an offload() that has not begun.
+  EXPECT_GE(ran, 4 * threads * (rounds / 10));
+}
+
+TEST_P(claims_about_threads, AFrameIsFreedByAnyThread) {
+  counting_resource resource;
+  rt_.reset();
+  make(options(2).memory(resource));
+  const auto make_some = [](int n) -> task<std::vector<task<int>>> {
+    std::vector<task<int>> made;
+    for (int i = 0; i < n; ++i) made.push_back(give(i));
+    co_return made;
+  };
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      std::vector<task<int>> made =
+          sync_wait(rt(), rt().at(static_cast<std::size_t>(who % 2)), make_some(10));
+      EXPECT_EQ(sync_wait(rt(), std::move(made.back())), 9);
+    }
+  });
+  EXPECT_GE(resource.taken(), std::size_t{threads * rounds * 10});
+  rt_.reset();
+  EXPECT_EQ(resource.open_blocks(), 0);
+}
+
+TEST_P(claims_about_threads, ChunksAreTakenOnceAndTheFirstErrorIsKept) {
+  constexpr std::size_t elements = 100'000;
+  coro::parallel_chunks chunks(elements);
+  std::vector<std::atomic<int>> taken(elements);
+  at_once(threads, [&](int) {
+    while (const auto c = chunks.next())
+      for (std::size_t i = c->begin; i < c->end; ++i) ++taken[i];
+  });
+  for (const std::atomic<int>& n : taken) ASSERT_EQ(n, 1);
+  chunks.throw_if_failed();
+
+  coro::parallel_chunks failing(elements);
+  std::atomic<std::size_t> first{elements};
+  at_once(threads, [&](int) {
+    while (const auto c = failing.next()) {
+      for (std::size_t lowest = first; c->index < lowest && !first.compare_exchange_weak(lowest, c->index);) {
+      }
+      failing.failed(*c, std::make_exception_ptr(std::runtime_error(std::to_string(c->index))));
+    }
+  });
+  try {
+    failing.throw_if_failed();
+    FAIL() << "there was an error";
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(e.what(), std::to_string(first));
+  }
+}
+
+TEST(ClaimsAboutThreads, ALoggerTakesLinesAndLevelsFromAllThreads) {
+  counting_log log;
+  logger& kept = stderr_logger();
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      log.set_least((who + i) % 2 == 0 ? log_level::info : log_level::error);
+      log.write(log_level::error, "always");
+      log.write(log_level::warning, "at times");
+      log.write(log_level::debug, "never");
+      EXPECT_NE(log.least(), log_level::debug);
+      EXPECT_FALSE(kept.wants(log_level::debug) && !kept.wants(log_level::error));
+    }
+  });
+  EXPECT_EQ(log.count(log_level::error), threads * rounds);
+  EXPECT_LE(log.count(log_level::warning), threads * rounds);
+  EXPECT_EQ(log.count(log_level::debug), 0);
+  EXPECT_EQ(log.broken(), 0);
+}
+
+TEST(ClaimsAboutThreads, CopiesOfAStatusShareTheirTextBetweenThreads) {
+  for (int round = 0; round < rounds; ++round) {
+    std::optional<status> made(std::in_place, status_code::not_found, "a text of some length, on the heap",
+                               "details");
+    std::vector<status> copies(threads, *made);
+    made.reset();
+    at_once(threads, [&](int who) {
+      status& mine = copies[static_cast<std::size_t>(who)];
+      for (int i = 0; i < 10; ++i) {
+        const status another = mine;
+        EXPECT_EQ(another.message(), "a text of some length, on the heap");
+        EXPECT_EQ(another, mine);
+      }
+      mine = status();  // the last one frees the text
+    });
+  }
+}
+
+TEST(ClaimsAboutThreads, EachThreadUsesAnAddressOfItsOwn) {
+  const auto all = *net::address::parse("[2001:db8::1]:50051");
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      const net::address mine = all.with_port(static_cast<std::uint16_t>(1000 + who));
+      EXPECT_EQ(mine.to_string(), "[2001:db8::1]:" + std::to_string(1000 + who));
+      EXPECT_EQ(*net::address::parse(mine.to_string()), mine);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
