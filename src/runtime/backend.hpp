@@ -148,6 +148,7 @@ class backend {
   // Descriptors. None of these block. Errors are -errno.
   virtual std::int64_t open_stream(
       int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
+  // Any thread, while the loop runs: servers listen from where their programs set them up.
   virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
   // A datagram socket that is bound to `at`; of the options, all but the backlog.
   virtual std::int64_t open_datagram(const raw_address& at, const listen_options& options) noexcept = 0;

@@ -6,6 +6,7 @@
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -51,9 +52,16 @@ std::unique_ptr<net::duplex> open(loop& on, io::handle connection, net::server_s
 }  // namespace
 
 status server_state::listen(std::string_view text, const transport::server_credentials& credentials) {
+  const std::lock_guard lock(setting_up);
   const status why = try_to_listen(text, credentials);
   if (!why.ok() && listen_failure.ok()) listen_failure = why;
   return why;
+}
+
+status server_state::ready_to_run() {
+  const std::lock_guard lock(setting_up);
+  if (!listen_failure.ok() || listening) return listen_failure;
+  return status::failed_precondition("the server has no address: call listen() before run()");
 }
 
 status server_state::try_to_listen(std::string_view text, const transport::server_credentials& credentials) {

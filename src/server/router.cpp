@@ -11,7 +11,6 @@ void router::add(service& s) {
     CORACLE_ASSERT(fresh, "two services were added that answer the same path");
     rows_.push_back({&m, &s, s.wants_arena()});
   }
-  s.added_to(*this);
 }
 
 const router::row* router::find(std::string_view path) const noexcept {

@@ -22,6 +22,7 @@ class router final : public service_host {
     service* target;
     bool request_in_arena = false;
   };
+  // Without service::added_to().
   void add(service& s);
   // For paths that no service has; null: none does.
   void set_fallback(service& s) {

@@ -8,6 +8,7 @@
 #include "server/shard.hpp"
 
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 namespace coracle {
@@ -60,22 +61,29 @@ server::~server() {
 }
 
 void server::add(service& s) {
-  CORACLE_ASSERT(!state_->listening, "add every service before listen()");
-  state_->routes.add(s);
+  {
+    const std::lock_guard lock(state_->setting_up);
+    CORACLE_ASSERT(!state_->listening, "add every service before listen()");
+    state_->routes.add(s);
+  }
+  s.added_to(state_->routes);  // the user's: it may call the server
 }
 
 void server::add(std::shared_ptr<service> s) {
   add(*s);
+  const std::lock_guard lock(state_->setting_up);
   state_->kept_services.push_back(std::move(s));
 }
 
 void server::set_fallback(generic_service& s) {
+  const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "say set_fallback() before listen()");
   CORACLE_ASSERT(!state_->routes.fallback(), "a server has one fallback service");
   state_->routes.set_fallback(s);
 }
 
 void server::add_interceptor(server_interceptor& i) {
+  const std::lock_guard lock(state_->setting_up);
   CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
   state_->interceptors.push_back(&i);
   state_->routes.keep_unknown_paths();
@@ -84,6 +92,7 @@ void server::add_interceptor(server_interceptor& i) {
 void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   CORACLE_ASSERT(i, "add_interceptor() of nothing");
   add_interceptor(*i);
+  const std::lock_guard lock(state_->setting_up);
   state_->kept_interceptors.push_back(std::move(i));
 }
 
@@ -94,10 +103,7 @@ status server::listen(std::string_view address, transport::server_credentials cr
 std::uint16_t server::port() const noexcept { return state_->port; }
 
 int server::run() {
-  status why = state_->listen_failure;
-  if (why.ok() && !state_->listening)
-    why = status::failed_precondition("the server has no address: call listen() before run()");
-  if (!why.ok()) {
+  if (const status why = state_->ready_to_run(); !why.ok()) {
     std::fprintf(stderr, "coracle: %s\n", std::string(why.message()).c_str());
     return 1;
   }

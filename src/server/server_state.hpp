@@ -42,6 +42,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   // --- any thread
   void settle();  // makes the shards; once
   status listen(std::string_view text, const transport::server_credentials& credentials);
+  // What run() has to say instead of running.
+  [[nodiscard]] status ready_to_run();
   void request_stop() noexcept;
   // SIGTERM, from the first listen() on: is to wait for run() ...
   void hold_termination();
@@ -85,17 +87,19 @@ class server_state : public std::enable_shared_from_this<server_state> {
   const server_options options;
   const transport::connection_options rules;
   memory_quota memory;
+  // Held by each call that sets the server up. Loops read what it fills without it: their first connection comes later.
+  std::mutex setting_up;
   router routes;
   std::vector<std::shared_ptr<service>> kept_services;
-  std::vector<server_interceptor*> interceptors;  // filled before the first connection
+  std::vector<server_interceptor*> interceptors;
   std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
+  status listen_failure;
+  bool listening = false;
   // Of connections and listeners; the last that was given.
   std::atomic<std::uint64_t> last_id{0};
   std::atomic<std::size_t> calls{0};  // of all loops, while server_limits::calls() limits them
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
-  status listen_failure;
-  bool listening = false;
 
  private:
   status try_to_listen(std::string_view text, const transport::server_credentials& credentials);

@@ -2,6 +2,7 @@
 #include "coracle/testing/service_fixture.hpp"
 #include "coracle/testing/simulated_fixture.hpp"
 #include "echo.coracle.fake.hpp"
+#include "support/at_once.hpp"
 
 #include "coracle/client.hpp"
 #include "coracle/server.hpp"
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,6 +189,34 @@ TEST_F(fakes, FailStreamsAsWell) {
   on_.Repeat.fails(coracle::status::aborted("no"));
   auto call = stub_.Repeat(text("x"));
   EXPECT_EQ(coracle::sync_wait(call.finish()), coracle::status::aborted("no"));
+}
+
+// A claim of fake_method.hpp; see thread_claims_test.cpp.
+TEST(AFake, IsToldAndAskedByAllThreads) {
+  constexpr int threads = 4;
+  constexpr int rounds = 25;
+  coracle::runtime two_loops(2);
+  echo::rpc::EchoFake fake;
+  coracle::server server(two_loops);
+  server.add(fake);
+  auto& say = fake.on.Say;
+  say.returns(text("0"));
+  coracle::testing_support::at_once(threads, [&](int who) {
+    const std::string me = std::to_string(who);
+    coracle::channel to(two_loops, server.in_process());
+    for (int i = 0; i < rounds; ++i) {
+      if (i % 3 == 0) say.returns(text(me));
+      else if (i % 3 == 1) say.fails(coracle::status::unavailable(me));
+      else say = [me](coracle::server_context&, const echo::Text&) { return text(me); };
+      const auto reply = coracle::sync_wait(echo::rpc::Echo::stub(to).Say(text(me)));
+      const std::string told(reply ? reply->text() : reply.status().message());
+      EXPECT_TRUE(told.size() == 1 && told >= "0" && told < std::to_string(threads)) << told;
+      EXPECT_GT(say.calls().size(), static_cast<std::size_t>(i));
+    }
+  });
+  std::map<std::string, int> calls;
+  for (const auto& call : say.calls()) ++calls[call.requests.at(0).text()];
+  EXPECT_EQ(calls, (std::map<std::string, int>{{"0", rounds}, {"1", rounds}, {"2", rounds}, {"3", rounds}}));
 }
 
 TEST_F(fakes, KeepTheBehaviourThatACallBeganWith) {

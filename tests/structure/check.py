@@ -9,6 +9,7 @@ import includes
 import named_tests
 import seeds
 import sizes
+import thread_claims
 from tree import Tree
 
 RULES = {
@@ -28,6 +29,7 @@ RULES = {
     "PagesAreInTheNav": contents.pages_in_the_nav,
     "NamedTestsExist": named_tests.named_tests_exist,
     "EverySeedIsAnswered": seeds.seeds_are_answered,
+    "ClaimsAboutThreadsAreTested": thread_claims.claims_are_tested,
 }
 
 

@@ -40,6 +40,8 @@ GOOD = {
     "src/rpc/peer.cpp": '#include "net/resolver.hpp"\n',
     "src/rpc/codec.cpp": "#include <google/protobuf/message.h>\n",
     "tests/golden/kinds.coracle.hpp": "#pragma once\n" + "int x;\n" * 900,
+    "include/coracle/client/latch.hpp": "#pragma once\n// Counted down from any\n// thread.\n",
+    "tests/unit/client/thread_claims_test.cpp": "// client/latch.hpp: count_down()\nint x;\n// client/event.hpp\n",
     "tests/unit/base/status_test.cpp": "// sleeps on purpose: measures the sleep itself\nstd::this_thread::sleep_for(1ms);\n",
 }
 
@@ -88,6 +90,8 @@ FAULTS = (
     ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds("a thing | `here` | [x](../../tests/none_test.cpp); *planned:* it")),
     ("EverySeedIsAnswered", seeds.PAGE, page_of_seeds(" | `here` | *refused:* why")),
     ("EverySeedIsAnswered", seeds.PAGE, "no table\n"),
+    ("ClaimsAboutThreadsAreTested", "include/coracle/client/event.hpp", "#pragma once\n// Set from any thread.\n"),
+    ("ClaimsAboutThreadsAreTested", "include/coracle/client/gate.hpp", "#pragma once\n// Opened from any\n// thread.\n"),
 )
 
 

@@ -47,6 +47,13 @@ std::int64_t read_ns(clockid_t clock) noexcept {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+std::int64_t stream_socket(int family) noexcept {
+  const int s = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (s < 0) return -errno;
+  if (is_inet(family)) set_option(s, IPPROTO_TCP, TCP_NODELAY, 1);
+  return s;
+}
+
 }  // namespace
 
 std::string describe_error(int error) {
@@ -73,15 +80,13 @@ kernel_backend::~kernel_backend() {
 
 std::int64_t kernel_backend::open_stream(int family) noexcept {
   ++counted_.system_calls;
-  const int s = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (s < 0) return -errno;
-  if (is_inet(family)) set_option(s, IPPROTO_TCP, TCP_NODELAY, 1);
-  return s;
+  return stream_socket(family);
 }
 
+// Counts nothing: the counters are the loop's, and this may run on any thread.
 std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_options& options) noexcept {
   const sockaddr_storage address = unwrap(at);
-  const std::int64_t opened = open_stream(address.ss_family);  // connections inherit TCP_NODELAY from it
+  const std::int64_t opened = stream_socket(address.ss_family);  // connections inherit TCP_NODELAY from it
   if (opened < 0) return opened;
   const int s = static_cast<int>(opened);
   if (is_inet(address.ss_family)) set_option(s, SOL_SOCKET, SO_REUSEADDR, 1);

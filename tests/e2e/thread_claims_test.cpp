@@ -1,0 +1,465 @@
+// What the public headers of servers, channels and what surrounds them claim about threads. Several plain threads make
+// each such call at once while calls run on two loops; no call may be lost, and what is counted is right in the end.
+// ThreadSanitizer runs these tests, too.
+//
+//   client/channel.hpp            its making, calls by sync_wait(), state(), connect(), its end
+//   client/channel_pool.hpp       everything
+//   client/resolver.hpp           manual_resolver::set()
+//   client/service_config.hpp     copies share what was parsed
+//   net/auth_context.hpp          any thread reads it
+//   net/security.hpp              reload(), while every loop makes connections
+//   rpc/call_channel.hpp, rpc/sync_wait.hpp  blocking calls of plain threads
+//   rpc/call_statistics.hpp       last_second()
+//   rpc/intercepted_channel.hpp   everything
+//   rpc/server_interceptor.hpp, rpc/client_interceptor.hpp  one object for the calls of all loops
+//   rpc/service.hpp               service_host::services(); draining() once, on any thread
+//   server/memory_quota.hpp       everything
+//   server/server.hpp             every member; snapshot() and drain() on any runtime's loop
+//   services/health_service.hpp   set_status()
+//   testing/fake_method.hpp       everything: in test_kit_test.cpp
+//
+// tests/unit/runtime/thread_claims_test.cpp has what is below these rooms.
+#include "grpc/health/v1/health.coracle.hpp"
+#include "support/at_once.hpp"
+#include "support/certificates.hpp"
+#include "support/echo_service.hpp"
+#include "support/every_backend.hpp"
+#include "support/kept_log.hpp"
+
+#include "coracle/client/channel_pool.hpp"
+#include "coracle/client/resolver.hpp"
+#include "coracle/rpc/call_statistics.hpp"
+#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/server/memory_quota.hpp"
+#include "coracle/services/health_service.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using health_stub = grpc::health::v1::rpc::Health::stub;
+
+constexpr int threads = 4;
+constexpr int rounds = 25;  // of each thread
+
+echo::Text text(const std::string& what) {
+  echo::Text t;
+  t.set_text(what);
+  return t;
+}
+std::string say(call_channel& by, const std::string& what) {
+  const auto reply = sync_wait(echo_stub(by).Say(text(what)));
+  return reply ? reply->text() : reply.status().to_string();
+}
+
+class thread_claims : public every_backend {
+ protected:
+  thread_claims() : every_backend(2) { certificates::made(); }
+  void TearDown() override {
+    channel_.reset();
+    server_.reset();
+  }
+  void serve(const server_options& o = {}, const transport::server_credentials& credentials = insecure()) {
+    server_.emplace(rt(), o);
+    server_->add(echo_);
+    ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
+    channel_.emplace(rt(), address(), insecure());
+  }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
+  // So many calls by each thread, and no other.
+  static void call_at_once(call_channel& by) {
+    at_once(threads, [&](int who) {
+      for (int i = 0; i < rounds; ++i) EXPECT_EQ(say(by, std::to_string(who)), std::to_string(who));
+    });
+  }
+
+  echo_service echo_;
+  std::optional<server> server_;
+  std::optional<channel> channel_;
+};
+INSTANTIATE_TEST_SUITE_P(On, thread_claims, kernel_kinds, every_backend::case_name);
+
+class counting final : public client_interceptor, public server_interceptor {
+ public:
+  task<status> intercept(client_context&, next_call next) override {
+    ++before;
+    const status s = co_await next();
+    ++after;
+    co_return s;
+  }
+  task<status> intercept(server_context&, next_handler next) override {
+    ++before;
+    const status s = co_await next();
+    ++after;
+    co_return s;
+  }
+  std::atomic<int> before{0};
+  std::atomic<int> after{0};
+};
+
+TEST_P(thread_claims, AServerIsSetUpByAllThreads) {
+  for (int round = 0; round < rounds; ++round) {
+    counting around[threads];
+    health_service health;
+    server s(rt());
+    at_once(threads, [&](int who) {
+      if (who == 0) s.add(echo_);
+      if (who == 1) s.add(health);
+      s.add_interceptor(around[who]);
+      s.add_interceptor(std::make_shared<counting>());
+    });
+    channel to(rt(), s.in_process());
+    EXPECT_EQ(say(to, "a"), "a");
+    for (const counting& c : around) EXPECT_EQ(c.before, 1);
+  }
+}
+
+TEST_P(thread_claims, AServerListensForAllThreads) {
+  server_.emplace(rt());
+  server_->add(echo_);
+  std::mutex mutex;
+  std::vector<std::shared_ptr<transport::connector>> doors;
+  at_once(threads, [&](int) {
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
+      EXPECT_NE(server_->port(), 0);
+      EXPECT_FALSE(server_->listen("nowhere", insecure()).ok());
+      EXPECT_EQ(&server_->owner(), &rt());
+      server_->start();
+      auto door = server_->in_process();
+      const std::lock_guard lock(mutex);
+      doors.push_back(std::move(door));
+    }
+  });
+  const server_snapshot now = sync_wait(rt(), server_->snapshot());
+  EXPECT_EQ(now.listeners.size(), std::size_t{threads * 4});
+  std::set<std::uint16_t> ports;
+  for (const listener_snapshot& l : now.listeners) ports.insert(l.local.port());
+  EXPECT_EQ(ports.size(), now.listeners.size());
+  EXPECT_TRUE(ports.contains(server_->port()));
+  for (const std::uint16_t port : ports) {
+    channel to(rt(), "127.0.0.1:" + std::to_string(port), insecure());
+    EXPECT_EQ(say(to, "a"), "a");
+  }
+  for (const auto& door : doors) {
+    channel to(rt(), door);
+    EXPECT_EQ(say(to, "b"), "b");
+  }
+}
+
+// Keeps the host's book, and how often it was told of a drain.
+class told_service final : public echo_service {
+ public:
+  void added_to(const service_host& host) override { host_ = &host; }
+  void draining() noexcept override { ++drains; }
+  [[nodiscard]] std::size_t beside() const { return host_.load()->services().size(); }
+  std::atomic<int> drains{0};
+
+ private:
+  std::atomic<const service_host*> host_{nullptr};
+};
+
+TEST_P(thread_claims, AServerIsLookedAtStoppedAndDrainedByAllThreads) {
+  runtime others(runtime_options().backend(or_what_is_left(backend_choice::epoll)).loops(2));
+  for (int round = 0; round < 5; ++round) {
+    told_service told;
+    server s(rt());
+    s.add(told);
+    ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+    s.start();
+    at_once(threads, [&](int who) {
+      channel own(others, "127.0.0.1:" + std::to_string(s.port()), insecure());
+      for (int i = 0; i < rounds; ++i) {
+        EXPECT_EQ(say(own, "c"), "c");
+        EXPECT_GT(sync_wait(who % 2 == 0 ? rt() : others, s.snapshot()).calls_started, 0u);
+        EXPECT_EQ(told.beside(), 1u);
+      }
+    });
+    EXPECT_EQ(sync_wait(others, s.snapshot()).calls_started, std::uint64_t{threads * rounds});
+    at_once(threads, [&](int who) {
+      if (who == 0) s.stop();
+      sync_wait(who % 2 == 0 ? rt() : others, s.drain(20s));
+    });
+    EXPECT_EQ(told.drains, 1);
+  }
+}
+
+TEST_P(thread_claims, AMemoryQuotaOfTwoServersIsZeroWhenTheyHaveGone) {
+  const memory_quota quota(64u << 20);
+  server_limits within_quota;
+  within_quota.memory(quota);
+  server_options limited;
+  limited.limits(within_quota);
+  std::optional<server> other(std::in_place, rt(), limited);
+  other->add(echo_);
+  ASSERT_EQ(other->listen("127.0.0.1:0", insecure()), status());
+  serve(limited);
+  at_once(threads, [&](int who) {
+    const memory_quota mine = quota;
+    const std::uint16_t port = who % 2 == 0 ? server_->port() : other->port();
+    channel to(rt(), "127.0.0.1:" + std::to_string(port), insecure());
+    const std::string large(100'000, 'x');
+    for (int i = 0; i < rounds; ++i) {
+      EXPECT_EQ(say(to, large), large);
+      EXPECT_LT(mine.used_bytes(), mine.limit_bytes());
+    }
+  });
+  channel_.reset();
+  server_.reset();
+  other.reset();
+  EXPECT_EQ(quota.used_bytes(), 0u);
+}
+
+TEST_P(thread_claims, StatisticsCountTheCallsOfAllLoops) {
+  kept_log log;
+  log.set_least(log_level::info);
+  auto statistics = std::make_shared<call_statistics>(log);
+  {
+    server s(rt());
+    s.add(echo_);
+    s.add_interceptor(*statistics);
+    ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+    at_once(threads, [&](int) {
+      channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());  // on either loop of the server
+      for (int i = 0; i < rounds; ++i) {
+        EXPECT_EQ(say(to, "d"), "d");
+        if (const auto last = statistics->last_second()) {
+          EXPECT_GT(last->count, 0u);
+        }
+      }
+    });
+  }
+  statistics.reset();  // and the last line is written
+  std::istringstream lines(log.text());
+  int calls = 0;
+  for (std::string line; std::getline(lines, line);) calls += std::stoi(line.substr(line.find('=') + 1));
+  EXPECT_EQ(calls, threads * rounds);
+}
+
+TEST_P(thread_claims, HealthIsSetByAllThreadsWhileOthersAskAndWatch) {
+  health_service health;
+  server s(rt());
+  s.add(health);
+  ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+  channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
+  const health_stub stub(to);
+  const auto named = [](int who) {
+    HealthCheckRequest r;
+    r.set_service("service" + std::to_string(who));
+    return r;
+  };
+  at_once(2 * threads, [&](int who) {
+    if (who < threads) {
+      const std::string mine = named(who).service();
+      for (int i = 0; i < rounds; ++i) {
+        health.set_status(mine, i % 2 == 0 ? health_status::serving : health_status::not_serving);
+        health.set_status("", i % 3 == 0 ? health_status::not_serving : health_status::serving);
+      }
+      health.set_status(mine, health_status::unknown);
+      const auto reply = sync_wait(stub.Check(named(who)));
+      EXPECT_TRUE(reply && reply->status() == HealthCheckResponse::UNKNOWN);
+      return;
+    }
+    const HealthCheckRequest request = named(who - threads);
+    auto watch = stub.Watch(request);
+    for (auto state = HealthCheckResponse::SERVING; state != HealthCheckResponse::UNKNOWN;) {
+      const auto next = sync_wait(watch.next());
+      ASSERT_TRUE(next);
+      state = next->status();
+    }
+  });
+}
+
+TEST_P(thread_claims, AChannelIsMadeUsedAndEndedByAnyThread) {
+  serve();
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      channel own(rt(), address(), insecure());
+      own.connect();
+      if (i % 2 == 0) {
+        EXPECT_EQ(say(own, std::to_string(who)), std::to_string(who));
+      }
+    }
+    channel apart(address(), insecure());  // on a runtime of its own
+    EXPECT_EQ(say(apart, "e"), "e");
+  });
+}
+
+TEST_P(thread_claims, OneChannelServesAllThreadsUntilOneOfThemEndsIt) {
+  serve();
+  std::optional<channel> shared(std::in_place, rt(), address(), insecure());
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      shared->connect();
+      EXPECT_NE(shared->state(), connectivity::shutdown);
+      EXPECT_EQ(say(*shared, std::to_string(who)), std::to_string(who));
+      auto chat = echo_stub(*shared).Chat();
+      for (int n = 0; n < 3; ++n) {
+        sync_wait(chat.write(text(std::to_string(n))));
+        const auto back = sync_wait(chat.next());
+        EXPECT_TRUE(back && back->text() == std::to_string(n));
+      }
+      sync_wait(chat.writes_done());
+      EXPECT_FALSE(sync_wait(chat.next()));
+      EXPECT_EQ(sync_wait(chat.finish()), status());
+    }
+  });
+  // Waits that begin on all loops and end with the channel.
+  std::vector<task<bool>> waits;
+  for (int who = 0; who < threads; ++who) waits.push_back(shared->wait_for_state_change(shared->state()));
+  at_once(threads + 1, [&](int who) {
+    if (who == threads) return shared.reset();
+    const auto at = static_cast<std::size_t>(who);
+    EXPECT_TRUE(sync_wait(rt(), rt().at(at % 2), std::move(waits[at])));
+  });
+}
+
+TEST_P(thread_claims, APoolGivesAllThreadsOneChannel) {
+  serve();
+  for (int round = 0; round < rounds; ++round) {
+    channel_pool pool(rt());
+    std::vector<std::shared_ptr<channel>> got(threads);
+    at_once(threads, [&](int who) {
+      auto& mine = got[static_cast<std::size_t>(who)];
+      mine = pool.get(address(), insecure());
+      EXPECT_EQ(mine, pool.get(address(), insecure()));
+      EXPECT_NE(mine, pool.get("127.0.0.1:1", insecure()));
+      EXPECT_EQ(say(*mine, "f"), "f");
+      EXPECT_LE(pool.size(), 2u);
+    });
+    EXPECT_EQ(pool.size(), 2u);
+    EXPECT_EQ(std::set(got.begin(), got.end()).size(), 1u);
+  }
+}
+
+class naming final : public echo_service {
+ public:
+  explicit naming(std::string name) : name_(std::move(name)) {}
+  coracle::rpc<echo::Text> Say(server_context&, const echo::Text&) override { co_return text(name_); }
+
+ private:
+  const std::string name_;
+};
+
+TEST_P(thread_claims, AResolverIsToldByAllThreads) {
+  naming a("a");
+  naming b("b");
+  server of_a(rt());
+  server of_b(rt());
+  of_a.add(a);
+  of_b.add(b);
+  for (server* s : {&of_a, &of_b}) ASSERT_EQ(s->listen("127.0.0.1:0", insecure()), status());
+  const auto at = [](const server& s) {
+    return client::resolution().add(*net::address::parse("127.0.0.1:" + std::to_string(s.port())));
+  };
+  const auto names = std::make_shared<client::manual_resolver>(at(of_a));
+  channel to(rt(), "wherever", insecure(), channel_options().resolver(names));
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds; ++i) {
+      names->set(at((who + i) % 2 == 0 ? of_a : of_b));
+      const std::string by = say(to, "");
+      EXPECT_TRUE(by == "a" || by == "b") << by;
+    }
+  });
+  for (const server* last : {&of_a, &of_b}) {
+    names->set(at(*last));
+    while (say(to, "") != (last == &of_a ? "a" : "b")) {
+    }
+  }
+}
+
+TEST_P(thread_claims, InterceptorsStandAroundTheCallsOfAllThreads) {
+  counting served;
+  counting called;
+  {
+    server s(rt());
+    s.add(echo_);
+    s.add_interceptor(served);
+    ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
+    channel inner(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
+    intercepted_channel guarded(inner, {&called});
+    call_at_once(guarded);
+  }
+  for (const counting* c : {&served, &called}) {
+    EXPECT_EQ(c->before, threads * rounds);
+    EXPECT_EQ(c->after, threads * rounds);
+  }
+}
+
+// Keeps what it knows of its callers.
+class acquainted final : public echo_service {
+ public:
+  coracle::rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+    {
+      const std::lock_guard lock(mutex_);
+      known_ = context.auth()->shared_from_this();
+    }
+    co_return request;
+  }
+  [[nodiscard]] std::shared_ptr<const net::auth_context> known() const {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const net::auth_context> known_;
+};
+
+TEST_P(thread_claims, CertificatesAreReadAnewByAllThreadsWhileConnectionsAreMade) {
+  const auto serving = served_as("server").client_ca_file(certificate("ca.pem")).build().value();
+  const auto calling = trusting("ca").certificate(pair_of("client")).build().value();
+  acquainted service;
+  server s(rt());
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", serving), status());
+  at_once(threads, [&](int who) {
+    for (int i = 0; i < rounds / 5; ++i) {
+      EXPECT_EQ(who % 2 == 0 ? serving->reload() : calling->reload(), status());
+      channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), calling);
+      EXPECT_EQ(say(to, "g"), "g");
+      const auto who_called = service.known();
+      EXPECT_TRUE(who_called->peer_verified());
+      EXPECT_EQ(who_called->application_protocol(), "h2");
+      EXPECT_FALSE(who_called->identities().empty());
+    }
+  });
+}
+
+TEST_P(thread_claims, AServiceConfigIsSharedByChannelsOfAllThreads) {
+  serve();
+  auto parsed = service_config::parse(
+      R"({"methodConfig":[{"name":[{"service":"echo.Echo"}],"timeout":"20s"}],"loadBalancingConfig":[{"round_robin":{}}]})");
+  ASSERT_TRUE(parsed) << parsed.status();
+  const service_config shared = *std::move(parsed);
+  at_once(threads, [&](int) {
+    for (int i = 0; i < rounds; ++i) {
+      const service_config mine = shared;
+      EXPECT_EQ(mine, shared);
+      EXPECT_EQ(mine.load_balancing().front().name(), "round_robin");
+      channel to(rt(), address(), insecure(), channel_options().service_config(mine));
+      EXPECT_EQ(say(to, "h"), "h");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
