@@ -25,8 +25,9 @@ TESTS_TIMEOUT_S = 300
 SHARDS = 2 * (os.cpu_count() or 1)
 SCRIPT_TIMEOUT_S = 300
 CONSUME_TIMEOUT_S = 600  # builds the library anew, each in its way
-# Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute.
-SIM_SEEDS = {"release": 1000, "asan": 150}
+# Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute; a sixth of that under
+# ThreadSanitizer, for which a world has one thread.
+SIM_SEEDS = {"release": 1000, "asan": 150, "tsan": 20}
 # What io_uring refuses or lacks somewhere: names that tests/support/uring_faults.cpp gives to src/runtime/uring/.
 # After a refusal nothing of it is left, and the library has to choose epoll by itself. What follows is the same for all:
 # every test meets the first, a few the others.
@@ -39,12 +40,15 @@ URING_LACKS = ["smallest_ring", "tiny_queue", "no_deferred_work", "no_buffer_rin
 # Tests that a fault cannot reach, and those that make io_uring's shapes themselves.
 BEYOND_FAULTS = ["*epoll*", "*sim*", "*Sim*", "H*", "MemoryDuplex*", "Bytes/MemoryBuffer*", "LogDeath*", "Seeds/naive*",
                  "*/not_deferred", "*/tiny_queue", "*/without_*", "*/short_sends"]
+# Tests with a parameter name the backends that they run on.
+BACKEND_OF_THE_ENVIRONMENT = "-*/*"
 NEEDS_IO_URING = ["Kernel/backend_*", "ChooseBackend.Uring*", "Exhaustion*"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     # die_after_fork=0: a test's child starts threads of its own.
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0:"
+                    f"suppressions={ROOT / 'scripts/testing/tsan_suppressions.txt'}",
     "ASAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
     "TSAN_SYMBOLIZER_PATH": shutil.which("llvm-symbolizer-19") or "",
 }
@@ -94,11 +98,11 @@ def unit(preset, prefix=()):
     return run_gtest(f"unit ({preset})", [BUILD / preset / "bin/unit_tests"], TESTS_TIMEOUT_S, test_env(), SHARDS, prefix)
 
 
-def e2e(preset, backend):
+def e2e(preset, backend, chosen="*"):
     suite = f"e2e ({preset}, {backend})"
     if backend == "io_uring" and (refusal := io_uring_refusal()):
         return Outcome(suite, left_out=[("all", f"the kernel refuses io_uring: {refusal}")])
-    env = test_env(CORACLE_BACKEND=backend)
+    env = test_env(CORACLE_BACKEND=backend, GTEST_FILTER=chosen)
     return run_gtest(suite, [BUILD / preset / "bin/e2e_tests"], TESTS_TIMEOUT_S, env, SHARDS)
 
 
@@ -226,6 +230,9 @@ def whole():
     yield "sim (asan)", lambda: sim("asan")
     yield "build (tsan)", lambda: build("tsan", ["test_programs"])
     yield "unit (tsan)", lambda: unit("tsan")
+    yield "e2e (tsan, io_uring)", lambda: e2e("tsan", "io_uring")
+    yield "e2e (tsan, epoll)", lambda: e2e("tsan", "epoll", "*" if io_uring_refusal() else BACKEND_OF_THE_ENVIRONMENT)
+    yield "sim (tsan)", lambda: sim("tsan")
     yield "build (gcc-asan)", lambda: build("gcc-asan", ["test_programs"])
     yield "unit (gcc-asan)", lambda: unit("gcc-asan", without_aslr())
     yield "build (fuzz)", lambda: build("fuzz")

@@ -3,6 +3,9 @@
 
 #include "coracle/client/service_config.hpp"
 
+#include <atomic>
+#include <vector>
+
 namespace coracle::testing_support {
 namespace {
 
@@ -12,11 +15,11 @@ constexpr int callers = 4;
 
 class restarting : public echo_fixture {
  protected:
-  // What one caller has come to.
+  // What one caller has come to. The test's thread looks at two of them while calls are made.
   struct tally {
-    int made = 0;
+    std::atomic<int> made{0};
     std::vector<status> lost;
-    bool over = false;  // asked to end
+    std::atomic<bool> over{false};  // asked to end
     bool ended = false;
   };
   static task<> call_until_over(echo_stub server, tally& mine) {

@@ -1,0 +1,6 @@
+// In place of live_memory.cpp under ThreadSanitizer, which has operators new and delete of its own. Other builds count.
+#include "sim/swarm/live_memory.hpp"
+
+namespace coracle::swarm {
+std::int64_t live_blocks() noexcept { return 0; }
+}  // namespace coracle::swarm
