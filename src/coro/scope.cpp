@@ -3,7 +3,7 @@
 namespace coracle {
 
 void scope::spawn(task<> t) {
-  CORACLE_REQUIRE(t.valid(), "spawned an empty task: a task is spawned or awaited once");
+  CORACLE_REQUIRE(t.valid(), "spawned a task that is empty or has ended: a task is spawned or awaited once");
   const auto frame = t.release();
   frame.promise().inherit(environment_);
   frame.promise().set_completion(*this);

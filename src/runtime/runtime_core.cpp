@@ -41,7 +41,7 @@ driven_loop& runtime_core::next() noexcept {
 
 void runtime_core::spawn(driven_loop& on, task<> t, coro::blocking_signal* ended) {
   guard_.check();
-  CORACLE_REQUIRE(t.valid(), "spawned an empty task: a task is spawned or awaited once");
+  CORACLE_REQUIRE(t.valid(), "spawned a task that is empty or has ended: a task is spawned or awaited once");
   auto* r = new root(*this, on, std::move(t), ended, false);
   state_.fetch_add(one_root, std::memory_order_relaxed);
   on.post(*r);

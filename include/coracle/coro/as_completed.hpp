@@ -59,7 +59,8 @@ class as_completed {
         running_(tasks.size()),
         left_(tasks.size()) {
     for (const auto& one : tasks)
-      CORACLE_REQUIRE(one.valid(), "as_completed of an empty task: move each task in once");
+      CORACLE_REQUIRE(one.valid(),
+                      "as_completed of a task that is empty or has ended: move each task in once");
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       children_[i].adopt(*this, i, tasks[i].release());
     }

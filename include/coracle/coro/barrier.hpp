@@ -71,7 +71,8 @@ class barrier : public coro::primitive<barrier> {
   template <class, class>
   friend class coro::waiting_call;
   void check() const {
-    CORACLE_REQUIRE(parties_ != 0, "a barrier for nobody: give it the number of tasks that arrive");
+    CORACLE_REQUIRE(parties_ != 0,
+                    "a barrier of no parties: give it the number of tasks that arrive, 1 or more");
   }
   void drop_here(std::size_t n) noexcept {
     CORACLE_ASSERT(parties_ - arrived_ >= n,

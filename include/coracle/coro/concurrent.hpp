@@ -1,6 +1,7 @@
 // What the forms of when_all share: tasks that start together and are counted down to their parent.
 #pragma once
 
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <coroutine>
@@ -37,11 +38,20 @@ class countdown final : public completion {
   std::coroutine_handle<> parent_ = std::noop_coroutine();
 };
 
+template <class T>
+void require_valid(const task<T>& t) {
+  CORACLE_REQUIRE(
+      t.valid(), "when_all or when_all_settled of a task that is empty or has ended: move each task in once");
+}
+
 // Owns the frames; an awaiter derives from it and says by await_resume() what becomes of the outcomes.
 template <class... Ts>
 class concurrent {
  public:
-  explicit concurrent(task<Ts>... tasks) noexcept : tasks_(tasks.release()...), left_(sizeof...(Ts)) {}
+  explicit concurrent(task<Ts>... tasks) : left_(sizeof...(Ts)) {
+    (require_valid(tasks), ...);
+    tasks_ = std::tuple<typename task<Ts>::handle...>(tasks.release()...);
+  }
   concurrent(const concurrent&) = delete;
   concurrent& operator=(const concurrent&) = delete;
   ~concurrent() {
@@ -66,6 +76,7 @@ template <class T>
 class concurrent_range {
  public:
   explicit concurrent_range(std::vector<task<T>> tasks) : left_(tasks.size()) {
+    for (const task<T>& t : tasks) require_valid(t);
     tasks_.reserve(tasks.size());
     for (task<T>& t : tasks) tasks_.push_back(t.release());
   }

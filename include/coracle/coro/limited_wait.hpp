@@ -46,7 +46,9 @@ class [[nodiscard]] limited_wait {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) {
-    CORACLE_REQUIRE(task_.valid(), "a time limit or stop token around an empty task: a task is awaited once");
+    CORACLE_REQUIRE(
+        task_.valid(),
+        "a time limit or stop token around a task that is empty or has ended: a task is awaited once");
     limit_.emplace(environment_of(parent), bound_);
     child_ = task_.release();
     child_.promise().inherit(limit_->inner());

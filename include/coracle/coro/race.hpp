@@ -20,6 +20,13 @@ class race final : public completion {
     CORACLE_REQUIRE(tasks != 0, "when_any of no tasks would never end");
   }
 
+  template <class Task>
+  static void require_valid(const Task& t) {
+    CORACLE_REQUIRE(
+        t.valid(),
+        "when_any or when_any_settled of a task that is empty or has ended: move each task in once");
+  }
+
   template <class Promise>
   void open(std::coroutine_handle<Promise> parent) noexcept {
     const environment& outer = environment_of(parent);

@@ -82,7 +82,8 @@ class [[nodiscard]] task {
   }
   ~task() { reset(); }
 
-  [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(frame_); }
+  // It can be awaited or started: it holds a frame that has not ended. False once it has been moved from, and after its await.
+  [[nodiscard]] bool valid() const noexcept { return frame_ && !frame_.done(); }
   // Gives the frame away: the caller starts and destroys it.
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
 

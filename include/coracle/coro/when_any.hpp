@@ -75,7 +75,10 @@ class first_of_range {
 template <bool Rethrow, class... Ts>
 class [[nodiscard]] when_any_awaiter {
  public:
-  explicit when_any_awaiter(task<Ts>... tasks) noexcept : tasks_(tasks.release()...), race_(sizeof...(Ts)) {}
+  explicit when_any_awaiter(task<Ts>... tasks) : race_(sizeof...(Ts)) {
+    (coro::race::require_valid(tasks), ...);
+    tasks_ = std::tuple<typename task<Ts>::handle...>(tasks.release()...);
+  }
   when_any_awaiter(const when_any_awaiter&) = delete;
   when_any_awaiter& operator=(const when_any_awaiter&) = delete;
   ~when_any_awaiter() {
@@ -124,6 +127,7 @@ template <bool Rethrow, class T>
 class [[nodiscard]] when_any_range_awaiter {
  public:
   explicit when_any_range_awaiter(std::vector<task<T>> tasks) : race_(tasks.size()) {
+    for (const task<T>& t : tasks) coro::race::require_valid(t);
     handles_.reserve(tasks.size());
     for (task<T>& t : tasks) handles_.push_back(t.release());
   }

@@ -121,5 +121,10 @@ TEST(BlockOn, OnAnExecutorsThreadItThrows) {
   test::expect_misuse([&] { block_on(on, where()); }, "must not block on a task");
 }
 
+TEST(BlockOn, ATaskThatWasMovedFromThrows) {
+  threaded_executor on;
+  test::expect_misuse([&] { block_on(on, task<int>()); }, "a task is awaited once");
+}
+
 }  // namespace
 }  // namespace coracle::coro

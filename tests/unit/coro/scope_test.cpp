@@ -3,6 +3,7 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "support/manual_executor.hpp"
+#include "support/misuse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -183,6 +184,22 @@ TEST(ScopeDeathTest, DestroyingOneWithRunningTasksAborts) {
         work.spawn(waits(door));
       },
       "destroyed with running tasks");
+}
+
+TEST(Scope, SpawningATaskThatWasMovedFromOrHasEndedThrows) {
+  auto body = []() -> task<> {
+    scope work;
+    test::expect_misuse([&] { work.spawn(task<>()); }, "a task is spawned or awaited once");
+    auto make = []() -> task<> { co_return; };
+    task<> once = make();
+    co_await std::move(once);
+    test::expect_misuse([&] { work.spawn(std::move(once)); }, "a task is spawned or awaited once");
+    EXPECT_EQ(work.running(), 0U);
+  };
+  manual_executor on;
+  started s(body());
+  ASSERT_TRUE(s.ended());
+  EXPECT_FALSE(s.error());
 }
 
 }  // namespace

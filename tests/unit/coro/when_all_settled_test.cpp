@@ -2,6 +2,7 @@
 
 #include "coracle/coro/sleep.hpp"
 #include "support/manual_executor.hpp"
+#include "support/misuse.hpp"
 
 #include <gtest/gtest.h>
 
@@ -138,6 +139,12 @@ TEST(WhenAllSettled, CarriesValuesThatOnlyMove) {
   };
   started s(body());
   EXPECT_TRUE(s.ended());
+}
+
+TEST(WhenAllSettled, OfATaskThatWasMovedFromThrows) {
+  test::expect_misuse([] { (void)when_all_settled(task<int>()); }, "move each task in once");
+  std::vector<task<>> tasks(1);
+  test::expect_misuse([&] { (void)when_all_settled(std::move(tasks)); }, "move each task in once");
 }
 
 }  // namespace

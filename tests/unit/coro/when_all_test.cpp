@@ -2,13 +2,17 @@
 
 #include "coracle/coro/sleep.hpp"
 #include "support/manual_executor.hpp"
+#include "support/misuse.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -111,6 +115,33 @@ TEST(WhenAll, DestroysTasksThatItNeverStarted) {
     auto never_awaited = when_all(std::move(tasks));
   }
   EXPECT_EQ(watched.use_count(), 1);
+}
+
+TEST(WhenAll, OfATaskThatWasMovedFromThrowsAndDestroysTheOthers) {
+  auto watched = std::make_shared<int>(1);
+  auto holds = [](std::shared_ptr<int>) -> task<> { co_return; };
+  task<> t = holds(watched);
+  {
+    const task<> moved_to = std::move(t);
+  }
+  test::expect_misuse([&] { (void)when_all(holds(watched), std::move(t)); }, "move each task in once");
+  std::vector<task<>> tasks;
+  tasks.push_back(holds(watched));
+  tasks.emplace_back();
+  test::expect_misuse([&] { (void)when_all(std::move(tasks)); }, "move each task in once");
+  EXPECT_EQ(watched.use_count(), 1);
+}
+
+TEST(WhenAll, OfATaskThatHasEndedThrows) {
+  auto body = []() -> task<> {
+    task<> once = nothing();
+    co_await std::move(once);
+    co_await when_all(std::move(once));
+  };
+  manual_executor on;
+  started s(body());
+  ASSERT_TRUE(s.ended());
+  EXPECT_THROW(std::rethrow_exception(s.error()), usage_error);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -265,6 +266,33 @@ TEST(WhenAny, OfARangeRethrowsTheWinnersExceptionUnlessSettled) {
 TEST(WhenAny, OfAnEmptyRangeIsADefectOfTheCaller) {
   auto race_nobody = [] { (void)when_any(std::vector<task<int>>()); };
   test::expect_misuse(race_nobody, "no tasks");
+}
+
+TEST(WhenAny, OfATaskThatWasMovedFromThrows) {
+  const std::string fix = "move each task in once";
+  task<> t = at_once();
+  const task<> moved_to = std::move(t);
+  test::expect_misuse([&] { (void)when_any(at_once(), std::move(t)); }, fix);
+  test::expect_misuse([&] { (void)when_any_settled(std::move(t), pause(1h)); }, fix);
+  std::vector<task<>> all;
+  all.push_back(at_once());
+  all.emplace_back();
+  test::expect_misuse([&] { (void)when_any(std::move(all)); }, fix);
+}
+
+TEST(WhenAny, OfATaskThatHasEndedThrowsAndStartsNothing) {
+  manual_executor on;
+  std::vector<std::string> log;
+  auto body = [](std::vector<std::string>& l) -> task<> {
+    task<> once = at_once();
+    co_await std::move(once);
+    task<int> other = notes(l, "other");
+    co_await when_any(std::move(other), std::move(once));
+  };
+  started s(body(log));
+  ASSERT_TRUE(s.ended());
+  EXPECT_THROW(std::rethrow_exception(s.error()), usage_error);
+  EXPECT_TRUE(log.empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A user's mistake throws or aborts, says the fix, and names the line of the task that made it, and not of the one that awaited
 // last.
+#include "support/misuse.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/runtime.hpp"
@@ -77,6 +78,16 @@ TEST(Misuse, ALockUnlockedTwice) {
 }
 TEST(Misuse, ATaskAwaitedTwice) {
   expect_usage_error([](runtime&) { return misbehave_by_awaiting_twice(); }, "a task is awaited once");
+}
+
+TEST(Misuse, WaitingForATaskThatWasMovedFrom) {
+  runtime rt;
+  test::expect_misuse([&] { sync_wait(rt, task<>()); }, "a task is awaited once");
+  test::expect_misuse([&] { sync_wait(rt, task<int>()); }, "a task is awaited once");
+}
+TEST(Misuse, SpawningATaskThatWasMovedFrom) {
+  runtime rt;
+  test::expect_misuse([&] { rt.spawn(task<>()); }, "a task is spawned or awaited once");
 }
 
 }  // namespace
