@@ -2,25 +2,29 @@
 
 #include "runtime/thread_start.hpp"
 
-#include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 
-#include <system_error>
+#include <exception>
 
 namespace coracle::io {
 
-void blocking_pool::push(coro::blocking_job& j) noexcept {
+bool blocking_pool::push(coro::blocking_job& j) noexcept {
   const std::lock_guard lock(mutex_);
+  if (queued_ + 1 > idle_ && threads_.size() < threads_max_) start_another();
+  if (threads_.empty()) return false;
   queue_.push_back(j.place_);
   ++queued_;
-  if (queued_ > idle_ && threads_.size() < threads_max_) {
-    try {
-      threads_.push_back(start_thread("coracle/offload", [this] { serve(); }));
-    } catch (const std::system_error&) {
-      CORACLE_ASSERT(!threads_.empty(), "offload() cannot start a single thread");
-    }
-  }
   changed_.notify_one();
+  return true;
+}
+
+// Under the mutex. Without memory for one more thread, those that run do its work.
+void blocking_pool::start_another() noexcept {
+  try {
+    threads_.reserve(threads_.size() + 1);  // a started thread must find its place
+    threads_.push_back(start_thread("coracle/offload", [this] { serve(); }));
+  } catch (const std::exception&) {
+  }
 }
 
 bool blocking_pool::take_back(coro::blocking_job& j) noexcept {

@@ -22,8 +22,9 @@ class blocking_pool {
   blocking_pool& operator=(const blocking_pool&) = delete;
   ~blocking_pool() { join(); }
 
-  // Any thread. The job's home loop gets it back by post() when it was done.
-  void push(coro::blocking_job& j) noexcept;
+  // Any thread. The job's home loop gets it back by post() when it was done. False, and the job is not queued, when
+  // there is no thread and none can be started.
+  [[nodiscard]] bool push(coro::blocking_job& j) noexcept;
   // Takes a job back that has not begun; false when it has.
   bool take_back(coro::blocking_job& j) noexcept;
   // Ends the threads; no job may be queued or come any more.
@@ -32,6 +33,7 @@ class blocking_pool {
   [[nodiscard]] std::size_t threads_max() const noexcept { return threads_max_; }
 
  private:
+  void start_another() noexcept;
   void serve() noexcept;
   const std::size_t threads_max_;
   std::mutex mutex_;  // of what follows

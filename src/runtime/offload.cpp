@@ -4,6 +4,7 @@
 #include "runtime/runtime_core.hpp"
 
 #include "coracle/base/assert.hpp"
+#include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
 
 namespace coracle::coro {
@@ -44,8 +45,18 @@ bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) n
   coracle::io::runtime_core& core = home_->owner().core();
   if (coracle::io::driver* d = core.driven_by())
     home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
-  else core.pool().push(*this);
+  else if (!core.pool().push(*this)) {
+    stop_callback::unlink();
+    without_thread_ = true;
+    return false;
+  }
   return true;
+}
+
+void blocking_job::throw_without_thread() {
+  throw status_error(
+      status::resource_exhausted("offload(): a thread cannot be started; raise the limits on memory (ulimit "
+                                 "-v) and processes (ulimit -u)"));
 }
 
 }  // namespace coracle::coro

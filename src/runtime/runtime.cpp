@@ -45,9 +45,7 @@ void runtime::spawn_on(loop& where, task<> t) {
 void runtime::spawn_and_wait(loop& where, task<> t) {
   coro::refuse_to_block_an_executor();
   CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
-  coro::blocking_signal ended;
-  core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t), &ended);
-  core_->wait(ended);
+  core_->spawn_and_wait(static_cast<coracle::io::driven_loop&>(where), std::move(t));
 }
 
 void runtime::run() { core_->run(never, nullptr); }

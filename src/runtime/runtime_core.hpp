@@ -75,6 +75,7 @@ class runtime_core {
   bool poll();
   [[nodiscard]] int pollable();
   void leave() noexcept;
+  void spawn_and_wait(driven_loop& on, task<> t);
   void wait(coro::blocking_signal& ended);
   void shut_down() noexcept;
 
@@ -93,6 +94,8 @@ class runtime_core {
   void root_ended() noexcept;
   void resident_ended() noexcept;
   void announce() noexcept;
+  template <class F>
+  void begin_and_wait(F begin, coro::blocking_signal& ended);
   void start_from(std::size_t first);
   bool take_first() noexcept;
   driven_loop& keep_first();
@@ -100,6 +103,7 @@ class runtime_core {
   void drive_simulated(time_point until, const std::function<bool()>* goes_on);
   bool something_is_left();
   void wait_until_empty() noexcept;
+  void drive_what_is_left(bool first) noexcept;
   static bool drain(driven_loop& l) noexcept;
   void thread_main(driven_loop& l) noexcept;
 

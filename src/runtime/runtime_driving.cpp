@@ -5,13 +5,19 @@
 
 #include "coracle/base/result.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <mutex>
 #include <string>
 #include <utility>
 
 namespace coracle::io {
 
 namespace {
+
+// How long a loop may wait for its I/O while others wait for the same thread.
+constexpr duration shared_turn = std::chrono::milliseconds(1);
 
 // The kernel backends' clock is the steady one.
 std::chrono::steady_clock::time_point steady(time_point when) noexcept {
@@ -159,8 +165,19 @@ void runtime_core::drive_simulated(time_point until, const std::function<bool()>
   loops_[0]->disarm(alarm);
 }
 
+void runtime_core::spawn_and_wait(driven_loop& on, task<> t) {
+  coro::blocking_signal ended;
+  begin_and_wait([&] { spawn(on, std::move(t), &ended); }, ended);
+}
+
 void runtime_core::wait(coro::blocking_signal& ended) {
+  begin_and_wait([] {}, ended);
+}
+
+template <class F>
+void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
   if (driver_) {
+    begin();
     driver_->drive(
         [](const void* s) noexcept { return static_cast<const coro::blocking_signal*>(s)->is_set(); },
         &ended);
@@ -168,14 +185,15 @@ void runtime_core::wait(coro::blocking_signal& ended) {
   }
   guard_.check();
   std::unique_lock lock(mutex_);
-  if (kept_ && holder_ == std::this_thread::get_id()) {  // then nobody else drives loop 0 meanwhile
-    start_from(1);
+  const bool drives_first = kept_ && holder_ == std::this_thread::get_id();
+  start_from(drives_first ? 1 : 0);  // first: it throws where no thread can be started
+  begin();
+  if (drives_first) {
     lock.unlock();
     ended.call_when_set([](void* l) noexcept { static_cast<driven_loop*>(l)->nudge(); }, loops_[0].get());
     while (!ended.is_set()) loops_[0]->turn_once(never);
     return;
   }
-  start_from(0);
   ++waiters_;  // or a run_until() that ends meanwhile would leave its loop undriven,
   lock.unlock();
   hold();  // and a run() would end
@@ -191,15 +209,32 @@ void runtime_core::wait_until_empty() noexcept {
     return;
   }
   std::unique_lock lock(mutex_);
-  if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
-  if (take_first()) {
+  try {
+    if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
+  } catch (const std::exception&) {  // no thread can be started: the others are left to this one, too
+  }
+  const bool first = take_first();
+  CORACLE_ASSERT(first || !kept_, "another thread drives loop 0 by poll(): let it call leave() first");
+  if (first || (!empty() && std::find(driven_.begin(), driven_.end(), false) != driven_.end())) {
     lock.unlock();
-    while (!empty()) loops_[0]->turn_once(never);
-    let_go_of_first();
+    drive_what_is_left(first);
+    if (first) let_go_of_first();
   } else {
-    CORACLE_ASSERT(!kept_, "another thread drives loop 0 by poll(): let it call leave() first");
     changed_.wait(lock, [this] { return empty(); });
   }
+}
+
+// The loops without a thread, by turns, and loop 0 if it is this thread's.
+void runtime_core::drive_what_is_left(bool first) noexcept {
+  const auto others = std::count(driven_.begin() + 1, driven_.end(), false);
+  const bool alone = first && others == 0;
+  while (!empty())
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      if (i == 0 ? !first : driven_[i]) continue;
+      loops_[i]->turn_once(alone ? never : deadline_after(loops_[i]->now(), shared_turn));
+    }
+  for (std::size_t i = 1; i < loops_.size(); ++i)
+    if (!driven_[i]) loops_[i]->leave();
 }
 
 void runtime_core::shut_down() noexcept {

@@ -12,7 +12,7 @@ from stage import Cases, Server, equal, expect, own, run
 FAILURE, RESOURCE_EXHAUSTED = 65, 8
 TITLE_BYTES = 3 << 20
 MOVIES = 4
-LIMITS_MB = range(56, 130, 3)  # from enough for the threads to enough for all commands
+LIMITS_MB = range(44, 130, 3)  # from just enough for the main thread to enough for all commands
 
 
 def limited(limit_mb, *command):

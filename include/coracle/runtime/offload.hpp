@@ -31,14 +31,16 @@ class blocking_job : public work, timer, stop_callback {
  protected:
   explicit blocking_job(void (*call)(blocking_job&) noexcept) noexcept;
   ~blocking_job() = default;
-  // False when the environment was stopped already: the caller does not suspend.
+  // False when the environment was stopped already, or no thread can be started: the caller does not suspend.
   bool start(std::coroutine_handle<> waiter, const environment& e) noexcept;
-  void throw_if_stopped() const {
+  void throw_if_not_called() const {
     if (stopped_) throw cancelled();
+    if (without_thread_) throw_without_thread();
   }
 
  private:
   friend class coracle::io::blocking_pool;
+  [[noreturn]] static void throw_without_thread();
   struct queue_place : base::list_hook {
     explicit queue_place(blocking_job& j) noexcept : job(j) {}
     blocking_job& job;
@@ -48,6 +50,7 @@ class blocking_job : public work, timer, stop_callback {
   loop* home_ = nullptr;
   std::coroutine_handle<> waiter_;
   bool stopped_ = false;
+  bool without_thread_ = false;
 };
 
 }  // namespace coro
@@ -60,7 +63,8 @@ class blocking_job : public work, timer, stop_callback {
 //
 // A stop of the awaiter's environment takes a call that has not begun out of the queue and throws
 // coro::cancelled; a call that has begun is waited for. Under simulation the call runs on the
-// loop, at a later virtual time.
+// loop, at a later virtual time. Throws status_error (RESOURCE_EXHAUSTED) when the pool has no thread and the
+// system refuses to start one; fn is not called then.
 template <class Fn, class... Args>
 class [[nodiscard]] offload : coro::blocking_job {
  public:
@@ -82,7 +86,7 @@ class [[nodiscard]] offload : coro::blocking_job {
     return start(h, coro::environment_of(h));
   }
   value_type await_resume() {
-    throw_if_stopped();
+    throw_if_not_called();
     if (error_) std::rethrow_exception(std::move(error_));
     if constexpr (!std::is_void_v<value_type>) return std::move(*value_);
   }
