@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
+#include "coracle/base/slab.hpp"
 #include "http2/error_code.hpp"
 
 #include <cstdint>
@@ -10,9 +11,11 @@
 namespace coracle::http2 {
 
 using stream_id = std::uint32_t;
-// A stream's place in its connection's slab; valid until release().
-using stream_ref = std::uint32_t;
-inline constexpr stream_ref no_stream = ~stream_ref{0};
+struct stream;
+// Names a stream of one connection, from its first event or open() until release(). A copy that is used later finds
+// no stream.
+using stream_ref = base::slab_ref<stream>;
+inline const stream_ref no_stream{};
 
 // Borrows the fed bytes (or the engine's own assembly buffer) until the next call of next().
 struct event {
@@ -35,8 +38,6 @@ struct event {
     slots,
     // The peer goes away: code, debug data in `data`; streams above its last id get reset events first.
     goaway,
-    // Of a ping() by the user; opaque in `ping`.
-    ping_ack,
     // Connection error (code, reason): GOAWAY is in the output; send it and close. The last event; every open
     // stream has had its reset event. Without GOAWAY after a bad preface and feed_end().
     failed,
@@ -53,7 +54,6 @@ struct event {
   stream_id id = 0;
   void* user = nullptr;
   bytes_view data{};
-  std::uint64_t ping = 0;
   std::string_view reason{};  // static text, for logs
 };
 

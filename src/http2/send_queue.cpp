@@ -22,10 +22,10 @@ void send_queue::push(chunk_pool& pool, std::uint32_t i, std::unique_ptr<std::ui
 }
 
 void send_queue::pop(chunk_pool& pool) noexcept {
-  const send_chunk& c = pool[head_];
+  send_chunk& c = pool[head_];
   const std::uint32_t next = c.next;
   bytes_ -= c.size - c.taken;
-  pool.erase(head_);
+  pool.erase(c);
   head_ = next;
   if (head_ == none) tail_ = none;
 }

@@ -21,10 +21,9 @@ struct telling_hook : base::list_hook {};
 // Lives in the connection's slab from the HEADERS that opened it (or open()) until it is both closed and
 // released by the user. In the index while it is neither idle nor closed.
 struct stream : sending_hook, telling_hook {
-  stream(stream_ref place, void* of_user, std::uint32_t send_bytes, std::uint32_t receive_bytes) noexcept
-      : ref(place), user(of_user), send(send_bytes), receive(receive_bytes) {}
+  stream(void* of_user, std::uint32_t send_bytes, std::uint32_t receive_bytes) noexcept
+      : user(of_user), send(send_bytes), receive(receive_bytes) {}
 
-  stream_ref ref;
   stream_id id = 0;  // 0: opened by the user, who has sent no HEADERS yet
   stream_state state = stream_state::idle;
   bool released = false;       // the user wants no more events

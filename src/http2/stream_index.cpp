@@ -10,10 +10,10 @@ namespace {
 constexpr std::uint32_t smallest_bits = 4;  // 16 cells, 8 streams, two cache lines
 }
 
-void stream_index::place(stream_id id, stream_ref ref) noexcept {
+void stream_index::put(stream_id id, std::uint32_t place) noexcept {
   std::uint32_t i = home(id);
   while (cells_[i].id != 0) i = (i + 1) & mask_;
-  cells_[i] = {id, ref};
+  cells_[i] = {id, place};
 }
 
 void stream_index::grow() {
@@ -23,7 +23,7 @@ void stream_index::grow() {
   mask_ = (1u << bits) - 1;
   shift_ = 32 - bits;
   for (std::uint32_t i = 0; i < old_count; ++i)
-    if (old[i].id != 0) place(old[i].id, old[i].ref);
+    if (old[i].id != 0) put(old[i].id, old[i].place);
 }
 
 void stream_index::erase(stream_id id) noexcept {

@@ -1,4 +1,4 @@
-// Finds a stream's place by its id.
+// Finds a stream's place in its connection's slab by its id.
 #pragma once
 
 #include "http2/event.hpp"
@@ -13,22 +13,23 @@ namespace coracle::http2 {
 // no tombstones and nothing to clean up. Grows with the number of streams open at once; release() shrinks it.
 class stream_index {
  public:
-  // no_stream if it is not there. id is not 0.
-  [[nodiscard]] stream_ref find(stream_id id) const noexcept {
-    if (size_ == 0) return no_stream;
+  static constexpr std::uint32_t no_place = ~std::uint32_t{0};
+  // no_place if it is not there. id is not 0.
+  [[nodiscard]] std::uint32_t find(stream_id id) const noexcept {
+    if (size_ == 0) return no_place;
     for (std::uint32_t i = home(id);; i = (i + 1) & mask_) {
-      if (cells_[i].id == id) return cells_[i].ref;
-      if (cells_[i].id == 0) return no_stream;
+      if (cells_[i].id == id) return cells_[i].place;
+      if (cells_[i].id == 0) return no_place;
     }
   }
   // The id must not be there yet.
-  void insert(stream_id id, stream_ref ref) {
+  void insert(stream_id id, std::uint32_t place) {
     reserve_one();
-    insert_reserved(id, ref);
+    insert_reserved(id, place);
   }
   // The same in two steps, of which only the first allocates.
-  void insert_reserved(stream_id id, stream_ref ref) noexcept {
-    place(id, ref);
+  void insert_reserved(stream_id id, std::uint32_t place) noexcept {
+    put(id, place);
     ++size_;
   }
   void reserve_one() {
@@ -49,12 +50,12 @@ class stream_index {
  private:
   struct cell {
     stream_id id = 0;
-    stream_ref ref = no_stream;
+    std::uint32_t place = no_place;
   };
   // Fibonacci hashing: ids come in steps of two, and a hostile client chooses them.
   [[nodiscard]] std::uint32_t home(stream_id id) const noexcept { return (id * 0x9e3779b1u) >> shift_; }
   void grow();
-  void place(stream_id id, stream_ref ref) noexcept;
+  void put(stream_id id, std::uint32_t place) noexcept;
 
   std::unique_ptr<cell[]> cells_;
   std::uint32_t mask_ = 0;

@@ -120,14 +120,16 @@ void connection::start() {
   update_timer();
 }
 
-exchange connection::open(exchange_handler& handler) noexcept {
+exchange connection::open(exchange_handler& handler) noexcept try {
   if (closing_) return {};
-  stream_ref s = http2::no_stream;
-  if (!base::if_memory_allows([&] { s = engine_.open(&handler); })) give_up("out of memory");
+  const stream_ref s = engine_.open(&handler);
   if (s == http2::no_stream) return {};
   stream_begins();
   if (--opens_left_ == 0) going_away();  // no ids are left (RFC 9113 5.1.1)
   return exchange(*this, s);
+} catch (const std::bad_alloc&) {
+  give_up("out of memory");
+  return {};
 }
 
 void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {
@@ -288,7 +290,6 @@ void connection::handle(const http2::event& e) noexcept {
       });
       return going_away();
     case kind::failed: set_end_reason(name_of(e.code), ": ", e.reason); return broken(end_reason_);
-    case kind::ping_ack:
     case kind::none: return;
   }
 }

@@ -188,7 +188,6 @@ class user {
       case 5: engine.withhold_credit(how & 1); break;
       case 6: engine.drain(); break;
       case 7: engine.drain_now(); break;
-      case 8: engine.ping(how); break;
       case 9: engine.want_writable(s, how * 4u); break;
       case 10: now += std::chrono::milliseconds(how * 20); break;
       case 11: time_out(); break;
@@ -236,7 +235,6 @@ class user {
     engine.add_field(":method", "POST");
     engine.add_field(":scheme", "http");
     engine.add_field(":path", "/a.B/C");
-    engine.add_field("x-memo", "m", memo_);
     engine.end_headers(end);
   }
 
@@ -319,7 +317,6 @@ class user {
     if (!streams_.contains(s) || !engine.begin_headers(s)) return;
     engine.add_field(":status", how & 4 ? "103" : "200");
     engine.add_field("x-a", "b", static_cast<connection::indexing>(choice_ % 3));
-    engine.add_field("x-memo", "m", memo_);
     engine.end_headers(how & 1);
   }
   void long_head(stream_ref s, std::size_t n) {
@@ -432,7 +429,6 @@ class user {
   std::map<stream_ref, known> streams_;
   std::uint8_t choice_ = 0;
   bool over_ = false;
-  field_memo memo_;
   std::uint32_t number_ = 0;  // of the block that was read last
   std::size_t chunks_ = 0;  // that were queued, ever
   std::size_t kept_of_released_ = 0;  // set_kept(), ever; their streams may still have bytes to send

@@ -66,15 +66,13 @@ class reader {
   void on(const event& e, bool recognise) {
     // Pieces of one DATA frame are told as one.
     const bool continues = e.what == event::kind::data && data_of_ == e.stream;
-    if (!continues)
-      note("\n" + std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.stream) + " ");
+    if (!continues) note("\n" + std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.id) + " ");
     data_of_ = e.what == event::kind::data && !e.end_stream ? e.stream : no_stream;
     note(as_text(e.data));
     if (e.end_stream) note(" end");
     if (e.trailers) note(" trailers");
     if (e.informational) note(" informational");
     if (e.unprocessed) note(" unprocessed");
-    if (e.what == event::kind::ping_ack) note(std::to_string(e.ping));
     if (e.what == event::kind::reset || e.what == event::kind::failed || e.what == event::kind::goaway)
       note(std::to_string(static_cast<std::uint32_t>(e.code)));
     note(e.reason);

@@ -3,6 +3,7 @@
 
 #include "coracle/base/assert.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,43 +13,76 @@
 
 namespace coracle::base {
 
-// T need not be movable; an object stays where it was made until erase(). Indices of erased
+template <class T, std::size_t ChunkSize>
+class slab;
+
+// Names an object in a slab. A copy that is left over when the object is gone finds nothing, also when another object
+// has taken the place. The default names none.
+template <class T>
+class slab_ref {
+ public:
+  slab_ref() noexcept = default;
+  friend bool operator==(const slab_ref& a, const slab_ref& b) noexcept {
+    return a.generation_ == b.generation_;
+  }
+  // In the order in which the objects of one slab were made.
+  friend auto operator<=>(const slab_ref& a, const slab_ref& b) noexcept {
+    return a.generation_ <=> b.generation_;
+  }
+
+ private:
+  template <class U, std::size_t ChunkSize>
+  friend class slab;
+  slab_ref(T* at, std::uint64_t generation) noexcept : at_(at), generation_(generation) {}
+  T* at_ = nullptr;
+  std::uint64_t generation_ = 0;
+};
+
+// T need not be movable; an object stays where it was made until erase(). The places of erased
 // objects are reused, last freed first, while the memory is still in the cache.
 template <class T, std::size_t ChunkSize = 32>
 class slab {
  public:
   using index = std::uint32_t;
+  using ref = slab_ref<T>;
   slab() noexcept = default;
   slab(const slab&) = delete;
   slab& operator=(const slab&) = delete;
   ~slab() {
     for (index i = 0; i < used_; ++i)
-      if (cell& c = at(i); c.live) object(c).~T();
+      if (cell& c = at(i); c.generation != 0) object(c).~T();
   }
 
   template <class... Args>
-  index emplace(Args&&... args) {
-    index i = free_ != none ? free_ : grow();
+  T& emplace(Args&&... args) {
+    const index i = free_ != none ? free_ : grow();
     cell& c = at(i);
-    const index next_free = c.next_free;
-    ::new (static_cast<void*>(c.storage)) T(std::forward<Args>(args)...);
-    if (i == free_) free_ = next_free;
-    c.live = true;
+    T* const made = ::new (static_cast<void*>(c.storage)) T(std::forward<Args>(args)...);
+    free_ = c.next_free;
+    c.generation = ++generations_;
     ++size_;
-    return i;
+    return *made;
   }
-  void erase(index i) noexcept {
-    cell& c = at(i);
-    CORACLE_ASSERT(c.live, "erased a slab index that is free");
-    c.live = false;
-    object(c).~T();
+  void erase(T& object) noexcept {
+    cell& c = cell_of(object);
+    CORACLE_ASSERT(c.generation != 0, "erased from a slab what is not in it");
+    c.generation = 0;
+    object.~T();
     c.next_free = free_;
-    free_ = i;
+    free_ = c.index_of;
     --size_;
   }
   T& operator[](index i) noexcept { return object(at(i)); }
   const T& operator[](index i) const noexcept { return object(const_cast<slab*>(this)->at(i)); }
-  [[nodiscard]] bool live(index i) const noexcept { return i < used_ && const_cast<slab*>(this)->at(i).live; }
+  [[nodiscard]] static index index_of(T& object) noexcept { return cell_of(object).index_of; }
+  [[nodiscard]] static ref ref_to(T& object) noexcept { return {&object, cell_of(object).generation}; }
+  // Null when the object is gone.
+  [[nodiscard]] T* find(ref r) const noexcept {
+    return r.generation_ > released_ && cell_of(*r.at_).generation == r.generation_ ? r.at_ : nullptr;
+  }
+  [[nodiscard]] bool live(index i) const noexcept {
+    return i < used_ && const_cast<slab*>(this)->at(i).generation != 0;
+  }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   // One past the largest index ever used: for walks with live().
   [[nodiscard]] index bound() const noexcept { return used_; }
@@ -58,19 +92,27 @@ class slab {
     std::vector<std::unique_ptr<cell[]>>().swap(chunks_);
     used_ = 0;
     free_ = none;
+    released_ = generations_;
   }
 
  private:
   static constexpr index none = ~index{0};
   struct cell {
-    alignas(T) unsigned char storage[sizeof(T)];
+    std::uint64_t generation = 0;  // 0: free
+    index index_of = 0;
     index next_free = none;
-    bool live = false;
+    alignas(T) unsigned char storage[sizeof(T)];
   };
   cell& at(index i) noexcept { return chunks_[i / ChunkSize][i % ChunkSize]; }
   static T& object(cell& c) noexcept { return *std::launder(reinterpret_cast<T*>(c.storage)); }
+  static cell& cell_of(T& object) noexcept {
+    return *reinterpret_cast<cell*>(reinterpret_cast<unsigned char*>(&object) - offsetof(cell, storage));
+  }
   index grow() {
     if (used_ % ChunkSize == 0) chunks_.push_back(std::make_unique<cell[]>(ChunkSize));
+    cell& c = at(used_);
+    c.index_of = used_;
+    c.next_free = none;
     free_ = used_;
     return used_++;
   }
@@ -78,6 +120,8 @@ class slab {
   index used_ = 0;
   index free_ = none;
   std::size_t size_ = 0;
+  std::uint64_t generations_ = 0;  // of objects made so far
+  std::uint64_t released_ = 0;  // of those whose memory is gone
 };
 
 }  // namespace coracle::base

@@ -154,7 +154,6 @@ inline void session::write_down(const event& e) {
     case kind::goaway:
       note("goaway " + std::string(name_of(e.code)) + " " + spelling::text(as_text(e.data)));
       break;
-    case kind::ping_ack: note("ping_ack " + std::to_string(e.ping)); break;
     case kind::failed:
       note("failed " + std::string(name_of(e.code)) + by + ": " + std::string(e.reason));
       break;

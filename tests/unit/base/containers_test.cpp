@@ -79,12 +79,12 @@ TEST(IntrusiveQueue, IsFirstInFirstOut) {
 TEST(Slab, ReusesPlacesAndKeepsObjectsInTheirs) {
   slab<std::string, 4> s;
   std::vector<slab<std::string, 4>::index> at;
-  for (int i = 0; i < 10; ++i) at.push_back(s.emplace(std::to_string(i)));
+  for (int i = 0; i < 10; ++i) at.push_back(s.index_of(s.emplace(std::to_string(i))));
   const std::string* const third = &s[at[3]];
-  s.erase(at[5]);
+  s.erase(s[at[5]]);
   EXPECT_FALSE(s.live(at[5]));
   EXPECT_EQ(s.size(), 9u);
-  EXPECT_EQ(s.emplace("new"), at[5]);
+  EXPECT_EQ(s.index_of(s.emplace("new")), at[5]);
   for (int i = 0; i < 100; ++i) s.emplace("more");
   EXPECT_EQ(&s[at[3]], third);
   EXPECT_EQ(*third, "3");
@@ -106,19 +106,45 @@ TEST(Slab, GivesItsMemoryBackOnlyWhenItIsEmpty) {
   for (int i = 0; i < 10; ++i) s.emplace("long enough for the heap, so that a leak would show");
   s.release();
   EXPECT_EQ(s[9].substr(0, 4), "long");
-  for (std::uint32_t i = 0; i < 10; ++i) s.erase(i);
+  for (std::uint32_t i = 0; i < 10; ++i) s.erase(s[i]);
   s.release();
   EXPECT_EQ(s.bound(), 0u);
   EXPECT_FALSE(s.live(9));
-  EXPECT_EQ(s.emplace("again"), 0u);
+  EXPECT_EQ(s.index_of(s.emplace("again")), 0u);
   EXPECT_EQ(s[0], "again");
 }
 
 TEST(SlabDeathTest, ErasingTwiceAborts) {
   slab<int> s;
-  const auto i = s.emplace(1);
-  s.erase(i);
-  EXPECT_DEATH(s.erase(i), "free");
+  int& one = s.emplace(1);
+  s.erase(one);
+  EXPECT_DEATH(s.erase(one), "not in it");
+}
+
+TEST(Slab, ARefFindsItsObjectAloneAndOnlyWhileItLives) {
+  slab<std::string, 4> s;
+  using ref = slab<std::string, 4>::ref;
+  EXPECT_EQ(s.find(ref()), nullptr);
+  std::string& first = s.emplace("first");
+  const ref to_first = s.ref_to(first);
+  EXPECT_EQ(s.find(to_first), &first);
+  s.erase(first);
+  EXPECT_EQ(s.find(to_first), nullptr);
+  std::string& second = s.emplace("second");
+  ASSERT_EQ(&second, &first) << "the place is to be reused";
+  EXPECT_EQ(s.find(to_first), nullptr);
+  EXPECT_NE(s.ref_to(second), to_first);
+  EXPECT_GT(s.ref_to(second), to_first);
+}
+
+TEST(Slab, ARefFindsNothingWhenTheMemoryIsGone) {
+  slab<std::string, 4> s;
+  std::string& first = s.emplace("first");
+  const slab<std::string, 4>::ref to_first = s.ref_to(first);
+  s.erase(first);
+  s.release();
+  EXPECT_EQ(s.find(to_first), nullptr);
+  EXPECT_EQ(*s.find(s.ref_to(s.emplace("second"))), "second");
 }
 
 TEST(OutputBuffer, GivesBackWhatWasPutInHoweverItIsConsumed) {

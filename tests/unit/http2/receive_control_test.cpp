@@ -178,20 +178,6 @@ TEST(Http2Ping, ThoseOfThePeerAreCounted) {
   EXPECT_EQ(s.engine.pings_answered(), 2u);
 }
 
-TEST(Http2Settings, ThePeersHeaderListLimitIsTold) {
-  session s(role::server, {}, [](session&, const event&) {});
-  EXPECT_EQ(s.engine.peer_header_list_bytes(), 0xffffffffu);
-  s.feed(std::string(client_preface) + settings({{6, 8192}}));
-  EXPECT_EQ(s.engine.peer_header_list_bytes(), 8192u);
-}
-
-TEST(Http2Ping, AnswersToOursAreTold) {
-  const story s = play({.input = from_client() + ping(std::string("\0\0\0\0\0\0\1\2", 8), true),
-                        .first = [](session& at) { at.engine.ping(258); }});
-  EXPECT_EQ(s.events, "ping_ack 258\n");
-  EXPECT_EQ(s.frames, "PING 258\nSETTINGS ack\n");
-}
-
 TEST(Http2Ping, AnswersToNoneAreIgnored) { EXPECT_EQ(serve(ping("12345678", true)).events, ""); }
 
 TEST(Http2Ping, WrongOnesAreConnectionErrors) {

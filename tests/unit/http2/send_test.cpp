@@ -54,28 +54,6 @@ TEST(Http2Send, BlocksOfExactlyOneFrameAndOneOctetMore) {
   }
 }
 
-TEST(Http2Send, AFieldWithAMemoReadsLikeOneWithout) {
-  busy_server s(3);
-  field_memo memo;
-  std::string bytes;
-  for (const std::size_t i : {0u, 1u, 2u}) {
-    s.engine.begin_headers(s.stream(i));
-    s.engine.add_field(":status", "200");
-    s.engine.add_field("server", "coracle", memo);
-    s.engine.end_headers(true);
-    EXPECT_EQ(memo.place, 1u);
-    EXPECT_EQ(s.engine.output().size() == 9 + 2, i > 0);
-    bytes.append(as_text(s.engine.output().pending()));
-    s.engine.output().clear();
-  }
-  session client(role::client, {}, [](session&, const event&) {});
-  for (int i = 0; i < 3; ++i) client.open_and_request(true);
-  client.feed(from_server() + bytes);
-  EXPECT_EQ(client.events(),
-            "headers 1 [:status=200 server=coracle] end\nheaders 3 [:status=200 server=coracle] end\n"
-            "headers 5 [:status=200 server=coracle] end\n");
-}
-
 TEST(Http2Send, ReservedDataGoesOutAtOnce) {
   busy_server s(1);
   ASSERT_TRUE(s.respond(s.stream(), false));

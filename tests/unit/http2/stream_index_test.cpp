@@ -9,7 +9,7 @@ namespace {
 
 TEST(Http2StreamIndex, FindsNothingWhileEmpty) {
   stream_index index;
-  EXPECT_EQ(index.find(1), no_stream);
+  EXPECT_EQ(index.find(1), stream_index::no_place);
   EXPECT_EQ(index.capacity_bytes(), 0u);
 }
 
@@ -17,14 +17,14 @@ TEST(Http2StreamIndex, AgreesWithAMapWhateverComesAndGoes) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
     stream_index index;
-    std::map<stream_id, stream_ref> model;
+    std::map<stream_id, std::uint32_t> model;
     stream_id next = 1;
     for (int i = 0; i < 5000; ++i) {
       if (model.size() < 100 && random() % 2 == 0) {
         // Strides as a hostile client may choose them.
         next += 2 * (1 + (random() % 4 == 0 ? random() % 5000 : 0));
-        model[next] = static_cast<stream_ref>(i);
-        index.insert(next, static_cast<stream_ref>(i));
+        model[next] = static_cast<std::uint32_t>(i);
+        index.insert(next, static_cast<std::uint32_t>(i));
       } else if (!model.empty()) {
         auto at = model.begin();
         std::advance(at, static_cast<long>(random() % model.size()));
@@ -32,8 +32,8 @@ TEST(Http2StreamIndex, AgreesWithAMapWhateverComesAndGoes) {
         model.erase(at);
       }
       ASSERT_EQ(index.size(), model.size());
-      for (const auto& [id, ref] : model) ASSERT_EQ(index.find(id), ref) << "seed " << seed;
-      ASSERT_EQ(index.find(next + 2), no_stream);
+      for (const auto& [id, place] : model) ASSERT_EQ(index.find(id), place) << "seed " << seed;
+      ASSERT_EQ(index.find(next + 2), stream_index::no_place);
     }
   }
 }
@@ -57,7 +57,7 @@ TEST(Http2StreamIndex, GivesItsMemoryBackOnlyWhenItIsEmpty) {
   for (stream_id id = 1; id <= 99; id += 2) index.erase(id);
   index.release();
   EXPECT_EQ(index.capacity_bytes(), 0u);
-  EXPECT_EQ(index.find(1), no_stream);
+  EXPECT_EQ(index.find(1), stream_index::no_place);
   index.insert(101, 7);
   EXPECT_EQ(index.find(101), 7u);
 }
