@@ -44,6 +44,12 @@ function(coracle_room name)
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
     target_link_libraries(${target} PUBLIC coracle_usage PRIVATE coracle_build)
+    # A room is one translation unit where it is optimised: its functions are inlined into each other.
+    if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+      # GCC takes the .cpp files for headers then, and warns of what their anonymous namespaces hold.
+      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    endif()
     target_sources(${library} PRIVATE $<TARGET_OBJECTS:${target}>)
     set(scope PUBLIC)
   else()

@@ -15,7 +15,7 @@ namespace {
 // naming.md: the port of a dns target that names none.
 constexpr std::uint16_t default_port = 443;
 
-status unfit(const target& t, std::string_view why_and_mend) {
+status unfit_destination(const target& t, std::string_view why_and_mend) {
   std::string message = "the target \"" + t.text();
   message.append("\" ").append(why_and_mend);
   return status::unavailable(message);
@@ -26,25 +26,25 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
                destination& d) {
   const auto parts = split_host_and_port(t.endpoint());
   if (!parts) {
-    d.bad = unfit(t, "is no host with a port: write host:port, 127.0.0.1:port or [::1]:port");
+    d.bad = unfit_destination(t, "is no host with a port: write host:port, 127.0.0.1:port or [::1]:port");
     return;
   }
   if (parts->port) port = parts->port;
   if (!port) {
-    d.bad = unfit(t, "has no port: write host:port");
+    d.bad = unfit_destination(t, "has no port: write host:port");
     return;
   }
   std::string host = parts->host;
   if (!by_proxy.url.empty() && !goes_direct(host, by_proxy.except)) {
     const result<proxy> p = proxy::parse(by_proxy.url);
     if (!p) {
-      d.bad = unfit(t, "cannot be reached: " + std::string(p.status().message()));
+      d.bad = unfit_destination(t, "cannot be reached: " + std::string(p.status().message()));
       return;
     }
     // What is not fit to be looked up is not fit to be put into a head either.
     const bool literal = !net::addresses_at_once(host, *port).empty();
     if (const status fit = net::check_host_name(host); !literal && !fit.ok()) {
-      d.bad = unfit(t, "is no address and no name: " + std::string(fit.message()));
+      d.bad = unfit_destination(t, "is no address and no name: " + std::string(fit.message()));
       return;
     }
     const bool v6 = host.find(':') != std::string::npos;
@@ -56,7 +56,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
   for (net::address& a : literal) d.known.add(std::move(a));
   if (!literal.empty()) return;
   if (const status fit = net::check_host_name(host); !fit.ok()) {
-    d.bad = unfit(t, "is no address and no name: " + std::string(fit.message()));
+    d.bad = unfit_destination(t, "is no address and no name: " + std::string(fit.message()));
     return;
   }
   d.by = make_dns_resolver(host, *port);
@@ -72,9 +72,9 @@ void find_list(const target& t, net::address::family family, destination& d) {
     const auto found = parts ? net::addresses_at_once(parts->host, parts->port.value_or(default_port))
                              : std::vector<net::address>();
     if (found.size() != 1 || found.front().kind() != family) {
-      d.bad = unfit(t, family == net::address::family::ipv4
-                           ? "is no list of IPv4 addresses: ipv4:1.2.3.4:50051,..."
-                           : "is no list of IPv6 addresses: ipv6:[::1]:50051,...");
+      d.bad = unfit_destination(t, family == net::address::family::ipv4
+                                       ? "is no list of IPv4 addresses: ipv4:1.2.3.4:50051,..."
+                                       : "is no list of IPv6 addresses: ipv6:[::1]:50051,...");
       return;
     }
     d.known.add(found.front());
@@ -89,12 +89,12 @@ void find_unix(const target& t, destination& d) {
   d.authority = "localhost";
   const bool abstract = t.scheme() == "unix-abstract";
   if (!t.authority().empty()) {
-    d.bad = unfit(t, "names a host: write unix:/path, unix:///path or unix-abstract:name");
+    d.bad = unfit_destination(t, "names a host: write unix:/path, unix:///path or unix-abstract:name");
     return;
   }
   auto found = abstract ? net::address::abstract(t.endpoint()) : net::address::path(t.endpoint());
   if (found) d.known.add(*std::move(found));
-  else d.bad = unfit(t, found.status().message());
+  else d.bad = unfit_destination(t, found.status().message());
 }
 
 void find(const target& t, const channel_options& options, const proxy_settings& by_proxy, destination& d) {
@@ -103,7 +103,7 @@ void find(const target& t, const channel_options& options, const proxy_settings&
     d.by = options.resolver();
   } else if (made != options.resolver_makers().end()) {
     d.by = (*made->second)(t);
-    if (!d.by) d.bad = unfit(t, "was not taken by the resolver of its scheme");
+    if (!d.by) d.bad = unfit_destination(t, "was not taken by the resolver of its scheme");
   } else if (t.scheme() == "unix" || t.scheme() == "unix-abstract") {
     find_unix(t, d);
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {
@@ -111,7 +111,7 @@ void find(const target& t, const channel_options& options, const proxy_settings&
   } else if (t.scheme() == "passthrough") {
     find_host(t, {}, by_proxy, d);
   } else if (!t.authority().empty()) {
-    d.bad = unfit(t, "names a DNS server, which is not supported: write dns:///host:port");
+    d.bad = unfit_destination(t, "names a DNS server, which is not supported: write dns:///host:port");
   } else {
     find_host(t, default_port, by_proxy, d);
   }

@@ -56,7 +56,7 @@ bool below_or_same(std::string_view host, std::string_view name) {
   return host.size() == name.size() || host[host.size() - name.size() - 1] == '.';
 }
 
-status unfit(std::string_view url, std::string_view why_and_mend) {
+status unfit_proxy(std::string_view url, std::string_view why_and_mend) {
   // Not the whole URL: there may be a password in it.
   const std::size_t at = url.rfind('@');
   std::string message = "the proxy \"";
@@ -71,8 +71,8 @@ result<proxy> proxy::parse(std::string_view url) {
   std::string_view rest = url;
   if (const std::size_t colon = rest.find("://"); colon != std::string_view::npos) {
     if (rest.substr(0, colon) != "http")
-      return unfit(url,
-                   "is not spoken to by plain HTTP: write http://host:port (the tunnel keeps TLS secret)");
+      return unfit_proxy(
+          url, "is not spoken to by plain HTTP: write http://host:port (the tunnel keeps TLS secret)");
     rest.remove_prefix(colon + 3);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
@@ -84,7 +84,7 @@ result<proxy> proxy::parse(std::string_view url) {
     rest.remove_prefix(at + 1);
   }
   const auto parts = split_host_and_port(rest);
-  if (!parts) return unfit(url, "is no URL of a proxy: write http://host:port");
+  if (!parts) return unfit_proxy(url, "is no URL of a proxy: write http://host:port");
   found.host_ = parts->host;
   found.port_ = parts->port.value_or(80);
   return found;

@@ -10,19 +10,19 @@ namespace coracle::net {
 namespace {
 
 // The kernel wants a terminating zero behind a path and a leading one before an abstract name.
-constexpr std::size_t longest_name = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 status unfit_name(std::string_view what, std::string_view name) {
   std::string text(what);
   if (name.empty()) return status::invalid_argument(text + " is empty: give one, as in unix:/run/my.sock");
-  if (name.size() <= longest_name)
+  if (name.size() <= longest_path)
     return status::invalid_argument(text + " holds a zero byte: give one without");
   return status::invalid_argument(text + " has " + std::to_string(name.size()) + " bytes, the system takes " +
-                                  std::to_string(longest_name) + ": choose a shorter one");
+                                  std::to_string(longest_path) + ": choose a shorter one");
 }
 
 bool fits(std::string_view name) {
-  return !name.empty() && name.size() <= longest_name && name.find('\0') == std::string_view::npos;
+  return !name.empty() && name.size() <= longest_path && name.find('\0') == std::string_view::npos;
 }
 
 std::string ip_text(int family, const void* bytes) {

@@ -17,7 +17,7 @@ std::optional<Number> number(std::string_view text) {
   return n;
 }
 
-status unfit(std::string_view text, std::string_view why_and_mend) {
+status unfit_address(std::string_view text, std::string_view why_and_mend) {
   std::string message = "\"";
   message.append(text).append("\" ").append(why_and_mend);
   return status::invalid_argument(message);
@@ -34,7 +34,8 @@ result<host_and_port> split(std::string_view text) {
   std::string_view rest;
   if (!text.empty() && text.front() == '[') {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return unfit(text, "has no closing bracket: write [address]:port");
+    if (end == std::string_view::npos)
+      return unfit_address(text, "has no closing bracket: write [address]:port");
     found.bracketed = true;
     found.host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
@@ -42,15 +43,16 @@ result<host_and_port> split(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     found.host = text.substr(0, colon);
     if (found.host.find(':') != std::string_view::npos)
-      return unfit(text, "looks like IPv6 without brackets: write [address]:port");
+      return unfit_address(text, "looks like IPv6 without brackets: write [address]:port");
     if (colon != std::string_view::npos) rest = text.substr(colon);
   }
-  if (rest.empty()) return unfit(text, "has no port: write host:port, with port 0 for any free one");
+  if (rest.empty()) return unfit_address(text, "has no port: write host:port, with port 0 for any free one");
   const auto port = number<std::uint16_t>(rest.substr(1));
-  if (rest.front() != ':' || !port) return unfit(text, "has no valid port: give a number from 0 to 65535");
+  if (rest.front() != ':' || !port)
+    return unfit_address(text, "has no valid port: give a number from 0 to 65535");
   if (found.host.empty())
-    return unfit(text,
-                 "has no host: write 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all interfaces");
+    return unfit_address(
+        text, "has no host: write 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all interfaces");
   found.port = *port;
   return found;
 }
@@ -89,16 +91,17 @@ result<address> address::parse(std::string_view text) {
   if (const auto rest = behind(text, "unix:")) {
     const auto absolute = behind(*rest, "//");
     if (absolute && !absolute->starts_with('/'))
-      return unfit(text, "names a host: write unix:/path or unix:///path");
+      return unfit_address(text, "names a host: write unix:/path or unix:///path");
     return path(absolute ? *absolute : *rest);
   }
   const result<host_and_port> parts = split(text);
   if (!parts) return parts.status();
   if (const auto v6 = parse_v6(parts->host, parts->port)) return *v6;
   if (parts->bracketed)
-    return unfit(text, "holds no IPv6 address between its brackets (a zone is an interface's number)");
+    return unfit_address(text,
+                         "holds no IPv6 address between its brackets (a zone is an interface's number)");
   if (const auto v4 = parse_v4(parts->host, parts->port)) return *v4;
-  return unfit(
+  return unfit_address(
       text, "is no IP address: names need a resolver, which is not asked here; use an address or localhost");
 }
 

@@ -34,7 +34,7 @@ bool is_localhost(std::string_view host) noexcept {
   return host.size() == name.size() || host[host.size() - name.size() - 1] == '.';
 }
 
-status unfit(std::string_view host, std::string_view why_and_mend) {
+status unfit_host(std::string_view host, std::string_view why_and_mend) {
   std::string text = "\"";
   // What came from far away is not printed at length, and not its control characters.
   for (const char c : host.substr(0, longest_name)) text += c >= ' ' && c != '\x7f' ? c : '?';
@@ -43,16 +43,17 @@ status unfit(std::string_view host, std::string_view why_and_mend) {
 }
 
 status check_label(std::string_view host, std::string_view label) {
-  if (label.empty()) return unfit(host, "has two dots in a row, or begins with one: write example.org");
-  if (label.size() > longest_label) return unfit(host, "has a part of more than 63 letters between its dots");
+  if (label.empty()) return unfit_host(host, "has two dots in a row, or begins with one: write example.org");
+  if (label.size() > longest_label)
+    return unfit_host(host, "has a part of more than 63 letters between its dots");
   for (const char c : label) {
     if (belongs_in_a_name(c)) continue;
     if (static_cast<unsigned char>(c) >= 0x80)
-      return unfit(host, "has letters beyond ASCII: write its ASCII form, which begins with xn--");
+      return unfit_host(host, "has letters beyond ASCII: write its ASCII form, which begins with xn--");
     if (c == ':' || c == '%' || c == '[' || c == ']')
-      return unfit(
+      return unfit_host(
           host, "is no IPv6 address and no name: give the port apart, and a zone as the interface's number");
-    return unfit(host, "holds a character that no host's name has: write example.org");
+    return unfit_host(host, "holds a character that no host's name has: write example.org");
   }
   return {};
 }
@@ -72,8 +73,9 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 status check_host_name(std::string_view host) {
   std::string_view rest = without_final_dot(host);
-  if (rest.empty()) return unfit(host, "is no name: write example.org");
-  if (rest.size() > longest_name) return unfit(host, "is longer than the 253 letters that a name can have");
+  if (rest.empty()) return unfit_host(host, "is no name: write example.org");
+  if (rest.size() > longest_name)
+    return unfit_host(host, "is longer than the 253 letters that a name can have");
   std::string_view label;
   for (;;) {
     const std::size_t dot = rest.find('.');
@@ -85,7 +87,8 @@ status check_host_name(std::string_view host) {
   }
   // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not reach a server as a name.
   if (std::all_of(label.begin(), label.end(), is_digit))
-    return unfit(host, "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");
+    return unfit_host(host,
+                      "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");
   return {};
 }
 
