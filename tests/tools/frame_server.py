@@ -1,0 +1,1 @@
+../interop/frame_server.py
