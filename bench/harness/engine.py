@@ -14,7 +14,8 @@ STYLES = {
     "grpc": "all of it; the client indexes every field, as gRPC's own do",
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
     "deadlines": "as the first, and each call with another grpc-timeout than the one before",
-    "protobuf": "of it, parsing, copying and serializing the messages",
+    "client": "on the client's side: a call from its begin to its reply",
+    "protobuf": "of a server's call, parsing, copying and serializing the messages",
 }
 
 

@@ -1,9 +1,9 @@
 #include "micro/canned_client.hpp"
 
 #include "http2/frame.hpp"
-#include "protocol/envelope.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace bench {
@@ -21,13 +21,7 @@ constexpr std::uint32_t window_bytes = 65535;  // at the start (RFC 9113 6.9.2)
 }  // namespace
 
 canned_client::canned_client(client_style style, std::size_t calls_per_batch, std::size_t name_bytes)
-    : style_(style), calls_(calls_per_batch) {
-  std::string name(name_bytes, ' ');
-  for (std::size_t i = 0; i < name_bytes; ++i) name[i] = static_cast<char>('a' + i % 26);
-  message_.push_back('\x0a');  // field 1, length-delimited; one octet holds the length
-  message_.push_back(static_cast<char>(name_bytes));
-  message_ += name;
-
+    : style_(style), calls_(calls_per_batch), message_(canned_message(name_bytes)) {
   const bytes_view preface = coracle::as_bytes(http2::client_preface);
   opening_.assign(preface.begin(), preface.end());
   add_frame(opening_, 4, http2::flag::none, 0, {});
@@ -40,30 +34,16 @@ canned_client::canned_client(client_style style, std::size_t calls_per_batch, st
   add_credit(batch_, static_cast<std::uint32_t>(calls_ * (5 + message_.size())));
 }
 
-void canned_client::add_frame(octets& to, std::uint8_t type, std::uint8_t flags, std::uint32_t id,
-                              bytes_view payload) {
-  std::uint8_t header[http2::frame_header_bytes];
-  http2::write_frame_header(header, payload.size(), static_cast<frame_type>(type), flags, id);
-  if (&to == &batch_ && type <= 1) ids_at_.push_back(to.size() + 5);
-  to.insert(to.end(), header, header + sizeof header);
-  to.insert(to.end(), payload.begin(), payload.end());
-}
-
-void canned_client::add_credit(octets& to, std::uint32_t bytes) {
-  std::uint8_t increment[4];
-  http2::store_u32(increment, bytes);
-  add_frame(to, 8, http2::flag::none, 0, increment);
-}
-
 void canned_client::add_call(octets& to, std::uint32_t id) {
-  add_frame(to, 1, http2::flag::end_headers, id, head());
-  octets body(coracle::protocol::envelope_prefix_bytes);
-  coracle::protocol::write_envelope_prefix(body.data(), 0, static_cast<std::uint32_t>(message_.size()));
-  body.insert(body.end(), message_.begin(), message_.end());
-  add_frame(to, 0, http2::flag::end_stream, id, body);
+  const auto add = [&](std::uint8_t type, std::uint8_t flags, const octets& payload) {
+    if (&to == &batch_) ids_at_.push_back(to.size() + 5);
+    add_frame(to, type, flags, id, payload);
+  };
+  add(1, http2::flag::end_headers, head());
+  add(0, http2::flag::end_stream, canned_body(message_));
 }
 
-canned_client::octets canned_client::head() {
+octets canned_client::head() {
   struct one {
     std::string_view name, value;
     indexing policy = indexing::index;
@@ -107,7 +87,7 @@ bool canned_client::judge(bytes_view bytes) {
     bytes = bytes.subspan(http2::frame_header_bytes + f.length);
     if (f.type == frame_type::goaway || f.type == frame_type::rst_stream) return false;
     if (f.type == frame_type::data) {
-      if (payload.size() != 5 + message_.size() || coracle::as_text(payload.subspan(5)) != message_)
+      if (payload.size() != 5 + message_.size() || !std::ranges::equal(payload.subspan(5), message_))
         return false;
       echoed_ = f.id;
     }

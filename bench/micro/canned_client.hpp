@@ -1,13 +1,12 @@
 // canned_client: what a gRPC client sends, encoded ahead, and a judge of what comes back.
 #pragma once
 
-#include "coracle/base/bytes.hpp"
 #include "hpack/decoder.hpp"
 #include "hpack/encoder.hpp"
+#include "micro/canned_peer.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace bench {
@@ -19,34 +18,27 @@ namespace bench {
 enum class client_style : std::uint8_t { grpc, nghttp2, deadlines };
 
 // Batches of unary echo calls on one connection. Only the stream ids differ from batch to batch.
-class canned_client {
+class canned_client final : public canned_peer {
  public:
-  // name_bytes <= 127, so that one octet tells it.
   canned_client(client_style style, std::size_t calls_per_batch, std::size_t name_bytes);
 
   // The preface, SETTINGS and what fills the server's dynamic table: calls, too.
-  [[nodiscard]] coracle::bytes_view opening() const noexcept { return opening_; }
-  // Valid until the next call.
-  coracle::bytes_view next_batch() noexcept;
-  // Bytes from the server, whole frames. False unless each call that was answered has its echo and
-  // grpc-status 0.
-  [[nodiscard]] bool judge(coracle::bytes_view from_server);
+  [[nodiscard]] coracle::bytes_view opening() const noexcept override { return opening_; }
+  coracle::bytes_view next_batch() noexcept override;
+  // False unless each call that was answered has its echo and grpc-status 0.
+  [[nodiscard]] bool judge(coracle::bytes_view from_server) override;
   [[nodiscard]] std::size_t answered() const noexcept { return answered_; }
   // A request or reply message: they are the same bytes.
-  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+  [[nodiscard]] coracle::bytes_view message() const noexcept { return message_; }
 
  private:
-  using octets = std::vector<std::uint8_t>;
-  void add_frame(octets& to, std::uint8_t type, std::uint8_t flags, std::uint32_t id,
-                 coracle::bytes_view payload);
   void add_call(octets& to, std::uint32_t id);
-  void add_credit(octets& to, std::uint32_t bytes);
   [[nodiscard]] octets head();
   std::size_t heads_ = 0;
 
   client_style style_;
   std::size_t calls_;
-  std::string message_;
+  octets message_;
   octets opening_;
   octets batch_;
   std::vector<std::size_t> ids_at_;  // where stream ids stand in batch_

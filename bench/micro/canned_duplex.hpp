@@ -1,9 +1,9 @@
-// canned_duplex: a byte stream without a socket, whose peer is a canned_client.
+// canned_duplex: a byte stream without a socket, whose peer is a canned one.
 #pragma once
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/executor.hpp"
-#include "micro/canned_client.hpp"
+#include "micro/canned_peer.hpp"
 #include "micro/measured.hpp"
 #include "net/duplex.hpp"
 
@@ -16,15 +16,16 @@ namespace bench {
 
 // How long it lasts, and how it went.
 struct canned_course {
-  canned_client& client;
+  canned_peer& peer;
   std::size_t warm_up_batches;
   std::size_t batches;
+  bool peer_ends = true;  // the stream, behind the last batch
   bool wrong = false;
   coracle::event<> over{};
 };
 
-// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a client that
-// waits for its replies. The opening goes first; the peer ends the stream behind the last batch.
+// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a peer that waits for what it is
+// sent. The opening goes first. The batches behind the warm-up are measured.
 class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
  public:
   canned_duplex(coracle::coro::executor& home, canned_course& course) noexcept
@@ -46,7 +47,7 @@ class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
     for (const piece& p : pieces) {
       const measured::pause unmeasured;
       sending_ += p.size;
-      course_.wrong |= !course_.client.judge({static_cast<const std::uint8_t*>(p.data), p.size});
+      course_.wrong |= !course_.peer.judge({static_cast<const std::uint8_t*>(p.data), p.size});
     }
     wake();
     return true;
@@ -77,25 +78,27 @@ class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
       return sink_->closed();  // destroys this
     }
     if (paused_ || ended_) return;
-    give();
-    wake();
+    if (give()) wake();
   }
 
-  void give() noexcept {
+  // False when the peer waits.
+  bool give() noexcept {
+    const coracle::bytes_view bytes = next();
+    if (bytes.empty()) return false;
     const std::size_t batch = given_++;
-    if (batch == 0) return sink_->received(course_.client.opening());
     if (batch == course_.warm_up_batches + 1) measured::begin();
     if (batch == course_.warm_up_batches + course_.batches + 1) {
       measured::end();
-      ended_ = true;
-      return sink_->receive_ended(0);
+      ended_ = course_.peer_ends;
     }
-    coracle::bytes_view bytes;
-    {
-      const measured::pause unmeasured;
-      bytes = course_.client.next_batch();
-    }
-    sink_->received(bytes);
+    if (ended_) sink_->receive_ended(0);
+    else sink_->received(bytes);
+    return true;
+  }
+
+  coracle::bytes_view next() noexcept {
+    const measured::pause unmeasured;
+    return given_ == 0 ? course_.peer.opening() : course_.peer.next_batch();
   }
 
   coracle::coro::executor& home_;

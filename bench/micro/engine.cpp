@@ -1,16 +1,20 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|protobuf: what a small unary call costs from the
+// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|client|protobuf: what a small unary call costs from the
 // bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
 // and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
 //
+// client: likewise on the client's side, from a call's begin to its reply.
 // protobuf: the messages alone, parsed, copied and serialized as often: what no engine can save.
 #include "helloworld.coracle.hpp"
 #include "micro/canned_client.hpp"
 #include "micro/canned_duplex.hpp"
+#include "micro/canned_server.hpp"
 #include "micro/measured.hpp"
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
+#include <coracle/client.hpp>
 #include <coracle/server.hpp>
+#include <coracle/transport/connector.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +26,7 @@
 namespace {
 
 using bench::measured;
+using bench::octets;
 
 constexpr std::size_t name_bytes = 100;
 constexpr std::size_t warm_up_batches = 20;
@@ -54,7 +59,48 @@ bool serve(bench::canned_client& client, std::size_t batches) {
   return !course.wrong;
 }
 
-bool echo_messages(const std::string& message, std::size_t times) {
+class canned_connector final : public coracle::transport::connector {
+ public:
+  explicit canned_connector(bench::canned_course& course) : course_(course) {}
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::duplex>>> connect(coracle::loop& on) override {
+    std::unique_ptr<coracle::net::duplex> made = std::make_unique<bench::canned_duplex>(on, course_);
+    co_return made;
+  }
+  [[nodiscard]] std::string authority() const override { return "127.0.0.1:50051"; }
+
+ private:
+  bench::canned_course& course_;
+};
+
+// One of the callers, whose calls are in each batch.
+coracle::task<> call(helloworld::rpc::Greeter::stub stub, std::size_t times, std::string_view name,
+                     bool& wrong) {
+  helloworld::HelloRequest request;
+  request.set_name(std::string(name));
+  for (std::size_t i = 0; i < times; ++i) {
+    const auto reply = co_await stub.SayHello(request);
+    wrong |= !reply || reply->message() != name;
+  }
+}
+
+bool make_calls(std::size_t calls, std::size_t batches) {
+  const octets message = bench::canned_message(name_bytes);
+  bench::canned_server server(calls, name_bytes);
+  bench::canned_course course{server, warm_up_batches, batches, false};
+  bool wrong = false;
+  coracle::runtime runtime(1);
+  {
+    coracle::channel channel(runtime, std::make_shared<canned_connector>(course));
+    const helloworld::rpc::Greeter::stub stub(channel);
+    for (std::size_t i = 0; i < calls; ++i)
+      runtime.spawn(call(stub, warm_up_batches + batches + 1, coracle::as_text(message).substr(2), wrong));
+    runtime.run();
+  }
+  return !course.wrong && !wrong;
+}
+
+bool echo_messages(coracle::bytes_view bytes, std::size_t times) {
+  const std::string message(coracle::as_text(bytes));
   std::string out(message.size(), ' ');
   measured::begin();
   for (std::size_t i = 0; i < times; ++i) {
@@ -79,21 +125,25 @@ int main(int argc, char** argv) {
   const std::map<std::string_view, client_style> styles = {{"grpc", client_style::grpc},
                                                            {"nghttp2", client_style::nghttp2},
                                                            {"deadlines", client_style::deadlines},
+                                                           {"client", client_style::grpc},
                                                            {"protobuf", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
-    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|protobuf\n", stderr);
+    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|client|protobuf\n",
+               stderr);
     return 2;
   }
   bench::canned_client client(style->second, calls, name_bytes);
   bool right = false;
-  if (mode == "protobuf") {
+  if (mode == "client") {
+    right = make_calls(calls, batches);
+  } else if (mode == "protobuf") {
     right = echo_messages(client.message(), calls * batches);
   } else {
     right = serve(client, batches) && client.answered() == 1 + calls * (warm_up_batches + batches);
   }
   if (!right) {
-    std::fputs("bench_engine: the server did not answer right\n", stderr);
+    std::fputs("bench_engine: an answer is not right\n", stderr);
     return 1;
   }
   std::printf(R"({"calls": %zu, "allocations": %llu, "allocated_bytes": %llu})"
