@@ -14,6 +14,7 @@
 #include "support/raw_frames.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -92,8 +93,9 @@ class witness final : public service {
   }
   // The most messages of one iteration.
   [[nodiscard]] std::ptrdiff_t densest() const {
+    std::map<std::uint64_t, std::ptrdiff_t> counts;
     std::ptrdiff_t most = 0;
-    for (const std::uint64_t turn : at) most = std::max(most, std::count(at.begin(), at.end(), turn));
+    for (const std::uint64_t turn : at) most = std::max(most, ++counts[turn]);
     return most;
   }
 };
