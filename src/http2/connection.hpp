@@ -322,7 +322,7 @@ class connection {
   std::vector<std::uint8_t> assembly_;  // a payload that came in pieces
   std::uint32_t data_left_ = 0;  // of the DATA frame, or of one that is skipped
   std::uint32_t pad_left_ = 0;
-  stream* data_stream_ = nullptr;  // null: nobody wants it
+  stream* data_stream_ = nullptr;  // null: the payload is dropped
 
   // The header block in work.
   header_reader reader_;

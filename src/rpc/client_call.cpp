@@ -280,7 +280,7 @@ void client_call::dispose() noexcept {
   }
   unary_ = nullptr;
   if (begun_) cancel();
-  tell_observer(outcome_);  // of a reply that nobody has asked for
+  tell_observer(outcome_);  // of a reply that the caller has not asked for
   if (chain_) chain_.release()->abandon();
   delete this;
 }

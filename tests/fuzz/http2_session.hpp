@@ -91,7 +91,7 @@ class block_observer {
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
  private:
-  // False until it is there; for ever, where something else is.
+  // False until the preface is complete, and always where the first bytes are something else.
   bool take_preface() {
     const std::size_t n = std::min(preface_.size(), seen_.size());
     if (!std::equal(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(n), preface_.begin()))

@@ -7,7 +7,7 @@
 //   coro/channel.hpp             post(), close()
 //   coro/condition_variable.hpp  notify_one(), notify_all()
 //   coro/event.hpp               set(), with and without a value
-//   coro/home.hpp, coro/letter_box.hpp  everything: calls that come before there is a home
+//   coro/home.hpp, coro/letter_box.hpp  all functions; calls that come before the home is known
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
