@@ -7,7 +7,7 @@
 #include "coracle/rpc/call_credentials.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "rpc/credentials_fetch.hpp"
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include <cstdint>
 #include <memory>

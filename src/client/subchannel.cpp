@@ -173,7 +173,7 @@ calls::subchannel_snapshot subchannel::figures() const {
   for (const line& l : lines_) {
     s.connections.push_back(calls::take_snapshot(home_, l.id, *l.connection));
     s.calls_started += s.connections.back().streams_started;
-    s.calls_succeeded += l.connection->messages.calls_ok;
+    s.calls_succeeded += l.connection->messages().calls_ok;
     open += s.connections.back().streams_open;
   }
   const std::uint64_t well = s.calls_succeeded + open;
@@ -216,7 +216,7 @@ void subchannel::on_going_away(transport::connection& c) noexcept {
 void subchannel::on_closed(transport::connection& c) noexcept {
   on_going_away(c);
   streams_before_ += c.figures().streams_started;
-  calls_ok_before_ += c.messages.calls_ok;
+  calls_ok_before_ += c.messages().calls_ok;
   std::erase_if(lines_, [&](const line& l) { return l.connection.get() == &c; });
   if (leaving_) tell();
 }

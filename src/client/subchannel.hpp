@@ -9,7 +9,7 @@
 #include "coracle/rpc/call_credentials.hpp"
 #include "coracle/transport/credentials.hpp"
 #include "rpc/channel_registry.hpp"
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -5,7 +5,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "rpc/response_head.hpp"
-#include "transport/exchange.hpp"
+#include "transport/exchange_handler.hpp"
 
 #include <optional>
 

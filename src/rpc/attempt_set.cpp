@@ -12,15 +12,14 @@ namespace coracle::calls {
 attempt_set::attempt_set(client_call& call, const call_terms& terms, attempt_plan plan,
                          std::shared_ptr<attempt_source> source, call_watch* watch) noexcept
     : call_(call), terms_(terms), plan_(std::move(plan)), source_(std::move(source)), watch_(watch) {
-  target_.source = source_.get();
   timer::fire = [](coro::timer& t) noexcept { static_cast<attempt_set&>(t).timer_fired(); };
 }
 
 attempt_set::~attempt_set() { disarm(); }
 
 void attempt_set::begin() noexcept {
-  call_.attach_to(transport::exchange(*this, transport::stream_ref{}), target_, watch_ ? this : nullptr);
-  if (released_) return;  // what it had to send could not be written
+  call_.record_to(*this);
+  if (call_ended_) return;  // what it had to send could not be written
   start_attempt(attempt_kind::first);
 }
 
@@ -48,7 +47,7 @@ void attempt_set::attached(replayed_attempt& a) noexcept {
 
 void attempt_set::room() noexcept {
   if (!wants_writable_) return;
-  if (queued({}) > low_bytes_) {  // more was sent meanwhile, and a wish holds once
+  if (unsent() > low_bytes_) {  // more was sent meanwhile, and a wish holds once
     for (const auto& a : attempts_) a->want_writable(low_bytes_);
     return;
   }
@@ -131,40 +130,36 @@ void attempt_set::cancel_all_but(const replayed_attempt* kept) noexcept {
 }
 
 void attempt_set::call_ended(const status& how) noexcept {
-  if (handed_over_) plan_.committed_ended(how.code());
+  call_ended_ = true;
+  if (handed_over_) return plan_.committed_ended(how.code());
+  disarm();
+  for (const auto& a : attempts_) a->cancel(status::cancelled("the call has ended"));
+  sent_.clear();
 }
 
-// --- as the call's connection
+// --- the record
 
-bool attempt_set::queue_data(transport::stream_ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
-                             bool end_stream) {
-  sent_.add({std::move(bytes), n, std::exchange(next_message_, {}), end_stream});
+void attempt_set::record(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, message_size m,
+                         bool end_stream) {
+  sent_.add({std::move(bytes), n, m, end_stream});
   for (const auto& a : attempts_) a->pump();
-  if (!sent_.full() || chosen_ || next_is_chosen_) return true;
+  if (!sent_.full() || chosen_ || next_is_chosen_) return;
   if (replayed_attempt* a = furthest()) commit_to(*a);
   else next_is_chosen_ = true;
-  return true;
 }
 
 // The writer goes on as fast as the fastest attempt.
-std::size_t attempt_set::queued(transport::stream_ref) const noexcept {
+std::size_t attempt_set::unsent() const noexcept {
   std::size_t least = sent_.bytes();
   for (const auto& a : attempts_)
     if (a->attached()) least = std::min(least, a->unsent());
   return least;
 }
 
-void attempt_set::want_writable(transport::stream_ref, std::size_t low_bytes) noexcept {
+void attempt_set::want_room(std::size_t low_bytes) noexcept {
   wants_writable_ = true;
   low_bytes_ = low_bytes;
   for (const auto& a : attempts_) a->want_writable(low_bytes);
-}
-
-void attempt_set::release(transport::stream_ref) noexcept {
-  released_ = true;
-  disarm();
-  for (const auto& a : attempts_) a->cancel(status::cancelled("the call has ended"));
-  sent_.clear();
 }
 
 }  // namespace coracle::calls

@@ -139,7 +139,7 @@ call::decoded call::read(const codec& k, void* into, const framed_message& m, st
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
     return read_large(k, into, m, why);
-  if (exchange_) exchange_.charge_small(m.body.size());
+  if (exchange_) exchange_.budget().charge_small(m.body.size());
   return parse(k, into, m.body, m.body.size(), why);
 }
 
@@ -219,14 +219,13 @@ call::decoded call::read_large(const codec& k, void* into, const framed_message&
 
 // That of the loop, whether or not there is a connection.
 transport::decode_budget& call::budget() noexcept {
-  transport::decode_budget* const of_connection = exchange_ ? exchange_.budget() : nullptr;
-  return of_connection ? *of_connection : transport::decode_budget::here();
+  return exchange_ ? exchange_.budget() : transport::decode_budget::here();
 }
 
 call::decoded call::defer() {
   if (!deferred_) deferred_ = std::make_unique<deferred_message>(*this);
   if (deferred_->linked()) return decoded::deferred;
-  if (exchange_ && exchange_.budget()) exchange_.defer(*deferred_);
+  if (exchange_) exchange_.defer(*deferred_);
   else transport::decode_budget::here().defer(*deferred_);
   return decoded::deferred;
 }
@@ -366,7 +365,11 @@ void call::retry_writer() noexcept {
     if (!writer_) return;  // the call was ended, and the write with it
     return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
   }
-  if (exchange_.queued() > queue_high_bytes) return exchange_.want_writable(queue_low_bytes);
+  if (record_) [[unlikely]] {
+    if (record_->unsent() > queue_high_bytes) return record_->want_room(queue_low_bytes);
+  } else if (exchange_.queued() > queue_high_bytes) {
+    return exchange_.want_writable(queue_low_bytes);
+  }
   write_settled({}, false);
 }
 
@@ -409,18 +412,10 @@ bool call::send_message(const codec& k, const void* message, bool may_pack, bool
     messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
     return false;
   }
-  count_sent({size, size});
-  const std::size_t whole = size + envelope_prefix_bytes;
-  if (std::uint8_t* room = exchange_.reserve_data(whole)) {
-    protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
-    k.write(message, room + envelope_prefix_bytes);
-    exchange_.commit_data(whole, end_stream);
-    return true;
-  }
-  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
-  protocol::write_envelope_prefix(bytes.get(), 0, static_cast<std::uint32_t>(size));
-  k.write(message, bytes.get() + envelope_prefix_bytes);
-  return exchange_.queue_data(std::move(bytes), whole, end_stream);
+  return send_framed({size, size}, end_stream, [&](std::uint8_t* to) {
+    protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(size));
+    k.write(message, to + envelope_prefix_bytes);
+  });
 }
 
 bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) {
@@ -433,20 +428,34 @@ bool call::send_formatted(const codec& k, const void* message, bool may_pack, bo
 
 bool call::send_body(bytes_view body, bool may_pack, bool end_stream) {
   const framed_message m = may_pack ? format_.pack(body) : framed_message{body, false};
-  count_sent({body.size(), m.body.size()});
-  const std::size_t whole = m.body.size() + envelope_prefix_bytes;
-  const auto put = [&](std::uint8_t* to) {
+  return send_framed({body.size(), m.body.size()}, end_stream, [&](std::uint8_t* to) {
     protocol::write_envelope_prefix(to, m.compressed, static_cast<std::uint32_t>(m.body.size()));
     if (!m.body.empty()) std::memcpy(to + envelope_prefix_bytes, m.body.data(), m.body.size());
-  };
-  if (std::uint8_t* room = exchange_.reserve_data(whole)) {
-    put(room);
-    exchange_.commit_data(whole, end_stream);
-    return true;
+  });
+}
+
+template <class Put>
+bool call::send_framed(message_size m, bool end_stream, Put put) {
+  count_sent(m);
+  const std::size_t whole = m.wire_bytes + envelope_prefix_bytes;
+  if (!record_) [[likely]] {
+    if (std::uint8_t* const room = exchange_.reserve_data(whole)) {
+      put(room);
+      exchange_.commit_data(whole, end_stream);
+      return true;
+    }
   }
   std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
   put(bytes.get());
-  return exchange_.queue_data(std::move(bytes), whole, end_stream);
+  if (!record_) return exchange_.queue_data(std::move(bytes), whole, end_stream);
+  record_->record(std::move(bytes), whole, m, end_stream);
+  return true;
+}
+
+void call::send_end() noexcept {
+  if (record_) record_->record(nullptr, 0, {}, true);
+  else if (exchange_.reserve_data(0)) exchange_.commit_data(0, true);
+  else exchange_.queue_data(nullptr, 0, true);
 }
 
 }  // namespace coracle::calls

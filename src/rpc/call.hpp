@@ -7,6 +7,7 @@
 #include "rpc/deframer.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_watch.hpp"
+#include "rpc/request_record.hpp"
 #include "rpc/unpacking.hpp"
 #include "transport/exchange.hpp"
 
@@ -90,9 +91,14 @@ class call {
                     std::optional<std::size_t> known_bytes = {});
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
   bool send_body(bytes_view body, bool may_pack, bool end_stream);
+  // Ends this side's stream of messages.
+  void send_end() noexcept;
+  // Where messages go: to the exchange, or to a record.
+  [[nodiscard]] bool can_send() const noexcept { return exchange_ || record_; }
   void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
+  request_record* record_ = nullptr;  // in the exchange's place
   deframer deframer_;
   message_format format_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
@@ -123,8 +129,10 @@ class call {
   }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
-    exchange_.count_sent();
     traffic_.bytes_sent += m.wire_bytes;
+    if (record_) [[unlikely]]
+      return;  // each attempt counts what it sends
+    exchange_.count_sent();
     if (watch_) watch_->message_sent(m);
   }
   void count_received(message_size m) noexcept {
@@ -151,6 +159,9 @@ class call {
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
   bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
+  // A message of that size with its prefix, which `put` writes.
+  template <class Put>
+  bool send_framed(message_size m, bool end_stream, Put put);
   [[nodiscard]] std::size_t deferred_bytes() const noexcept {
     return deferred_ && deferred_->begun ? deferred_->begun->memory_bytes() : 0;
   }

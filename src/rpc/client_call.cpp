@@ -177,9 +177,7 @@ void client_call::make_attempts(const method_config* m, std::shared_ptr<attempt_
 
 void client_call::half_close() noexcept {
   half_closed_ = true;
-  if (!exchange_ || std::exchange(half_close_sent_, true)) return;
-  if (exchange_.reserve_data(0)) exchange_.commit_data(0, true);
-  else exchange_.queue_data(nullptr, 0, true);
+  if (can_send() && !std::exchange(half_close_sent_, true)) send_end();
 }
 
 void client_call::expect_reply(const codec& k, void* into) noexcept {
@@ -395,6 +393,7 @@ void client_call::end(status why, bool inside) noexcept {
   on_stop_.unlink();
   fetch_.reset();
   if (attempts_) attempts_->call_ended(outcome_);
+  record_ = nullptr;
   if (exchange_) {
     if (outcome_.ok()) exchange_.count_call_ok();
     exchange_.release();

@@ -69,8 +69,8 @@ class client_call final : public call,
   void settle(const status& how) noexcept;
 
   // --- from its attempt_set
-  // An exchange that stands for the attempts; `sizes` may be null.
-  void attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept;
+  // What it sends goes there, until it is committed to an attempt.
+  void record_to(request_record& r) noexcept;
   // The exchange of the attempt that the call is committed to.
   void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
   void take_first_head(response_head& head, bool end_stream) noexcept {
@@ -96,7 +96,7 @@ class client_call final : public call,
     client_call& owner;
   };
 
-  bool prepare_write() override { return static_cast<bool>(exchange_); }
+  bool prepare_write() override { return can_send(); }
   [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
   void no_more_writes() noexcept override { half_closed_ = half_close_sent_ = true; }
   void messages_broken(status why) noexcept override;

@@ -17,14 +17,13 @@ void client_call::attach(transport::exchange x, const call_target& target) noexc
   });
 }
 
-void client_call::attach_to(transport::exchange x, const call_target& target, message_watch* sizes) noexcept {
-  exchange_ = x;
-  target_ = &target;
-  watch_ = sizes;
+void client_call::record_to(request_record& r) noexcept {
+  record_ = &r;
   or_end([&] { send_request(); });
 }
 
 void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
+  record_ = nullptr;
   exchange_ = x;
   exchange_.set_handler(this);
   watched_attempt_ = std::move(watch);

@@ -5,7 +5,7 @@
 #include "coracle/base/status.hpp"
 #include "coracle/compress/encoding.hpp"
 #include "coracle/rpc/metadata.hpp"
-#include "transport/exchange.hpp"
+#include "transport/exchange_handler.hpp"
 
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 #include "coracle/rpc/metadata.hpp"
 #include "rpc/accepted_encodings.hpp"
 #include "server/router.hpp"
-#include "transport/exchange.hpp"
+#include "transport/exchange_handler.hpp"
 
 #include <cstdint>
 #include <string>

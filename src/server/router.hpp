@@ -4,7 +4,6 @@
 #include "coracle/rpc/service.hpp"
 #include "rpc/server_call.hpp"
 #include "rpc/subtype.hpp"
-#include "transport/exchange.hpp"
 
 #include <cstdint>
 #include <span>

@@ -60,7 +60,8 @@ std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const r
 }
 
 // Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
-struct read_request_head final : transport::read_head {
+struct read_request_head final : transport::kept_heads {
+  std::uint32_t number = 0;
   request_summary summary;
   calls::received_metadata received;
 };
@@ -68,12 +69,12 @@ constexpr std::size_t kept_metadata_bytes = 2048;
 
 void keep(transport::exchange& x, std::uint32_t number, const request_summary& r,
           const calls::received_metadata& received) {
-  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.last_head().reset();
+  if (received.get().capacity_bytes() > kept_metadata_bytes) return x.heads().reset();
   auto kept = std::make_unique<read_request_head>();
   kept->number = number;
   kept->summary = r;
   kept->received = received;
-  x.last_head() = std::move(kept);
+  x.heads() = std::move(kept);
 }
 
 }  // namespace
@@ -144,7 +145,7 @@ void shard::note_refused_connection() noexcept {
 }
 
 void shard::on_request(transport::exchange x, transport::header_source& fields, bool end_stream) {
-  const auto* const last = static_cast<const read_request_head*>(x.last_head().get());
+  const auto* const last = static_cast<const read_request_head*>(x.heads().get());
   if (last && fields.repeats(last->number)) {
     if (!fields.ok()) return x.release();
     return begin_call(x, last->summary, nullptr, last->received, end_stream);

@@ -8,7 +8,7 @@
 #include "runtime/resident.hpp"
 #include "server/entrance.hpp"
 #include "server/server_state.hpp"
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
 #include "coracle/base/assert.hpp"
+#include "transport/exchange.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,14 +14,7 @@ namespace coracle::transport {
 
 namespace {
 
-// Output that has left the streams' windows but not the process: above this, streams queue (so that
-// their writers wait) ...
-constexpr std::size_t output_high_bytes = 256u << 10;
-// ... and bulk already above this, what waits in queues as well as single large pieces: a small reply that becomes
-// ready while it is being sent waits for no more than that.
-constexpr std::size_t bulk_high_bytes = 64u << 10;
-constexpr std::size_t bulk_piece_bytes = 4u << 10;
-// ... and above this nothing more is read either: a peer that asks and does not read its answers
+// Above this much output nothing more is read: a peer that asks and does not read its answers
 // must not make us grow.
 constexpr std::size_t output_stall_bytes = 1u << 20;
 // A connection that has sent nothing for so long gives its buffers back: traffic that uses them finds them, and
@@ -30,19 +24,6 @@ constexpr duration deferred_timer_pause = std::chrono::milliseconds(100);
 
 }  // namespace
 
-class connection::block_source final : public header_source {
- public:
-  explicit block_source(http2::connection& engine) noexcept : engine_(engine) {}
-  bool next(field& out) override { return engine_.next_field(out); }
-  [[nodiscard]] bool ok() const noexcept override { return engine_.headers_ok(); }
-  void set_slot(std::uint32_t slot) noexcept override { engine_.set_slot(slot); }
-  [[nodiscard]] std::uint32_t number() const noexcept override { return engine_.head_number(); }
-  [[nodiscard]] bool repeats(std::uint32_t number) override { return engine_.head_repeats(number); }
-
- private:
-  http2::connection& engine_;
-};
-
 connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r,
                        const connection_options& o, connection_owner& owner, request_acceptor* acceptor)
     : home_(home),
@@ -51,12 +32,12 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       owner_(owner),
       acceptor_(acceptor),
       life_(o.life, home.now()),
+      budget_(&home.attached<decode_budget>()),
       unread_bytes_max_(o.burden.unread_bytes),
       stall_(o.burden.stall_time),
       opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
-  budget_ = &home.attached<decode_budget>();
   // gRFC A18: a peer that is gone without a word is noticed while bytes wait for it, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
   if (alive.time != duration::max()) stream_->give_up_unacknowledged(alive.timeout);
@@ -102,7 +83,7 @@ void connection::release_if_idle() noexcept {
   }
   release_at_ = never;
   in_flight_.release(0);
-  last_head.reset();
+  heads_.reset();
   engine_.release_idle_memory();
   stream_->release_idle_memory();
   if (acceptor_) mind_memory();
@@ -130,10 +111,6 @@ exchange connection::open(exchange_handler& handler) noexcept try {
 } catch (const std::bad_alloc&) {
   give_up("out of memory");
   return {};
-}
-
-void connection::set_handler(stream_ref s, exchange_handler* handler) noexcept {
-  engine_.set_user(s, handler);
 }
 
 // --- receiving
@@ -251,7 +228,7 @@ void connection::handle(const http2::event& e) noexcept {
   auto* handler = static_cast<exchange_handler*>(e.user);
   switch (e.what) {
     case kind::headers: {
-      block_source fields(engine_);
+      header_source fields(engine_);
       if (!handler && acceptor_ && !e.trailers) {
         stream_begins();
         return call_up(e.stream,
@@ -330,19 +307,19 @@ void connection::stream_begins() noexcept {
 }
 
 void connection::note_received() noexcept {
-  if (std::exchange(counted_.messages_received, messages.received) != messages.received)
+  if (std::exchange(counted_.messages_received, messages_.received) != messages_.received)
     counted_.last_message_received = last_received_;
 }
 
 void connection::note_sent() noexcept {
-  if (std::exchange(counted_.messages_sent, messages.sent) != messages.sent)
+  if (std::exchange(counted_.messages_sent, messages_.sent) != messages_.sent)
     counted_.last_message_sent = last_send_;
 }
 
 connection_figures connection::figures() noexcept {
   connection_figures f = counted_;
-  f.messages_sent = messages.sent;
-  f.messages_received = messages.received;
+  f.messages_sent = messages_.sent;
+  f.messages_received = messages_.received;
   f.streams_open = engine_.open_streams();
   f.keepalives_sent = engine_.keepalives_sent();
   f.send_window_bytes = engine_.send_window_bytes();
@@ -407,82 +384,7 @@ void connection::sent(std::int64_t result) noexcept {
   touch();
 }
 
-// --- carrier: the engine's functions, each followed by touch()
-
-bool connection::begin_headers(stream_ref s) noexcept { return !closing_ && engine_.begin_headers(s); }
-
-void connection::add_field(std::string_view name, std::string_view value, bool index) noexcept {
-  engine_.add_field(name, value,
-                    index ? http2::connection::indexing::index : http2::connection::indexing::no_index);
-}
-
-void connection::end_headers(stream_ref, bool end_stream) noexcept {
-  counted_.streams_succeeded += end_stream && acceptor_;
-  engine_.end_headers(end_stream);
-  touch();
-}
-
-bool connection::send_block(stream_ref s, bytes_view stateless, bool end_stream) {
-  touch();
-  if (closing_ || !engine_.send_block(s, stateless, end_stream)) return false;
-  counted_.streams_succeeded += end_stream && acceptor_;
-  if (end_stream && weigh_) [[unlikely]]
-    note_congestion();
-  return true;
-}
-
-bool connection::fits_in_this_send(std::size_t message_bytes) noexcept {
-  return engine_.output().size() <= (message_bytes > bulk_piece_bytes ? bulk_high_bytes : output_high_bytes);
-}
-
-std::uint8_t* connection::reserve_data(stream_ref s, std::size_t n) {
-  if (closing_ || !fits_in_this_send(n)) return nullptr;
-  return engine_.reserve_data(s, n);
-}
-
-void connection::commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept {
-  engine_.commit_data(s, n, end_stream);
-  counted_.streams_succeeded += end_stream && acceptor_;
-  touch();
-}
-
-std::uint8_t* connection::reserve_reply(stream_ref s, const whole_reply& r) {
-  if (closing_ || !fits_in_this_send(r.message_bytes)) return nullptr;
-  return engine_.reserve_reply(s, r);
-}
-
-void connection::commit_reply(stream_ref s, const whole_reply& r) noexcept {
-  engine_.commit_reply(s, r);
-  ++counted_.streams_succeeded;
-  if (weigh_) [[unlikely]]
-    note_congestion();
-  touch();
-}
-
-bool connection::queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
-                            bool end_stream) {
-  touch();
-  if (closing_ || given_up_ || !engine_.queue_data(s, std::move(bytes), n, end_stream)) return false;
-  if (!acceptor_) return true;
-  counted_.streams_succeeded += end_stream;
-  weigh_ = true;
-  note_congestion();
-  if (n >= large_message_bytes) mind_memory();
-  return true;
-}
-
-std::size_t connection::queued(stream_ref s) const noexcept { return engine_.queued(s); }
-
-void connection::want_writable(stream_ref s, std::size_t low_bytes) noexcept {
-  engine_.want_writable(s, low_bytes);
-  touch();
-}
-
-void connection::consume(stream_ref s, std::size_t n) noexcept {
-  if (closing_) return;
-  engine_.consume(s, n);
-  touch();
-}
+// --- for exchange
 
 void connection::reset(stream_ref s, error_code code) noexcept {
   engine_.reset(s, code);

@@ -8,7 +8,8 @@
 #include "transport/burden.hpp"
 #include "transport/connection_figures.hpp"
 #include "transport/connection_options.hpp"
-#include "transport/exchange.hpp"
+#include "transport/decode_budget.hpp"
+#include "transport/exchange_handler.hpp"
 #include "transport/lifespan.hpp"
 
 #include <cstddef>
@@ -23,6 +24,21 @@ using http2::limits;
 using http2::role;
 
 class connection;
+
+// What a connection has carried, for snapshots. Plain numbers of its loop, counted by the layer above.
+struct message_counts {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  std::uint64_t calls_ok = 0;  // of a client
+};
+
+// What the layer above knows of the heads that came or went on a connection and are likely to come again.
+struct kept_heads {
+  kept_heads() = default;
+  kept_heads(const kept_heads&) = delete;
+  kept_heads& operator=(const kept_heads&) = delete;
+  virtual ~kept_heads() = default;
+};
 
 // Who keeps a connection. Called on its loop.
 class connection_owner {
@@ -46,8 +62,9 @@ class connection_owner {
 };
 
 // Reads, parses, lets handlers run and gathers what they send; the whole turn's output leaves in one
-// send at the turn's end. Lives on one loop and belongs to its owner, who destroys it in on_closed().
-class connection final : public carrier, private net::duplex_sink, private coro::work, private coro::timer {
+// send at the turn's end. Lives on one loop and belongs to its owner, who destroys it in on_closed(). What is done with
+// one stream is done by its exchange.
+class connection final : private net::duplex_sink, private coro::work, private coro::timer {
  public:
   // acceptor: null for a client.
   connection(loop& home, std::unique_ptr<net::duplex> stream, http2::role r, const connection_options& o,
@@ -77,36 +94,14 @@ class connection final : public carrier, private net::duplex_sink, private coro:
 
   [[nodiscard]] connection_figures figures() noexcept;
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
+  [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
+  // Null in plaintext. As long-lived as the connection.
+  [[nodiscard]] const net::auth_context* auth() const noexcept { return stream_->auth(); }
 
-  // carrier
-  bool begin_headers(stream_ref s) noexcept override;
-  void add_field(std::string_view name, std::string_view value, bool index) noexcept override;
-  void end_headers(stream_ref s, bool end_stream) noexcept override;
-  bool send_block(stream_ref s, bytes_view stateless, bool end_stream) override;
-  std::uint8_t* reserve_data(stream_ref s, std::size_t n) override;
-  void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept override;
-  std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r) override;
-  void commit_reply(stream_ref s, const whole_reply& r) noexcept override;
-  bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
-                  bool end_stream) override;
-  [[nodiscard]] std::size_t queued(stream_ref s) const noexcept override;
-  void want_writable(stream_ref s, std::size_t low_bytes) noexcept override;
-  void consume(stream_ref s, std::size_t n) noexcept override;
-  void set_kept(stream_ref s, std::size_t bytes) noexcept override;
-  [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept override {
-    return owner_.may_keep(*this, more_bytes);
-  }
-  void wait_turn(stream_ref s) noexcept override;
-  void defer(deferred_decode& d) override;
-  void reset(stream_ref s, error_code code) noexcept override;
-  void release(stream_ref s) noexcept override;
-  void set_handler(stream_ref s, exchange_handler* handler) noexcept override;
-  [[nodiscard]] loop& home() const noexcept override { return home_; }
-  [[nodiscard]] const net::address& peer_address() const noexcept override { return stream_->peer_address(); }
-  [[nodiscard]] const net::auth_context* auth() const noexcept override { return stream_->auth(); }
+  [[nodiscard]] const message_counts& messages() const noexcept { return messages_; }
 
  private:
-  class block_source;
+  friend class exchange;
   // What the decode budget did not cover. There is one only for as long as something waits.
   struct deferred_input final : deferred_decode {
     explicit deferred_input(connection& c) noexcept : owner(c) {}
@@ -118,14 +113,22 @@ class connection final : public carrier, private net::duplex_sink, private coro:
     std::int64_t send_error =
         0;  // not 0: a send has failed meanwhile; the connection breaks when all is read
   };
+  // Bulk waits in the streams' queues while so much is in the output: a small reply that becomes ready while it is being
+  // sent waits for no more than that.
+  static constexpr std::size_t bulk_high_bytes = 64u << 10;
+
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
   void memory_changed() noexcept override;
   void closed() noexcept override;
 
-  // What is written at once may be put behind what waits for this turn's end.
-  [[nodiscard]] bool fits_in_this_send(std::size_t message_bytes) noexcept;
+  // --- for exchange
+  void defer(deferred_decode& d);
+  void set_kept(stream_ref s, std::size_t bytes) noexcept;
+  void wait_turn(stream_ref s) noexcept;
+  void reset(stream_ref s, error_code code) noexcept;
+  void release(stream_ref s) noexcept;
   void dispatch() noexcept;
   // The decode budget is spent, or a call of this connection waits for it: what was not read yet is kept for later.
   void put_input_aside() noexcept;
@@ -174,6 +177,10 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   time_point last_received_{};
   connection_figures counted_;
   lifespan life_;
+  decode_budget* const budget_;
+  message_counts messages_;
+  std::shared_ptr<std::size_t> abandoned_;  // see exchange::abandoned(); null while there never was one
+  std::unique_ptr<kept_heads> heads_;  // null while the connection is idle
   const std::size_t unread_bytes_max_;
   stall_watch stall_;
   std::vector<stream_ref> waiting_;  // for their turn, in order
@@ -194,6 +201,8 @@ class connection final : public carrier, private net::duplex_sink, private coro:
   bool send_broken_ = false;
   bool close_called_ = false;
   bool gone_ = false;  // the byte stream is closed
+  bool congested_ = false;
+  bool withholds_credit_ = false;
   bool told_going_away_ = false;
   bool pressed_ : 1 = false;
   bool just_resumed_ : 1 = false;  // and what came meanwhile may be unread

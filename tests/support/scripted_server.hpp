@@ -5,7 +5,7 @@
 #include "coracle/runtime/loop.hpp"
 #include "coracle/transport/connector.hpp"
 #include "net/memory_duplex.hpp"
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 #include "transport/header_block.hpp"
 
 #include <google/protobuf/wrappers.pb.h>

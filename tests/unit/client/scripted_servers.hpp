@@ -5,7 +5,7 @@
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "net/memory_duplex.hpp"
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A server's connection whose peer does not read its replies: who waits for a turn, and who gets it.
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sim.hpp"

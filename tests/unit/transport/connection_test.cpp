@@ -1,5 +1,5 @@
 // A connection over one end of a byte stream in memory; the test is the peer at the other.
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sim.hpp"

@@ -1,5 +1,5 @@
 // Bulk and small messages on one connection: how much bulk leaves between a small message's being ready and its frame.
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sim.hpp"

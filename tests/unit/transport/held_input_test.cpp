@@ -1,5 +1,5 @@
 // What io_uring holds for a connection that does not read counts for the server's memory.
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"

@@ -1,5 +1,5 @@
 // TCP_USER_TIMEOUT goes with keepalive (gRFC A18): read back from the socket under a connection.
-#include "transport/connection.hpp"
+#include "transport/exchange.hpp"
 
 #include "coracle/coro/event.hpp"
 #include "net/acceptor.hpp"

@@ -1,0 +1,92 @@
+#include "transport/exchange.hpp"
+
+namespace coracle::transport {
+
+namespace {
+
+// Output that has left the streams' windows but not the process: above this, streams queue (so that
+// their writers wait) ...
+constexpr std::size_t output_high_bytes = 256u << 10;
+// ... and pieces that are large already above connection::bulk_high_bytes.
+constexpr std::size_t bulk_piece_bytes = 4u << 10;
+
+}  // namespace
+
+bool exchange::fits_in_this_send(std::size_t bytes) const noexcept {
+  return connection_->engine_.output().size() <=
+         (bytes > bulk_piece_bytes ? connection::bulk_high_bytes : output_high_bytes);
+}
+
+bool exchange::begin_headers() noexcept {
+  return !connection_->closing_ && connection_->engine_.begin_headers(stream_);
+}
+
+void exchange::add_field(std::string_view name, std::string_view value, bool index) noexcept {
+  connection_->engine_.add_field(
+      name, value, index ? http2::connection::indexing::index : http2::connection::indexing::no_index);
+}
+
+void exchange::end_headers(bool end_stream) noexcept {
+  connection& c = *connection_;
+  c.counted_.streams_succeeded += end_stream && c.acceptor_;
+  c.engine_.end_headers(end_stream);
+  c.touch();
+}
+
+bool exchange::send_block(bytes_view stateless, bool end_stream) {
+  connection& c = *connection_;
+  c.touch();
+  if (c.closing_ || !c.engine_.send_block(stream_, stateless, end_stream)) return false;
+  c.counted_.streams_succeeded += end_stream && c.acceptor_;
+  if (end_stream && c.weigh_) [[unlikely]]
+    c.note_congestion();
+  return true;
+}
+
+std::uint8_t* exchange::reserve_data(std::size_t n) {
+  connection& c = *connection_;
+  if (c.closing_ || !fits_in_this_send(n)) return nullptr;
+  return c.engine_.reserve_data(stream_, n);
+}
+
+void exchange::commit_data(std::size_t n, bool end_stream) noexcept {
+  connection& c = *connection_;
+  c.engine_.commit_data(stream_, n, end_stream);
+  c.counted_.streams_succeeded += end_stream && c.acceptor_;
+  c.touch();
+}
+
+std::uint8_t* exchange::reserve_reply(const whole_reply& r) {
+  connection& c = *connection_;
+  if (c.closing_ || !fits_in_this_send(r.message_bytes)) return nullptr;
+  return c.engine_.reserve_reply(stream_, r);
+}
+
+void exchange::commit_reply(const whole_reply& r) noexcept {
+  connection& c = *connection_;
+  c.engine_.commit_reply(stream_, r);
+  ++c.counted_.streams_succeeded;
+  if (c.weigh_) [[unlikely]]
+    c.note_congestion();
+  c.touch();
+}
+
+bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {
+  connection& c = *connection_;
+  c.touch();
+  if (c.closing_ || c.given_up_ || !c.engine_.queue_data(stream_, std::move(bytes), n, end_stream))
+    return false;
+  if (!c.acceptor_) return true;
+  c.counted_.streams_succeeded += end_stream;
+  c.weigh_ = true;
+  c.note_congestion();
+  if (n >= large_message_bytes) c.mind_memory();
+  return true;
+}
+
+void exchange::want_writable(std::size_t low_bytes) noexcept {
+  connection_->engine_.want_writable(stream_, low_bytes);
+  connection_->touch();
+}
+
+}  // namespace coracle::transport
