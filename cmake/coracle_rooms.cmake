@@ -27,6 +27,22 @@ function(coracle_library_of result name)
   endif()
 endfunction()
 
+set(coracle_optimised OFF)
+if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
+  set(coracle_optimised ON)
+endif()
+
+# A shared library is linked once, by whoever makes it, so it may be optimised across rooms. A static one must stay usable by any
+# compiler that its users link with.
+set(coracle_optimised_at_link OFF)
+if(BUILD_SHARED_LIBS AND coracle_optimised)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT coracle_optimised_at_link OUTPUT reason LANGUAGES CXX)
+  if(NOT coracle_optimised_at_link)
+    message(STATUS "The shared library is not optimised when it is linked: ${reason}")
+  endif()
+endif()
+
 # Makes the target coracle_<name> from src/<name>/ and adds its objects to its library. A room whose folders
 # do not exist yet is passed over.
 function(coracle_room name)
@@ -41,11 +57,13 @@ function(coracle_room name)
   if(sources)
     add_library(${target} OBJECT ${sources})
     if(BUILD_SHARED_LIBS)
-      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      set_target_properties(${target} PROPERTIES
+        POSITION_INDEPENDENT_CODE ON
+        INTERPROCEDURAL_OPTIMIZATION ${coracle_optimised_at_link})
     endif()
     target_link_libraries(${target} PUBLIC coracle_usage PRIVATE coracle_build)
     # A room is one translation unit where it is optimised: its functions are inlined into each other.
-    if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
+    if(coracle_optimised)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
       # GCC takes the .cpp files for headers then, and warns of what their anonymous namespaces hold.
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)

@@ -55,7 +55,7 @@ void decode_request(benchmark::State& state, indexing policy_of_path, bool cache
   const block steady = encode(encoder, policy_of_path);
   d.start(steady);
   while (d.next() == decoder::step::field)
-    if (cached) d.set_slot(1);
+    if (cached) d.keep();
   for (auto _ : state) drain(d, steady);
 }
 void decode_indexed(benchmark::State& state) { decode_request(state, indexing::index, false); }
@@ -68,7 +68,7 @@ void decode_all_literal(benchmark::State& state) {
   for (auto _ : state) drain(d, b);
 }
 
-// As the engine does it: decode, judge with the verdict kept in the tag, keep in a recycled list.
+// As the engine does it: decode, judge with the verdict kept in the mark, keep in a recycled list.
 void receive_request(benchmark::State& state) {
   hpack::encoder encoder;
   decoder d;
@@ -81,13 +81,13 @@ void receive_request(benchmark::State& state) {
     d.start(steady);
     while (d.next() == decoder::step::field) {
       const hpack::field& f = d.current();
-      const auto known = static_cast<http::field_class>(d.tag());
+      const auto known = static_cast<http::field_class>(d.mark());
       if (known != http::field_class::unknown) {
         rules.check_known(known, f.value);
       } else {
         http::field_class found;
         rules.check(f.name, f.value, &found);
-        d.set_tag(static_cast<std::uint8_t>(found));
+        d.set_mark(static_cast<std::uint32_t>(found));
       }
       list.add(f.name, f.value);
     }
@@ -110,18 +110,6 @@ void encode_by_search(benchmark::State& state) {
   for (auto _ : state) {
     std::uint8_t* at = encoder.begin_block(out.data());
     for (const hpack::field& f : request) at = encoder.encode(at, f.name, f.value, indexing::index);
-    benchmark::DoNotOptimize(at);
-  }
-}
-
-void encode_by_hint(benchmark::State& state) {
-  hpack::encoder encoder;
-  std::array<hpack::field_hint, request.size()> hints{};
-  block out(1024);
-  for (auto _ : state) {
-    std::uint8_t* at = encoder.begin_block(out.data());
-    for (std::size_t i = 0; i < request.size(); ++i)
-      at = encoder.encode(at, request[i].name, request[i].value, hints[i]);
     benchmark::DoNotOptimize(at);
   }
 }
@@ -149,7 +137,6 @@ BENCHMARK(decode_all_literal);
 BENCHMARK(receive_request);
 BENCHMARK(validate_request);
 BENCHMARK(encode_by_search);
-BENCHMARK(encode_by_hint);
 BENCHMARK(huffman_decode);
 BENCHMARK(huffman_encode);
 

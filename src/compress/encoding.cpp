@@ -41,9 +41,12 @@ std::optional<encoding> encoding_named(std::string_view name) noexcept {
 bool available(encoding e) noexcept { return e == encoding::identity || row_of(e).make; }
 
 encoding_set encoding_set::all() noexcept {
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < encoding_count; ++i)
-    if (available(static_cast<encoding>(i))) bits |= 1u << i;
+  static const std::uint32_t bits = [] {
+    std::uint32_t those = 0;
+    for (std::size_t i = 0; i < encoding_count; ++i)
+      if (available(static_cast<encoding>(i))) those |= 1u << i;
+    return those;
+  }();
   return from_bits(bits);
 }
 

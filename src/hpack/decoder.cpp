@@ -21,7 +21,7 @@ void decoder::set_table_limit(std::uint32_t bytes) noexcept {
 }
 
 void decoder::start(bytes_view block) noexcept {
-  current_ = {};
+  literal_ = {};
   origin_ = origin::other;
   fields_begun_ = false;
   block_bytes_ = block.size();
@@ -34,7 +34,7 @@ void decoder::start(bytes_view block) noexcept {
 decoder::step decoder::fail(decode_error error) noexcept {
   error_ = error;
   at_ = end_;
-  current_ = {};
+  literal_ = {};
   origin_ = origin::other;
   return step::error;
 }
@@ -47,7 +47,7 @@ decoder::step decoder::next_slow() {
     const bool update = at_ != end_ && (*at_ & 0xe0) == 0x20;
     if (update_due_ && !update) return fail(decode_error::update_missing);
     if (at_ == end_) {
-      current_ = {};
+      literal_ = {};
       origin_ = origin::other;
       return step::end;
     }
@@ -103,7 +103,7 @@ decoder::step decoder::next_literal(unsigned prefix_bits) {
       !enter && !never_index && index <= static_entry_count && raw.size() <= literal_cache::raw_bytes_max;
   if (cacheable) {
     if (literal_cache::entry* e = cache_.find(raw)) {
-      current_ = {e->name, e->value, false};
+      literal_ = {e->name, e->value, false};
       cached_ = e;
       origin_ = origin::cache_entry;
       return step::field;
@@ -114,11 +114,11 @@ decoder::step decoder::next_literal(unsigned prefix_bits) {
   std::string_view value;
   if (index == 0 && !expand(raw_name, name)) return step::error;
   if (!expand(raw_value, value)) return step::error;
-  current_ = {name, value, never_index};
+  literal_ = {name, value, never_index};
   origin_ = cacheable ? origin::cacheable : origin::other;
   raw_ = raw;
   static_name_ = index != 0;
-  pending_tag_ = 0;
+  pending_mark_ = 0;
   // From here on a dynamic `name` may be that of an evicted entry: insert() copes with it, and the entry's
   // bytes stay readable if nothing was inserted.
   if (enter && table_.insert(name, value)) take_indexed(static_entry_count + 1);
@@ -197,52 +197,23 @@ bool decoder::expand(const raw_string& string, std::string_view& text) {
   return true;
 }
 
-literal_cache::entry* decoder::cache_current() {
-  literal_cache::entry* e = cache_.store(raw_, current_.name, current_.value, static_name_);
-  if (!e) return nullptr;
-  e->tag = pending_tag_;
-  cached_ = e;
-  origin_ = origin::cache_entry;
-  return e;
-}
-
-void decoder::set_slot(std::uint32_t slot) {
-  if (origin_ == origin::dynamic_entry) table_.at(number_).slot = slot;
-  else if (origin_ == origin::cache_entry) cached_->slot = slot;
-  else if (origin_ == origin::cacheable)
-    if (literal_cache::entry* e = cache_current()) e->slot = slot;
-}
-
-void decoder::set_tag(std::uint8_t tag) noexcept {
+void decoder::set_mark(std::uint32_t mark) noexcept {
   switch (origin_) {
-    case origin::static_entry: static_tags_[number_] = tag; break;
-    case origin::dynamic_entry: table_.at(number_).tag = tag; break;
-    case origin::cache_entry: cached_->tag = tag; break;
-    case origin::cacheable: pending_tag_ = tag; break;
+    case origin::dynamic_entry: table_.at(number_).mark = mark; break;
+    case origin::cache_entry: cached_->mark = mark; break;
+    case origin::cacheable: pending_mark_ = mark; break;
+    case origin::static_entry:
     case origin::other: break;
   }
 }
 
-entry_ref decoder::remember() {
-  if (origin_ == origin::cacheable) cache_current();
-  if (origin_ == origin::dynamic_entry) return {number_, 0, entry_ref::place::dynamic_table};
-  if (origin_ == origin::cache_entry)
-    return {cache_.index_of(*cached_), cached_->serial, entry_ref::place::literal_cache};
-  return {};
-}
-
-void decoder::set_slot(const entry_ref& ref, std::uint32_t slot) noexcept {
-  if (ref.where == entry_ref::place::dynamic_table) {
-    if (table_.alive(ref.number)) table_.at(ref.number).slot = slot;
-  } else if (ref.where == entry_ref::place::literal_cache) {
-    if (literal_cache::entry* e = cache_.at(static_cast<std::uint32_t>(ref.number), ref.serial))
-      e->slot = slot;
-  }
-}
-
-void decoder::clear_slots() noexcept {
-  table_.clear_slots();
-  cache_.clear_slots();
+void decoder::keep() {
+  if (origin_ != origin::cacheable) return;
+  literal_cache::entry* const e = cache_.store(raw_, literal_.name, literal_.value, static_name_);
+  if (!e) return;
+  e->mark = pending_mark_;
+  cached_ = e;
+  origin_ = origin::cache_entry;
 }
 
 std::size_t decoder::capacity_bytes() const noexcept {
@@ -251,14 +222,14 @@ std::size_t decoder::capacity_bytes() const noexcept {
 
 void decoder::release(std::size_t keep_bytes) noexcept {
   if (scratch_capacity_ <= keep_bytes) return;
-  if (origin_ != origin::static_entry && origin_ != origin::dynamic_entry) current_ = {};
+  if (origin_ != origin::static_entry && origin_ != origin::dynamic_entry) literal_ = {};
   scratch_.reset();
   scratch_capacity_ = 0;
 }
 
 void decoder::release_literals() noexcept {
   if (origin_ == origin::cache_entry) {
-    current_ = {};
+    literal_ = {};
     origin_ = origin::other;
   }
   cache_.release();

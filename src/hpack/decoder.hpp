@@ -41,12 +41,8 @@ struct decoder_limits {
   std::uint32_t string_bytes_max = 256 * 1024;
 };
 
-// Where set_slot() puts a slot once its field is gone by: see decoder::remember().
-struct entry_ref {
-  std::uint64_t number = 0;
-  std::uint32_t serial = 0;
-  enum class place : std::uint8_t { none, dynamic_table, literal_cache } where = place::none;
-};
+// By HPACK index; [0] is 0.
+using static_marks = std::array<std::uint32_t, static_entry_count + 1>;
 
 // A pull parser for the blocks that one peer sends, in the order that they arrive:
 //
@@ -58,22 +54,24 @@ struct entry_ref {
 // caller limits the bytes of a block; memory grows with the largest block (scratch for Huffman strings,
 // 1.6 bytes a byte) and the table size limit, and nothing is allocated once both were seen.
 //
-// The user can attach to what recurs: a slot (32 bits, say the method that a :path stands for) and a tag
-// (8 bits, say that the field was found valid). 0 means nothing attached. They live with the field's
-// table entry and vanish when it is evicted. Where a field can have them:
+// The user can attach a mark to what recurs: a word that says, for instance, that the field was found valid, and which
+// method a :path stands for. 0 means nothing attached. It lives with the field's table entry and vanishes when that is
+// evicted. Where a field can have one:
 //
-//   field                                                slot and tag
-//   from the static table                                tag only
-//   from, or just entered into, the dynamic table        both
-//   literal that is in the literal cache                 both
-//   other literal of <= 128 bytes on the wire, without   set_slot() and remember() enter it into the
-//     dynamic name, not never-indexed                      cache; set_tag() alone does not
-//   other literal                                        none: setting does nothing
+//   field                                                mark
+//   from the static table                                as the constructor was told; set_mark() does nothing
+//   from, or just entered into, the dynamic table        yes
+//   literal that is in the literal cache                 yes
+//   other literal of <= 128 bytes on the wire, without   keep() enters it into the cache with its mark;
+//     dynamic name, not never-indexed                      without that, the mark is gone with the field
+//   other literal                                        none
 class decoder {
  public:
   enum class step : std::uint8_t { field, end, error };
 
-  explicit decoder(decoder_limits limits = {}) noexcept : limits_(limits) {}
+  // marks: of the static table's fields; must outlive the decoder. Null: they have none.
+  explicit decoder(decoder_limits limits = {}, const static_marks* marks = nullptr) noexcept
+      : limits_(limits), static_marks_(marks) {}
   decoder(const decoder&) = delete;
   decoder& operator=(const decoder&) = delete;
 
@@ -89,29 +87,23 @@ class decoder {
   // The next field is in current(), or the block is at its end, or it is wrong. `error` repeats.
   step next();
 
+  // The next fields, as long as they are indexes of one octet with marks: f(mark, bytes, text), where `bytes` is the size
+  // of name and value, and text() gives the field. Ends before a field that f returns false for, and before any other
+  // field: then next() goes on. When f throws, none has been read.
+  template <class F>
+  void read_marked(F f);
+
   // Nothing of the block has been read, and it need not begin with a size update.
   [[nodiscard]] bool at_start() const noexcept { return !fields_begun_ && !update_due_; }
 
-  // Valid until the next call of next(), start() or set_table_limit().
-  [[nodiscard]] const field& current() const noexcept { return current_; }
+  // Its views are valid until the next call of next(), read_marked(), start() or set_table_limit().
+  [[nodiscard]] field current() const noexcept;
   [[nodiscard]] decode_error error() const noexcept { return error_; }
 
   // About the current field.
-  [[nodiscard]] std::uint32_t slot() const noexcept;
-  [[nodiscard]] std::uint8_t tag() const noexcept;
-  [[nodiscard]] bool validated() const noexcept { return tag() != 0; }
-  void set_slot(std::uint32_t slot);
-  void set_tag(std::uint8_t tag) noexcept;
-  void set_validated() noexcept { set_tag(1); }
-
-  // To attach a slot later than during the field's turn: the entry that the current field lives in, made
-  // in the literal cache if need be. The reference may be kept for ever; once the entry is gone, and for a
-  // field that cannot have a slot, setting does nothing.
-  [[nodiscard]] entry_ref remember();
-  void set_slot(const entry_ref& ref, std::uint32_t slot) noexcept;
-
-  // Forgets all slots, for a user whose numbering has changed. Tags stay.
-  void clear_slots() noexcept;
+  [[nodiscard]] std::uint32_t mark() const noexcept;
+  void set_mark(std::uint32_t mark) noexcept;
+  void keep();
 
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
   // Memory held on the heap, for quotas.
@@ -132,29 +124,28 @@ class decoder {
   };
 
   bool take_indexed(std::uint32_t index) noexcept;
-  step next_slow();
+  [[gnu::flatten]] step next_slow();
   step next_indexed();
   step next_literal(unsigned prefix_bits);
-  bool take_size_update() noexcept;
-  step fail(decode_error error) noexcept;
+  [[gnu::cold, gnu::noinline]] bool take_size_update() noexcept;
+  [[gnu::cold, gnu::noinline]] step fail(decode_error error) noexcept;
   bool read_number(unsigned prefix_bits, std::uint32_t& value) noexcept;
   bool read_raw_string(raw_string& string) noexcept;
   bool expand(const raw_string& string, std::string_view& text);
   bool name_at(std::uint32_t index, std::string_view& name) noexcept;
-  literal_cache::entry* cache_current();
 
   const std::uint8_t* at_ = nullptr;
   const std::uint8_t* end_ = nullptr;
-  field current_;
-  std::uint64_t number_ = 0;                // of the current entry: dynamic number or static index
+  field literal_;  // the current field, unless it is in a table
+  std::uint64_t number_ = 0;  // of the current entry: dynamic number or static index
   literal_cache::entry* cached_ = nullptr;  // when origin_ is cache_entry
   origin origin_ = origin::other;
   decode_error error_ = decode_error::none;
   bool fields_begun_ = false;
   bool update_due_ = false;
-  bool static_name_ = false;      // when origin_ is cacheable
-  std::uint8_t pending_tag_ = 0;  // when origin_ is cacheable
-  bytes_view raw_;                // when origin_ is cacheable: the field on the wire
+  bool static_name_ = false;  // when origin_ is cacheable
+  std::uint32_t pending_mark_ = 0;  // when origin_ is cacheable
+  bytes_view raw_;  // when origin_ is cacheable: the field on the wire
   dynamic_table table_;
   std::unique_ptr<char[]> scratch_;
   std::size_t scratch_capacity_ = 0;
@@ -163,7 +154,7 @@ class decoder {
   std::uint32_t table_limit_ = default_table_bytes;
   std::uint32_t lowest_limit_ = default_table_bytes;  // since the last block
   decoder_limits limits_;
-  std::array<std::uint8_t, static_entry_count + 1> static_tags_{};
+  const static_marks* static_marks_;
   literal_cache cache_;
 };
 
@@ -185,7 +176,6 @@ inline decoder::step decoder::next() {
 
 inline bool decoder::take_indexed(std::uint32_t index) noexcept {
   if (index <= static_entry_count) {
-    current_ = static_table[index];
     number_ = index;
     origin_ = origin::static_entry;
     return true;
@@ -193,29 +183,55 @@ inline bool decoder::take_indexed(std::uint32_t index) noexcept {
   const std::uint32_t age = index - static_entry_count - 1;
   if (age >= table_.count()) return false;
   number_ = table_.number_of(age);
-  const dynamic_table::entry& e = table_.at(number_);
-  current_ = {table_.name(e), table_.value(e), false};
   origin_ = origin::dynamic_entry;
   return true;
 }
 
-inline std::uint8_t decoder::tag() const noexcept {
+template <class F>
+void decoder::read_marked(F f) {
+  if (update_due_ || !static_marks_) return;
+  const std::uint8_t* at = at_;
+  for (; at != end_; ++at) {
+    const std::uint32_t index = *at - 0x80u;  // of a literal: far above the tables
+    if (index > static_entry_count) {
+      const std::uint32_t age = index - static_entry_count - 1;
+      if (age >= table_.count() || index == 0x7f) break;
+      const dynamic_table::entry& e = table_.at(table_.number_of(age));
+      if (e.mark == 0) break;
+      if (!f(e.mark, e.name_bytes + e.value_bytes,
+             [&] { return field{table_.name(e), table_.value(e), false}; }))
+        break;
+    } else {
+      const std::uint32_t mark = (*static_marks_)[index];  // of 0, which is no index: 0
+      if (mark == 0) break;
+      const field& fixed = static_table[index];
+      if (!f(mark, static_cast<std::uint32_t>(fixed.name.size() + fixed.value.size()), [&] { return fixed; }))
+        break;
+    }
+  }
+  if (at == at_) return;
+  at_ = at;
+  fields_begun_ = true;
+  origin_ = origin::other;  // there is no current field before next()
+}
+
+inline field decoder::current() const noexcept {
+  if (origin_ == origin::dynamic_entry) {
+    const dynamic_table::entry& e = table_.at(number_);
+    return {table_.name(e), table_.value(e), false};
+  }
+  return origin_ == origin::static_entry ? static_table[number_] : literal_;
+}
+
+inline std::uint32_t decoder::mark() const noexcept {
   switch (origin_) {
-    case origin::static_entry: return static_tags_[number_];
-    case origin::dynamic_entry: return table_.at(number_).tag;
-    case origin::cache_entry: return cached_->tag;
-    case origin::cacheable: return pending_tag_;
+    case origin::static_entry: return static_marks_ ? (*static_marks_)[number_] : 0;
+    case origin::dynamic_entry: return table_.at(number_).mark;
+    case origin::cache_entry: return cached_->mark;
+    case origin::cacheable: return pending_mark_;
     case origin::other: break;
   }
   return 0;
-}
-
-inline std::uint32_t decoder::slot() const noexcept {
-  switch (origin_) {
-    case origin::dynamic_entry: return table_.at(number_).slot;
-    case origin::cache_entry: return cached_->slot;
-    default: return 0;
-  }
 }
 
 }  // namespace coracle::hpack

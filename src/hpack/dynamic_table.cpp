@@ -40,7 +40,7 @@ bool dynamic_table::insert(std::string_view name, std::string_view value) {
   if (!name.empty()) std::memmove(to, name.data(), name.size());
   if (!value.empty()) std::memcpy(to + name.size(), value.data(), value.size());
   entries_[inserted_ & entry_mask_] = {offset, static_cast<std::uint32_t>(name.size()),
-                                       static_cast<std::uint32_t>(value.size()), 0, 0};
+                                       static_cast<std::uint32_t>(value.size()), 0};
   ++inserted_;
   ++count_;
   size_bytes_ += static_cast<std::uint32_t>(cost);
@@ -118,10 +118,6 @@ void dynamic_table::grow_entries() {
   entries_ = std::move(larger);
   entry_capacity_ = capacity;
   entry_mask_ = capacity - 1;
-}
-
-void dynamic_table::clear_slots() noexcept {
-  for (std::uint32_t i = count_; i > 0; --i) at(inserted_ - i).slot = 0;
 }
 
 std::size_t dynamic_table::capacity_bytes() const noexcept {

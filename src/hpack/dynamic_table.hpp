@@ -23,15 +23,14 @@ class dynamic_table {
     std::uint32_t offset;
     std::uint32_t name_bytes;
     std::uint32_t value_bytes;
-    std::uint32_t slot;  // the user's; dies with the entry
-    std::uint8_t tag;    // the user's; dies with the entry
+    std::uint32_t mark;  // the user's, 0 at first; dies with the entry
   };
 
   explicit dynamic_table(std::uint32_t max_bytes = default_table_bytes) noexcept : max_bytes_(max_bytes) {}
   dynamic_table(const dynamic_table&) = delete;
   dynamic_table& operator=(const dynamic_table&) = delete;
 
-  // Evicts until the field fits (RFC 7541 4.4) and enters it with slot and tag 0. Both views may point
+  // Evicts until the field fits (RFC 7541 4.4) and enters it with mark 0. Both views may point
   // into the table, even at entries that the insertion evicts, but not both at once (value then must lie
   // elsewhere). False if the field is larger than the whole table, which is then empty; that is no error.
   // The bytes of evicted entries stay readable until the next insertion that succeeds.
@@ -67,7 +66,6 @@ class dynamic_table {
   [[nodiscard]] std::string_view value(const entry& e) const noexcept {
     return {bytes_.get() + e.offset + e.name_bytes, e.value_bytes};
   }
-  void clear_slots() noexcept;
 
   // Memory held on the heap, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept;

@@ -14,13 +14,6 @@
 
 namespace coracle::hpack {
 
-// Where a field that is sent again and again was last entered. It belongs to one encoder and one field:
-// whoever keeps a hint passes it with the same name and value every time; only their lengths are compared.
-struct field_hint {
-  std::uint64_t number_plus_one = 0;  // in the dynamic table; 0 is nowhere
-  std::uint8_t static_index = 0;      // in the static table; 0 is nowhere
-};
-
 // The blocks that one peer receives. Functions write through a raw pointer and return where they stopped;
 // the caller has made room, and sends the blocks in the order in which they were begun:
 //
@@ -48,8 +41,6 @@ class encoder {
   // The peer's SETTINGS_HEADER_TABLE_SIZE, when its SETTINGS frame is applied. Takes effect, and is told to
   // the peer, with the next block (RFC 7541 4.2).
   void set_peer_limit(std::uint32_t bytes) noexcept;
-  // Off: strings are sent raw. Larger blocks, less work on both sides.
-  void set_huffman(bool on) noexcept { huffman_ = on; }
 
   // Must come first in every block, also in one of pre-encoded bytes (hpack/stateless_encoder.hpp).
   [[nodiscard]] std::uint8_t* begin_block(std::uint8_t* out) noexcept {
@@ -62,25 +53,6 @@ class encoder {
   // Appends one field. A field of more than half the table is not entered even if `indexing::index` asks.
   [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                      indexing policy);
-  // The same as encode(..., indexing::index) for a field that is sent often: while its entry lives, one
-  // comparison and one to six bytes.
-  [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
-                                     field_hint& hint) {
-    if (hint.static_index != 0) {
-      const field& f = static_table[hint.static_index];
-      if (f.name.size() == name.size() && f.value.size() == value.size()) {
-        *out++ = static_cast<std::uint8_t>(0x80 | hint.static_index);
-        return out;
-      }
-    }
-    if (hint.number_plus_one != 0 && table_.alive(hint.number_plus_one - 1)) [[likely]] {
-      const dynamic_table::entry& e = table_.at(hint.number_plus_one - 1);
-      if (e.name_bytes == name.size() && e.value_bytes == value.size())
-        return encode_indexed(out, hint.number_plus_one - 1);
-    }
-    return encode(out, name, value, indexing::index, hint);
-  }
-
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
   // Memory held on the heap, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
@@ -88,8 +60,6 @@ class encoder {
   }
 
  private:
-  std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value, indexing policy,
-                       field_hint& hint);
   std::uint8_t* write_updates(std::uint8_t* out) noexcept;
   std::uint8_t* encode_indexed(std::uint8_t* out, std::uint64_t number) const noexcept {
     return write_integer(out, 7, 0x80, static_entry_count + 1 + table_.age_of(number));
@@ -101,7 +71,6 @@ class encoder {
   std::uint32_t lowest_size_;  // since the last block
   std::uint32_t next_size_;
   bool update_pending_ = false;
-  bool huffman_ = true;
 };
 
 }  // namespace coracle::hpack

@@ -17,7 +17,8 @@ struct field {
 // How a field may be represented (RFC 7541 6.2).
 enum class indexing : std::uint8_t {
   index,        // enter it into the dynamic table: it will come again
-  no_index,     // it will hardly come again
+  name_only,  // its value will hardly come again: entered when its name is in no table yet, for the name's sake
+  no_index,  // it will hardly come again
   never_index,  // a secret: no hop may ever compress it against others (RFC 7541 7.1.3)
 };
 

@@ -66,11 +66,13 @@ char* put(char* out, const window& w) {
 // The last bytes of a string, symbol by symbol: here a code may be cut off.
 decoded decode_tail(bit_reader in, char* begin, char* out) {
   for (;;) {
-    in.refill();
+    if (in.count < longest_code_bits) in.refill();
     if (in.count == 0) break;
     // Padding is all ones (RFC 7541 5.2); more of them behind the end make a cut-off code look at nothing
     // that is not there.
     const std::uint64_t bits = in.count < 64 ? in.bits | ~std::uint64_t{0} >> in.count : in.bits;
+    if (bits == ~std::uint64_t{0} && in.count < longest_code_bits)
+      break;  // padding: no code is all ones but EOS
     const window& w = windows[bits >> (64 - window_bits)];
     if (w.first_bits == 0) {
       const long_code c = find_long_code(static_cast<std::uint32_t>(bits >> 32));

@@ -36,21 +36,8 @@ literal_cache::entry* literal_cache::store(bytes_view raw, std::string_view name
   if (!value.empty()) std::memcpy(e.text.data() + name_bytes, value.data(), value.size());
   e.name = static_name ? name : std::string_view(e.text.data(), name_bytes);
   e.value = {e.text.data() + name_bytes, value.size()};
-  e.slot = 0;
-  e.tag = 0;
-  if (++serial_ == 0) ++serial_;
-  e.serial = serial_;
+  e.mark = 0;
   return &e;
-}
-
-void literal_cache::clear_slots() noexcept {
-  for (std::size_t i = 0; entries_ && i < entry_count; ++i) entries_[i].slot = 0;
-}
-
-literal_cache::entry* literal_cache::at(std::uint32_t index, std::uint32_t serial) noexcept {
-  if (!entries_ || index >= entry_count || serial == 0) return nullptr;
-  entry& e = entries_[index];
-  return e.serial == serial ? &e : nullptr;
 }
 
 }  // namespace coracle::hpack

@@ -13,7 +13,7 @@
 namespace coracle::hpack {
 
 // Some clients never index :path, so that it comes as the same literal with every call. A hit spares its
-// Huffman decoding and, by the slot, its routing. Direct-mapped: a new entry takes the place of the one
+// Huffman decoding and, by the mark, its routing. Direct-mapped: a new entry takes the place of the one
 // that its hash meets. A key is a whole representation whose name is literal or in the static table, so
 // it means the same whatever happens to the dynamic table. An entry is made only when asked for: values
 // that never repeat do not push out those that do. Memory (about 6 KiB) is taken with the first entry, until release().
@@ -30,32 +30,23 @@ class literal_cache {
     std::string_view name;  // in the static table or in `text`
     std::string_view value;  // in `text`
     std::uint32_t hash = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t serial = 0;  // which of the entries that this place has held; 0 is none
-    std::uint8_t tag = 0;
+    std::uint32_t mark = 0;
     std::uint8_t raw_bytes = 0;  // 0 is a free entry
   };
 
   // The entry for these bytes, or null. It stays in place until it is replaced by store() or cleared.
   [[nodiscard]] entry* find(bytes_view raw) noexcept;
-  // Enters a decoded field, with slot and tag 0. `static_name` says that the name lies in the static
+  // Enters a decoded field, with mark 0. `static_name` says that the name lies in the static
   // table and need not be copied. Null if the field is too long to be kept.
   entry* store(bytes_view raw, std::string_view name, std::string_view value, bool static_name);
-  void clear_slots() noexcept;
   void release() noexcept { entries_.reset(); }
 
-  [[nodiscard]] std::uint32_t index_of(const entry& e) const noexcept {
-    return static_cast<std::uint32_t>(&e - entries_.get());
-  }
-  // The entry at this place if it is still the one that had this serial, else null.
-  [[nodiscard]] entry* at(std::uint32_t index, std::uint32_t serial) noexcept;
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     return entries_ ? entry_count * sizeof(entry) : 0;
   }
 
  private:
   std::unique_ptr<entry[]> entries_;
-  std::uint32_t serial_ = 0;
 };
 
 }  // namespace coracle::hpack

@@ -22,7 +22,7 @@ struct stateless_encoder {
   }
   // Writes at most bound() bytes; returns where the field ends.
   [[nodiscard]] static std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
-                                            bool never_index = false, bool huffman = true) noexcept;
+                                            bool never_index = false) noexcept;
   [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::span<const field> fields);
   [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::initializer_list<field> fields) {
     return encode_block(std::span<const field>(fields.begin(), fields.size()));

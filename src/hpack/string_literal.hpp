@@ -9,9 +9,9 @@
 
 namespace coracle::hpack {
 
-// Length and characters, Huffman-coded if that is shorter and `huffman` allows it. At most text.size() + 6
+// Length and characters, Huffman-coded if that is shorter. At most text.size() + 6
 // bytes, nothing beyond is touched. Texts must be shorter than 4 GiB.
-[[nodiscard]] std::uint8_t* write_string(std::uint8_t* out, std::string_view text, bool huffman) noexcept;
+[[nodiscard]] std::uint8_t* write_string(std::uint8_t* out, std::string_view text) noexcept;
 
 // How a literal is marked, and the bits that are left for the name's index (RFC 7541 6.2).
 struct literal_form {
@@ -24,8 +24,7 @@ inline constexpr literal_form literal_never_indexed{0x10, 4};
 
 // A whole literal field; name_index 0 writes the name out.
 [[nodiscard]] std::uint8_t* write_literal(std::uint8_t* out, literal_form form, std::uint32_t name_index,
-                                          std::string_view name, std::string_view value,
-                                          bool huffman) noexcept;
+                                          std::string_view name, std::string_view value) noexcept;
 
 // Bytes that write_literal() may need.
 constexpr std::size_t literal_bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {

@@ -8,84 +8,71 @@
 namespace coracle::http {
 
 namespace {
-constexpr std::size_t first_capacity_bytes = 256;  // a usual gRPC request: 150 to 250 bytes
+constexpr std::size_t first_capacity_bytes = 384;  // a usual gRPC request: 150 to 250 bytes in ten fields
 constexpr std::size_t most_bytes = std::numeric_limits<std::uint32_t>::max();
 }  // namespace
 
-header_list::header_list(const header_list& other) : fields_(other.fields_) {
-  if (other.used_ == 0) return;
-  bytes_ = std::make_unique_for_overwrite<char[]>(other.used_);
-  std::memcpy(bytes_.get(), other.bytes_.get(), other.used_);
-  used_ = capacity_ = other.used_;
+header_list::block* header_list::allocate(std::size_t capacity) {
+  capacity = (capacity + alignof(place) - 1) / alignof(place) * alignof(place);
+  return ::new (::operator new(sizeof(block) + capacity)) block{capacity, 0, 0};
 }
 
-header_list::header_list(header_list&& other) noexcept
-    : bytes_(std::move(other.bytes_)),
-      used_(std::exchange(other.used_, 0)),
-      capacity_(std::exchange(other.capacity_, 0)),
-      fields_(std::move(other.fields_)) {
-  other.fields_.clear();
+header_list::header_list(const header_list& other) {
+  if (other.empty()) return;
+  reserve(other.size(), other.block_->used);
+  *this = other;
 }
 
 header_list& header_list::operator=(const header_list& other) {
-  if (this != &other) {
-    clear();
-    reserve(other.size(), other.used_);
-    if (other.used_ != 0) std::memcpy(bytes_.get(), other.bytes_.get(), other.used_);
-    used_ = other.used_;
-    fields_ = other.fields_;
-  }
+  if (this == &other) return *this;
+  clear();
+  if (other.empty()) return *this;
+  const block& from = *other.block_;
+  reserve(from.count, from.used);
+  std::memcpy(block_->text(), other.block_->text(), from.used);
+  std::memcpy(block_->place_of(from.count - 1), other.block_->place_of(from.count - 1),
+              from.count * sizeof(place));
+  block_->used = from.used;
+  block_->count = from.count;
   return *this;
 }
 
-header_list& header_list::operator=(header_list&& other) noexcept {
-  if (this != &other) {
-    bytes_ = std::move(other.bytes_);
-    used_ = std::exchange(other.used_, 0);
-    capacity_ = std::exchange(other.capacity_, 0);
-    fields_ = std::move(other.fields_);
-    other.fields_.clear();
-  }
-  return *this;
-}
-
-// Hands the old buffer to the caller, who may still be reading from it.
-void header_list::move_to_larger(std::size_t wanted_bytes, std::unique_ptr<char[]>& old) {
-  const std::size_t capacity = std::max({wanted_bytes, capacity_ * 2, first_capacity_bytes});
-  auto larger = std::make_unique_for_overwrite<char[]>(capacity);
-  if (used_ != 0) std::memcpy(larger.get(), bytes_.get(), used_);
-  old = std::exchange(bytes_, std::move(larger));
-  capacity_ = capacity;
+// A copy of the block with so much room in all, at least.
+header_list::block* header_list::larger(std::size_t wanted_bytes) const {
+  const std::size_t doubled = block_ ? block_->capacity * 2 : 0;
+  block* const b = allocate(std::max({wanted_bytes, doubled, first_capacity_bytes}));
+  if (empty()) return b;
+  b->used = block_->used;
+  b->count = block_->count;
+  std::memcpy(b->text(), block_->text(), b->used);
+  std::memcpy(b->place_of(b->count - 1), block_->place_of(b->count - 1), b->count * sizeof(place));
+  return b;
 }
 
 void header_list::add_with_growth(std::string_view name, std::string_view value) {
-  if (name.size() > most_bytes || value.size() > most_bytes ||
-      used_ + name.size() + value.size() > most_bytes)
+  const std::size_t used = block_ ? block_->used : 0;
+  if (name.size() > most_bytes || value.size() > most_bytes || used + name.size() + value.size() > most_bytes)
     throw std::length_error("header_list: more than 4 GiB of fields");
-  std::unique_ptr<char[]> old;
-  move_to_larger(used_ + name.size() + value.size(), old);
-  push(name, value);
+  block* const old =
+      std::exchange(block_, larger(used + name.size() + value.size() + (size() + 1) * sizeof(place)));
+  push(name, value);  // the views may point into the old one
+  free(old);
 }
 
 void header_list::reserve(std::size_t fields, std::size_t bytes) {
-  fields_.reserve(fields);
-  if (bytes <= capacity_) return;
   if (bytes > most_bytes) throw std::length_error("header_list: more than 4 GiB of fields");
-  std::unique_ptr<char[]> old;
-  move_to_larger(bytes, old);
+  const std::size_t wanted = bytes + fields * sizeof(place);
+  if (wanted == 0 || (block_ && wanted <= block_->capacity)) return;
+  free(std::exchange(block_, larger(wanted)));
 }
 
 void header_list::clear() noexcept {
-  fields_.clear();
-  used_ = 0;
+  if (block_) block_->used = block_->count = 0;
 }
 
 void header_list::release(std::size_t keep_bytes) noexcept {
   clear();
-  if (capacity_bytes() <= keep_bytes) return;
-  bytes_.reset();
-  capacity_ = 0;
-  std::vector<place>().swap(fields_);
+  if (capacity_bytes() > keep_bytes) free(std::exchange(block_, nullptr));
 }
 
 std::optional<std::string_view> header_list::find(std::string_view name) const noexcept {

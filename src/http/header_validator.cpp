@@ -46,9 +46,12 @@ verdict judge_pseudo(std::string_view name, std::string_view value) {
   if (name == ":path") {
     // Absolute, or "*" alone. RFC 9113 8.3.1 asks it of http and https; nothing else is served here.
     if (!value.starts_with('/') && value != "*") return {field_class::path, field_error::path_value};
-    return {field_class::path, unless(valid_uri_characters(value), field_error::path_character)};
+    return {value == "*" ? field_class::asterisk_path : field_class::path,
+            unless(valid_uri_characters(value), field_error::path_character)};
   }
-  if (name == ":method") return {field_class::method, unless(valid_token(value), field_error::method_value)};
+  if (name == ":method")
+    return {value == "CONNECT" || value == "OPTIONS" ? field_class::special_method : field_class::method,
+            unless(valid_token(value), field_error::method_value)};
   if (name == ":scheme") return {field_class::scheme, unless(valid_scheme(value), field_error::scheme_value)};
   if (name == ":authority") return {field_class::authority, judge_authority(value)};
   if (name == ":status") return {field_class::status, unless(valid_status(value), field_error::status_value)};
@@ -107,6 +110,25 @@ field_error header_validator::check(std::string_view name, std::string_view valu
   return check_known(v.known, value);
 }
 
+constinit const std::array<std::array<header_validator::step, field_class_count>, 3>
+    header_validator::usual_steps = []() constexpr {
+      std::array<std::array<step, field_class_count>, 3> steps{};
+      const auto set = [&](header_kind k, field_class c, std::uint8_t forbids, std::uint8_t sees) {
+        steps[static_cast<std::size_t>(k)][static_cast<std::size_t>(c)] = {forbids, sees};
+      };
+      const auto pseudo = [&](field_class c, std::uint8_t mark) {
+        set(header_kind::request, c, seen_regular | mark, mark);
+      };
+      pseudo(field_class::method, seen_method);
+      pseudo(field_class::scheme, seen_scheme);
+      pseudo(field_class::path, seen_path);
+      pseudo(field_class::authority, seen_authority);
+      set(header_kind::request, field_class::te, 0, seen_regular);
+      for (const header_kind k : {header_kind::request, header_kind::response, header_kind::trailers})
+        set(k, field_class::regular, 0, seen_regular);
+      return steps;
+    }();
+
 field_error header_validator::check_in_message(field_class known, std::string_view value) noexcept {
   if (error_ != field_error::none) return error_;
   switch (known) {
@@ -133,14 +155,12 @@ field_error header_validator::check_pseudo(field_class known, std::string_view v
   if (seen_ & seen_regular) return fail(field_error::pseudo_after_regular);
   std::uint8_t mark = 0;
   switch (known) {
-    case field_class::method:
-      mark = seen_method;
-      method_ = value == "CONNECT" ? method::connect : value == "OPTIONS" ? method::options : method::other;
-      break;
-    case field_class::path:
-      mark = seen_path;
-      path_ = value.starts_with('/') ? path_form::absolute : path_form::asterisk;
-      break;
+    case field_class::special_method:
+      method_ = value == "CONNECT" ? method::connect : method::options;
+      [[fallthrough]];
+    case field_class::method: mark = seen_method; break;
+    case field_class::asterisk_path: path_ = path_form::asterisk; [[fallthrough]];
+    case field_class::path: mark = seen_path; break;
     case field_class::status:
       mark = seen_status;
       if (value.size() == 3)

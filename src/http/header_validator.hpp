@@ -3,6 +3,8 @@
 
 #include "http/field_rules.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,7 +26,10 @@ enum class field_class : std::uint8_t {
   path,
   authority,
   status,
+  special_method,  // CONNECT and OPTIONS, which other rules hold for
+  asterisk_path,   // "*"
 };
+inline constexpr std::size_t field_class_count = 11;
 
 // RFC 9113 8.2.1 forbids white space around values, and gRPC peers send it nevertheless: grpc-go
 // writes a status message that ends with a space into grpc-message as it stands.
@@ -45,15 +50,21 @@ class header_validator {
 
   // All rules. `found`, when given, receives what check_known() wants the next time; it stays
   // field_class::unknown when the field by itself is in error.
-  field_error check(std::string_view name, std::string_view value, field_class* found = nullptr) noexcept;
+  [[gnu::flatten]] field_error check(std::string_view name, std::string_view value,
+                                     field_class* found = nullptr) noexcept;
 
   // The rules that depend on the message, for a field that passed check() before with this class.
   field_error check_known(field_class known, std::string_view value) noexcept {
-    if (known == field_class::regular && error_ == field_error::none) [[likely]] {
-      seen_ |= seen_regular;
-      return field_error::none;
-    }
-    return check_in_message(known, value);
+    return error_ == field_error::none && accept(known) ? field_error::none : check_in_message(known, value);
+  }
+  // The same for a class of which the value says nothing more, in its usual place. Otherwise nothing has happened, and
+  // check_known() decides. Only while there is no error.
+  bool accept(field_class known) noexcept {
+    const step s = usual_steps[static_cast<std::size_t>(kind_)][static_cast<std::size_t>(known)];
+    if (s.sees == 0 || (seen_ & s.forbids) != 0) [[unlikely]]
+      return false;
+    seen_ |= s.sees;
+    return true;
   }
 
   field_error finish() noexcept;
@@ -62,7 +73,6 @@ class header_validator {
   [[nodiscard]] header_kind kind() const noexcept { return kind_; }
   // :status once it was seen, else 0. 100 to 199 are interim responses.
   [[nodiscard]] int status() const noexcept { return status_; }
-  [[nodiscard]] bool is_connect() const noexcept { return method_ == method::connect; }
   // Absent in trailers, where the field has no meaning (RFC 9110 6.5.1).
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
     if (kind_ == header_kind::trailers || (seen_ & seen_content_length) == 0) return std::nullopt;
@@ -88,6 +98,14 @@ class header_validator {
   static constexpr std::uint8_t seen_path = 16;
   static constexpr std::uint8_t seen_authority = 32;
   static constexpr std::uint8_t seen_status = 64;
+
+  // What must not have been seen before a field of a class, and what is seen with it; 0 for those that take a closer
+  // look.
+  struct step {
+    std::uint8_t forbids = 0;
+    std::uint8_t sees = 0;
+  };
+  static const std::array<std::array<step, field_class_count>, 3> usual_steps;
 
   header_kind kind_;
   edge_whitespace edges_;

@@ -7,6 +7,7 @@
 #include "coracle/base/intrusive_list.hpp"
 #include "coracle/base/output_buffer.hpp"
 #include "coracle/base/slab.hpp"
+#include "hpack/encoded_fields.hpp"
 #include "hpack/encoder.hpp"
 #include "http2/bandwidth_delay.hpp"
 #include "http2/closed_streams.hpp"
@@ -60,7 +61,7 @@ class connection {
   // --- receiving
   // The next bytes from the peer; they must stay until next() has returned none.
   void feed(bytes_view bytes, time_point now);
-  event next() noexcept;
+  [[gnu::hot, gnu::flatten]] event next() noexcept;
   // Ends reading before next() has returned none: returns the bytes that it has not read, to be fed again later, in front of
   // any others. They, and the events of before, are borrowed from feed()'s argument no longer.
   [[nodiscard]] bytes_view take_unread() noexcept;
@@ -69,13 +70,17 @@ class connection {
   // (PROTOCOL_ERROR; ENHANCE_YOUR_CALM if the header list was too large) and the next event is its reset: forget
   // what was pulled. Fields not pulled are decoded and dropped by the next next().
   bool next_field(field& out) noexcept;
+  // The same for all of them in one pass: f(slot, text), where text() gives the field, and is not called for nothing; the
+  // slot is a field's. When it is 0, f may call set_slot(). Returns headers_ok(). What f throws leaves fields unread.
+  template <class F>
+  bool read_fields(F f);
   [[nodiscard]] bool headers_ok() const noexcept { return block_good_; }
   // For those who keep what they have read: a number for the fields that were just read to their end, if they are
   // likely to come again, else 0; and, before any field of a later request is pulled, whether they are those that
   // had this number. True: the block counts as read.
   [[nodiscard]] std::uint32_t head_number() const noexcept { return reader_.number(); }
   [[nodiscard]] bool head_repeats(std::uint32_t number) noexcept;
-  // Leaves a number (not 0) at the current field's table entry or literal, to be found in
+  // Leaves a number (not 0, at most header_reader::slot_max) at the current field's table entry or literal, to be found in
   // field::slot when the peer sends the same again.
   void set_slot(std::uint32_t slot) noexcept {
     if (block_open_) reader_.set_slot(slot);
@@ -98,7 +103,7 @@ class connection {
   // Says that the user is done with s; closes it with RST_STREAM(CANCEL, or NO_ERROR on a server that
   // has answered in full) if it is still open. The ref is dead afterwards. Each stream that the user was
   // told of by a headers event, or got from open(), is released exactly once.
-  void release(stream_ref s) noexcept;
+  [[gnu::flatten]] void release(stream_ref s) noexcept;
   // Open for sending: not half-closed (local), not closed.
   [[nodiscard]] bool can_send(stream_ref s) const noexcept {
     const stream* found = find(s);
@@ -115,9 +120,14 @@ class connection {
   // --- sending: headers
   // begin, add each field, end. Frames go straight into the output, with indexing by `policy`;
   // not for trailers behind queued data: those must be a stateless block.
-  enum class indexing : std::uint8_t { index, no_index, never_index };
+  using indexing = hpack::indexing;
   bool begin_headers(stream_ref s) noexcept;
   void add_field(std::string_view name, std::string_view value, indexing policy = indexing::index) noexcept;
+  // For heads that begin alike: keeps what add_field() has written since begin_headers(), once that changes the table no
+  // more, else nothing; and adds it to another head of the connection. add_fields() is false when the table has
+  // changed meanwhile: then each field is to be added anew. Not of a HEAD request.
+  void keep_fields(hpack::encoded_fields& to) const;
+  bool add_fields(const hpack::encoded_fields& kept) noexcept;
   void end_headers(bool end_stream) noexcept;
   // A block encoded beforehand by hpack's stateless functions (no reference to a dynamic table).
   // Goes behind data that is still queued. False when the stream is closed for sending.
@@ -128,11 +138,11 @@ class connection {
   // writes; null when the windows, the frame size, the stream's queue or state do not allow it
   // at once. Between the two calls nothing else may be sent. Small n only: frame-size bound.
   std::uint8_t* reserve_data(stream_ref s, std::size_t n);
-  void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
+  [[gnu::hot, gnu::flatten]] void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
   // Likewise for a server's whole answer: room for the message, whose HEADERS are before it; commit_reply() ends the
-  // stream. Both are given the same.
+  // stream and releases it. Both are given the same.
   std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r);
-  void commit_reply(stream_ref s, const whole_reply& r) noexcept;
+  [[gnu::hot, gnu::flatten]] void commit_reply(stream_ref s, const whole_reply& r) noexcept;
   // The general path: takes the bytes over and sends them in turn with other streams, as windows allow.
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
   // Bytes of s queued and not yet in the output.
@@ -210,11 +220,11 @@ class connection {
 
   // --- receive.cpp: from bytes to frames, and DATA
   progress read(event& e);
-  progress read_preface();
-  progress read_request_line(bytes_view bytes);
+  [[gnu::cold, gnu::noinline]] progress read_preface();
+  [[gnu::cold, gnu::noinline]] progress read_request_line(bytes_view bytes);
   progress read_header(event& e);
-  progress read_payload(event& e);
-  progress read_skipped();
+  [[gnu::cold, gnu::noinline]] progress read_payload(event& e);
+  [[gnu::cold, gnu::noinline]] progress read_skipped();
   progress on_frame(bytes_view payload, event& e);
   progress begin_data();
   progress begin_data_payload(std::uint32_t pad);
@@ -222,25 +232,28 @@ class connection {
   bytes_view take_input(std::size_t n) noexcept;
 
   // --- receive_headers.cpp
+  bool advance_block() noexcept;  // to the next field
   progress on_headers(bytes_view payload, event& e);
-  progress on_continuation(bytes_view payload, event& e);
+  [[gnu::cold, gnu::noinline]] progress on_continuation(bytes_view payload, event& e);
   progress on_block(stream_id id, bytes_view bytes, event& e);
   progress on_new_stream(stream_id id, bytes_view bytes, event& e);
   progress give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e);
-  progress refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code, std::string_view reason);
-  progress refuse_begun_block(stream& s, error_code code, std::string_view reason);
-  void finish_block();
+  [[gnu::cold, gnu::noinline]] progress refuse_block(stream* s, stream_id id, bytes_view bytes,
+                                                     error_code code, std::string_view reason);
+  [[gnu::cold, gnu::noinline]] progress refuse_begun_block(stream& s, error_code code,
+                                                           std::string_view reason);
+  [[gnu::cold, gnu::noinline]] void finish_block();
   void settle_block();
   void settle_good_block(stream& s);
 
   // --- receive_control.cpp
-  progress on_priority(bytes_view payload);
-  progress on_rst_stream(bytes_view payload);
-  progress on_settings(bytes_view payload);
-  progress on_settings_ack();
-  progress on_ping(bytes_view payload);
-  progress on_goaway(bytes_view payload);
-  progress on_window_update(bytes_view payload);
+  [[gnu::cold, gnu::noinline]] progress on_priority(bytes_view payload);
+  [[gnu::noinline]] progress on_rst_stream(bytes_view payload);
+  [[gnu::cold, gnu::noinline]] progress on_settings(bytes_view payload);
+  [[gnu::cold, gnu::noinline]] progress on_settings_ack();
+  [[gnu::noinline]] progress on_ping(bytes_view payload);
+  [[gnu::cold, gnu::noinline]] progress on_goaway(bytes_view payload);
+  [[gnu::noinline]] progress on_window_update(bytes_view payload);
 
   // --- send.cpp
   void enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
@@ -278,32 +291,33 @@ class connection {
   void erase(stream& s) noexcept;
   void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
            bool unprocessed = false) noexcept;
-  void stream_fault(stream* s, stream_id id, error_code code, std::string_view reason);
+  [[gnu::cold, gnu::noinline]] void stream_fault(stream* s, stream_id id, error_code code,
+                                                 std::string_view reason);
   [[nodiscard]] bool at_limit() const noexcept {
     return open_count_ >= std::min(peer_.max_concurrent_streams, limit_.own_open_streams);
   }
   void note_limit() noexcept;
 
   // --- ending.cpp
-  void out_of_memory() noexcept;
-  void fail(error_code code, std::string_view reason, initiator by) noexcept;
+  [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
+  [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason, initiator by) noexcept;
   // unsent_from: a client's streams that have not left.
   void end_everything(error_code code, std::string_view reason, initiator by,
                       stream_id unsent_from = ~stream_id{0}) noexcept;
-  progress die(error_code code, std::string_view reason) noexcept;
+  [[gnu::cold, gnu::noinline]] progress die(error_code code, std::string_view reason) noexcept;
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;
   [[nodiscard]] bool answers_window_ping(std::uint64_t opaque) noexcept;
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
-  bool take_pending(event& e);
+  [[gnu::noinline]] bool take_pending(event& e);
   void ask_if_alive();
-  void watch_unfinished() noexcept;
+  [[gnu::cold, gnu::noinline]] void watch_unfinished() noexcept;
 
   // --- floods: false when the connection has failed over it
   bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);
-  bool charge_reset(stream_id id);
-  bool charge_control();
-  bool charge_empty();
-  bool charge_stray_block();
+  [[gnu::cold, gnu::noinline]] bool charge_reset(stream_id id);
+  [[gnu::cold, gnu::noinline]] bool charge_control();
+  [[gnu::cold, gnu::noinline]] bool charge_empty();
+  [[gnu::cold, gnu::noinline]] bool charge_stray_block();
 
   const role side_;
   limits limit_;
@@ -347,6 +361,7 @@ class connection {
   // Streams.
   base::slab<stream, 8> streams_;
   stream_index index_;
+  stream* recent_ = nullptr;  // in the index; its next frame is likely to be the next
   closed_streams closed_;
   std::size_t open_count_ = 0;  // not closed, numbered or not
   std::size_t unnumbered_count_ = 0;  // of these: open() without HEADERS so far
@@ -371,6 +386,8 @@ class connection {
   base::intrusive_list<sending_hook> ready_data_;  // streams with data and a window of their own
   stream* head_stream_ = nullptr;  // between begin_headers() and end_headers()
   std::size_t head_at_ = 0;
+  // What the encoder had inserted before the head; no such number when the block begins with a table size update.
+  std::uint64_t head_inserted_ = 0;
   std::size_t reserved_bytes_ = 0;
   bool credit_withheld_ = false;  // for want of memory,
   bool refusing_ = false;  // and no new streams
@@ -415,5 +432,16 @@ class connection {
   std::uint32_t stray_allowance_ = 0;  // header blocks that may be under way on streams which we have reset
   std::size_t answer_bytes_ = 0;
 };
+
+template <class F>
+bool connection::read_fields(F f) {
+  while (block_open_) {
+    reader_.read_marked(f);
+    if (!advance_block()) break;
+    const field next = reader_.current();
+    f(next.slot, [&] { return next; });
+  }
+  return block_good_;
+}
 
 }  // namespace coracle::http2

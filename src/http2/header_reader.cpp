@@ -1,6 +1,26 @@
 #include "http2/header_reader.hpp"
 
+#include <utility>
+
 namespace coracle::http2 {
+
+// Their classes depend on nothing but the fields.
+const hpack::static_marks& header_reader::marks_of_static_table() noexcept {
+  static const hpack::static_marks marks = [] {
+    hpack::static_marks all{};
+    for (std::uint32_t i = 1; i <= hpack::static_entry_count; ++i) {
+      const hpack::field& f = hpack::static_table[i];
+      const bool response = f.name == ":status";
+      http::header_validator v(response ? http::header_kind::response : http::header_kind::request);
+      http::field_class found = http::field_class::unknown;
+      static_cast<void>(v.check(f.name, f.value, &found));
+      if (found != http::field_class::unknown)
+        all[i] = static_slot(i) << class_bits | static_cast<std::uint32_t>(found);
+    }
+    return all;
+  }();
+  return marks;
+}
 
 void header_reader::start(bytes_view block, http::header_kind kind) {
   decoder_.start(block);
@@ -46,6 +66,39 @@ void header_reader::finish() {
 int header_reader::peek_status() {
   peeked_ = advance();
   return validator_.status();
+}
+
+bool header_reader::advance() {
+  if (std::exchange(peeked_, false)) return true;
+  if (outcome_ != outcome::reading) return false;
+  const auto step = decoder_.next();
+  if (step != hpack::decoder::step::field) {
+    if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;
+    else end();
+    return false;
+  }
+  const hpack::field f = decoder_.current();
+  list_bytes_ += f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
+  if (list_bytes_ > list_bytes_max_) {
+    give_up(outcome::too_large);
+    return false;
+  }
+  http::field_error error;
+  if (const http::field_class known = class_of(decoder_.mark()); known != http::field_class::unknown) {
+    error = validator_.check_known(known, f.value);
+  } else {
+    http::field_class found;
+    error = validator_.check(f.name, f.value, &found);
+    decoder_.set_mark(static_cast<std::uint32_t>(found));
+    // Servers send pre-encoded responses and trailers: the same short literals with every call, worth a place
+    // in the literal cache. A client's recur in the dynamic table or get a slot from the router.
+    if (validator_.kind() != http::header_kind::request &&
+        f.name.size() + f.value.size() <= short_field_bytes)
+      decoder_.keep();
+  }
+  if (error == http::field_error::none) return true;
+  give_up(outcome::malformed);
+  return false;
 }
 
 // The rest is decoded without being looked at.

@@ -26,18 +26,33 @@ class header_reader {
     undecodable,  // RFC 9113 4.3: the connection's fault
   };
 
-  explicit header_reader(std::uint32_t list_bytes_max) noexcept : list_bytes_max_(list_bytes_max) {}
+  // Of the slots that set_slot() takes.
+  static constexpr std::uint32_t slot_max = (1u << 23) - 1;
+  // Those of the fields in HPACK's static table (RFC 7541 Appendix A), by index; set_slot() changes nothing about them.
+  static constexpr std::uint32_t static_slot(std::uint32_t index) noexcept { return (slot_max + 1) | index; }
+
+  explicit header_reader(std::uint32_t list_bytes_max) noexcept
+      : decoder_({}, &marks_of_static_table()), list_bytes_max_(list_bytes_max) {}
 
   // The block must stay in place until the outcome is another than `reading`.
   void start(bytes_view block, http::header_kind kind);
   // Decodes a block that nobody wants. False if it is undecodable.
   [[nodiscard]] bool skip(bytes_view block);
 
-  // False at the end, or when the rest is not worth having: see result().
-  bool next(field& out);
+  // Goes to the next field. False at the end, or when the rest is not worth having: see result().
+  [[gnu::hot, gnu::flatten]] bool advance();
+  // That field; its views are valid until the next advance().
+  [[nodiscard]] field current() const noexcept {
+    const hpack::field f = decoder_.current();
+    return {f.name, f.value, decoder_.mark() >> class_bits, f.never_index};
+  }
+  // The next fields, in one pass, as long as they have slots: f(slot, text), where text() gives the field. Before any
+  // other, advance() goes on. What f throws leaves them unread.
+  template <class F>
+  void read_marked(F f);
   // Decodes the rest.
   void finish();
-  // Looks at the first field, which next() will still give: the status of a response must be known early.
+  // Looks at the first field, which advance() will still go to: the status of a response must be known early.
   // 0 if that field is no :status.
   [[nodiscard]] int peek_status();
 
@@ -48,7 +63,10 @@ class header_reader {
   // Before a field is read: true when the block is the one of that number, which then counts as read.
   [[nodiscard]] bool repeats(std::uint32_t number) noexcept;
 
-  void set_slot(std::uint32_t slot) noexcept { decoder_.set_slot(slot); }
+  void set_slot(std::uint32_t slot) noexcept {
+    decoder_.set_mark(slot << class_bits | (decoder_.mark() & class_mask));
+    decoder_.keep();
+  }
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
   // Why it is malformed or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
@@ -76,67 +94,49 @@ class header_reader {
 
  private:
   static constexpr std::size_t short_field_bytes = 48;  // content-type: application/grpc+proto is 34
+  // A mark is the field's class, and above it the user's slot.
+  static constexpr unsigned class_bits = 8;
+  static constexpr std::uint32_t class_mask = (1u << class_bits) - 1;
+  static http::field_class class_of(std::uint32_t mark) noexcept {
+    return static_cast<http::field_class>(mark & class_mask);
+  }
+  static const hpack::static_marks& marks_of_static_table() noexcept;
 
-  bool advance();
   void end();
-  void give_up(outcome why);
+  [[gnu::cold, gnu::noinline]] void give_up(outcome why);
 
   hpack::decoder decoder_;
   // White space at the edges of a value is borne: grpc-go puts status messages into trailers as they are.
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
   std::uint32_t list_bytes_max_;
-  bool repeated_ = false;                 // the block counts as read
+  bool repeated_ = false;  // the block counts as read
   std::unique_ptr<repeated_block> last_;  // of requests, from the first one on
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };
 
-// The path of every field. A field that is referred to a second time was checked the first time, which its
-// tag in the table tells: what remains is its place in this message.
-inline bool header_reader::advance() {
-  if (outcome_ != outcome::reading) return false;
-  const auto step = decoder_.next();
-  if (step != hpack::decoder::step::field) [[unlikely]] {
-    if (step == hpack::decoder::step::error) outcome_ = outcome::undecodable;
-    else end();
-    return false;
-  }
-  const hpack::field& f = decoder_.current();
-  list_bytes_ += f.name.size() + f.value.size() + hpack::entry_overhead_bytes;
-  if (list_bytes_ > list_bytes_max_) [[unlikely]] {
-    give_up(outcome::too_large);
-    return false;
-  }
-  http::field_error error;
-  if (const std::uint8_t tag = decoder_.tag()) {
-    error = validator_.check_known(static_cast<http::field_class>(tag), f.value);
-  } else {
-    http::field_class found;
-    error = validator_.check(f.name, f.value, &found);
-    decoder_.set_tag(static_cast<std::uint8_t>(found));
-    // Servers send pre-encoded responses and trailers: the same short literals with every call, worth a place
-    // in the literal cache. A client's recur in the dynamic table or get a slot from the router.
-    if (validator_.kind() != http::header_kind::request &&
-        f.name.size() + f.value.size() <= short_field_bytes)
-      static_cast<void>(decoder_.remember());
-  }
-  if (error != http::field_error::none) [[unlikely]] {
-    give_up(outcome::malformed);
-    return false;
-  }
-  return true;
-}
-
-inline bool header_reader::next(field& out) {
-  if (peeked_) peeked_ = false;
-  else if (!advance()) return false;
-  const hpack::field& f = decoder_.current();
-  out.name = f.name;
-  out.value = f.value;
-  out.slot = decoder_.slot();
-  out.never_index = f.never_index;
-  return true;
+// The path of most fields. One that is referred to a second time was checked the first time, which its mark in the table
+// tells: what remains is its place in this message.
+template <class F>
+void header_reader::read_marked(F f) {
+  if (outcome_ != outcome::reading || peeked_) return;
+  http::header_validator place = validator_;
+  std::uint64_t list_bytes = list_bytes_;
+  decoder_.read_marked([&](std::uint32_t mark, std::uint32_t bytes, auto text) {
+    const std::uint64_t with_it = list_bytes + bytes + hpack::entry_overhead_bytes;
+    const std::uint32_t slot = mark >> class_bits;
+    if (slot == 0 || with_it > list_bytes_max_ || !place.accept(class_of(mark))) [[unlikely]]
+      return false;
+    list_bytes = with_it;
+    f(slot, [&] {
+      const hpack::field whole = text();
+      return field{whole.name, whole.value, slot, false};
+    });
+    return true;
+  });
+  validator_ = place;
+  list_bytes_ = list_bytes;
 }
 
 }  // namespace coracle::http2

@@ -106,6 +106,7 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   }
   s->id = id;
   index_.insert_reserved(id, streams_.index_of(*s));
+  recent_ = s;
   last_given_id_ = id;
   s->state = stream_state::open;  // and give_block() does the rest
   return give_block(*s, bytes, http::header_kind::request, e);
@@ -164,15 +165,20 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
   return progress::again;
 }
 
-bool connection::next_field(field& out) noexcept try {
+bool connection::advance_block() noexcept try {
   if (!block_open_) return false;
-  if (reader_.next(out)) [[likely]]
-    return true;
+  if (reader_.advance()) return true;
   settle_block();
   return false;
 } catch (const std::bad_alloc&) {
   out_of_memory();
   return false;
+}
+
+bool connection::next_field(field& out) noexcept {
+  if (!advance_block()) return false;
+  out = reader_.current();
+  return true;
 }
 
 bool connection::head_repeats(std::uint32_t number) noexcept try {

@@ -47,6 +47,7 @@ void connection::begin_head(stream& s) {
   }
   head_stream_ = &s;
   head_at_ = output_.size();
+  head_inserted_ = encoder_.update_pending() ? ~std::uint64_t{0} : encoder_.table().inserted();
   output_.commit(static_cast<std::size_t>(encoder_.begin_block(out + frame_header_bytes) - out));
 }
 
@@ -55,10 +56,30 @@ void connection::add_field(std::string_view name, std::string_view value, indexi
   CORACLE_ASSERT(head_stream_, "add_field() outside of begin_headers() and end_headers()");
   if (name == ":method" && value == "HEAD") head_stream_->is_head_request = true;
   std::uint8_t* const out = output_.reserve(hpack::encoder::bound(name.size(), value.size()));
-  output_.commit(static_cast<std::size_t>(
-      encoder_.encode(out, name, value, static_cast<hpack::indexing>(policy)) - out));
+  output_.commit(static_cast<std::size_t>(encoder_.encode(out, name, value, policy) - out));
 } catch (const std::bad_alloc&) {
   out_of_memory();
+}
+
+void connection::keep_fields(hpack::encoded_fields& to) const {
+  to.octets.clear();
+  const hpack::dynamic_table& table = encoder_.table();
+  if (failed_ || table.inserted() != head_inserted_) return;
+  const bytes_view head = output_.pending().subspan(head_at_ + frame_header_bytes);
+  to.octets.assign(head.begin(), head.end());
+  to.inserted = table.inserted();
+  to.count = table.count();
+}
+
+bool connection::add_fields(const hpack::encoded_fields& kept) noexcept try {
+  if (!kept.valid_with(encoder_.table())) return false;
+  if (failed_) return true;
+  CORACLE_ASSERT(head_stream_, "add_fields() outside of begin_headers() and end_headers()");
+  output_.append(kept.octets);
+  return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return true;
 }
 
 void connection::end_headers(bool end_stream) noexcept try {
@@ -181,6 +202,9 @@ void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try
   s->send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
+  s->released = true;  // first: what closes now is gone at once
+  s->wants_writable = false;
+  if (block_stream_ == s) block_stream_ = nullptr;
   end_sent(*s, stream_input::send_headers_end);
 } catch (const std::bad_alloc&) {
   out_of_memory();

@@ -8,8 +8,9 @@
 namespace coracle::http2 {
 
 stream* connection::find_id(stream_id id) noexcept {
+  if (recent_ && recent_->id == id) return recent_;
   const std::uint32_t place = index_.find(id);
-  return place == stream_index::no_place ? nullptr : &streams_[place];
+  return place == stream_index::no_place ? nullptr : recent_ = &streams_[place];
 }
 
 // Even ids are those of pushed streams, which neither role allows.
@@ -52,6 +53,7 @@ void connection::close(stream& s, stream_state how) noexcept {
   s.sending_hook::unlink();
   // Who waits for the last bytes of a stream that ends well is still told that they have gone.
   if (how != stream_state::ended || s.released) s.telling_hook::unlink();
+  if (recent_ == &s) recent_ = nullptr;
   if (data_stream_ == &s) data_stream_ = nullptr;
   if (head_stream_ == &s) head_stream_ = nullptr;
   --open_count_;

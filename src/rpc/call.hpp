@@ -28,12 +28,12 @@ class call {
   // From the operations: true when they have to wait.
   bool begin_read(read_operation& op) noexcept;
   void abandon_read() noexcept { reader_ = nullptr; }
-  void stop_reading() noexcept;
+  [[gnu::cold, gnu::noinline]] void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
   void abandon_write() noexcept { writer_ = nullptr; }
   // True when a writer that never had to wait has had its share, and others of the loop have a turn before it goes on.
   bool ends_pump() noexcept;
-  void stop_writing() noexcept;
+  [[gnu::cold, gnu::noinline]] void stop_writing() noexcept;
   // The message that was read last came compressed.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
 
@@ -63,16 +63,16 @@ class call {
 
   // Bytes of a body: to the waiting reader, or kept. The reader runs inside: `this` may be gone after.
   // Throws std::bad_alloc.
-  void take_data(bytes_view bytes, bool end_stream);
+  [[gnu::noinline]] void take_data(bytes_view bytes, bool end_stream);
   // Every message has arrived. With an OK end, readers see it once they have read what is kept.
   void incoming_ended() noexcept;
   // Readers see what is kept first if `after_kept`, else the failure at once.
-  void incoming_failed(const status& why, bool after_kept) noexcept;
+  [[gnu::cold, gnu::noinline]] void incoming_failed(const status& why, bool after_kept) noexcept;
   void outgoing_failed(const status& why) noexcept;
   // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
   // True: its message is deferred.
-  bool serve_reader(bool inside) noexcept;
-  void retry_writer() noexcept;
+  [[gnu::noinline]] bool serve_reader(bool inside) noexcept;
+  [[gnu::noinline]] void retry_writer() noexcept;
   enum class decoded : std::uint8_t { done, failed, deferred };
   // Parses one message as the call's format says, decompressing it first if need be. failed: the call cannot go on, and
   // `why` says the reason. deferred: the loop's decode budget is spent, or the message waits for its share; the message stays
@@ -81,7 +81,7 @@ class call {
   // The one message of a call whose reader is no task. True: the message is deferred again.
   virtual bool continue_message() = 0;
   // A deferred message waits no longer for its connection, which has lost the call; or for nothing any more.
-  void leave_connection() noexcept;
+  [[gnu::cold, gnu::noinline]] void leave_connection() noexcept;
   void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
   // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
@@ -90,7 +90,7 @@ class call {
   bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
                     std::optional<std::size_t> known_bytes = {});
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
-  bool send_body(bytes_view body, bool may_pack, bool end_stream);
+  [[gnu::noinline]] bool send_body(bytes_view body, bool may_pack, bool end_stream);
   // Ends this side's stream of messages.
   void send_end() noexcept;
   // Where messages go: to the exchange, or to a record.
@@ -125,7 +125,7 @@ class call {
   }
   // Before the exchange is released, when its account is to be right at once.
   void forget_kept() noexcept {
-    if (held_bytes_ != 0 && exchange_) exchange_.set_kept(0);
+    if (held_bytes_ != 0 && exchange_) exchange_.set_kept(kept_bytes_ = 0);
   }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;
@@ -150,15 +150,15 @@ class call {
   // These throw std::bad_alloc.
   decoded read(const codec& k, void* into, const framed_message& m, status& why);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
-  status admit(const codec& k, const void* into, bytes_view body);
-  status measure(const codec& k, const void* message, std::size_t body_bytes);
+  [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
+  [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Not ok: the quota has no room.
-  status hold(std::size_t bytes);
-  decoded read_large(const codec& k, void* into, const framed_message& m, status& why);
-  decoded defer();
+  [[gnu::noinline]] status hold(std::size_t bytes);
+  [[gnu::noinline]] decoded read_large(const codec& k, void* into, const framed_message& m, status& why);
+  [[gnu::noinline]] decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
-  bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
+  [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
   // A message of that size with its prefix, which `put` writes.
   template <class Put>
   bool send_framed(message_size m, bool end_stream, Put put);

@@ -25,8 +25,11 @@ client_call::stop_hook::stop_hook(client_call& c) noexcept
       }),
       owner(c) {}
 
-client_call::client_call(call_channel& channel, const char* path, const call_options& options)
-    : call_attempt(terms_), channel_(channel), terms_{path, options, never, {}, nullptr}, on_stop_(*this) {
+client_call::client_call(call_channel& channel, const char* path, call_options&& options)
+    : call_attempt(terms_),
+      channel_(channel),
+      terms_{path, std::move(options), never, {}, nullptr},
+      on_stop_(*this) {
   if (const call_options* defaults = channel.defaults()) [[unlikely]]
     terms_.options.inherit(*defaults);
   max_receive_bytes_ = terms_.options.max_receive_bytes();
@@ -52,11 +55,11 @@ void client_call::set_unary(unary_operation& op, const codec& request_codec, con
 
 void client_call::set_request(const codec& k, const void* request) {
   request_failure_ = format_.write(k, request, request_body_.emplace());
-  half_closed_ = true;
+  own_side_ = own_side::closing;
 }
 
 void client_call::begin(const coro::environment& outer) noexcept {
-  begun_ = true;
+  phase_ = phase::begun;
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
@@ -109,7 +112,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   const auto around = channel_.interceptors();
   if (around.empty()) [[likely]]
     return begin(inherited);
-  begun_ = true;
+  phase_ = phase::begun;
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
@@ -119,30 +122,29 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
 }
 
 void client_call::begin_try(const coro::environment& e, const call_options& options) noexcept {
-  if (ended_) return chain_->try_ended();
+  if (phase_ == phase::ended) return chain_->try_ended();
   terms_.options = options;
   begin(e);
 }
 
 void client_call::settle(const status& how) noexcept {
   outcome_ = how;
-  ended_ = true;
+  phase_ = phase::ended;
   chain_.reset();
-  if (late_reply_deferred_) return;  // continue_message() concludes
+  if (late_ == late_reply::deferred) return;  // continue_message() concludes
   if (outcome_.ok()) outcome_ = missing_reply();
   conclude(true);
 }
 
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
-  if (!ended_) end(cancelled_call(), false);  // a status with a text takes memory
-  else if (late_reply_deferred_) cancel_late_reply();
+  if (phase_ != phase::ended) end(cancelled_call(), false);  // a status with a text takes memory
+  else if (late_ == late_reply::deferred) cancel_late_reply();
 }
 
 // Not its deadline: the server has answered in time.
 void client_call::cancel_late_reply() noexcept {
-  late_reply_deferred_ = false;
-  late_reply_cancelled_ = true;
+  late_ = late_reply::cancelled;
   drop_deferred();
   if (outcome_.ok()) outcome_ = cancelled_call();
   tell_observer(outcome_);
@@ -176,34 +178,39 @@ void client_call::make_attempts(const method_config* m, std::shared_ptr<attempt_
 }
 
 void client_call::half_close() noexcept {
-  half_closed_ = true;
-  if (can_send() && !std::exchange(half_close_sent_, true)) send_end();
+  if (own_side_ == own_side::open) own_side_ = own_side::closing;
+  if (!can_send() || own_side_ == own_side::closed) return;
+  own_side_ = own_side::closed;
+  send_end();
 }
 
 void client_call::expect_reply(const codec& k, void* into) noexcept {
   reply_codec_ = &k;
   reply_ = into;
   single_message_ = true;
-  if (ended()) return late_reply();
+  if (ended()) return read_late_reply();
   // The reply may have begun to arrive, and be larger than the window.
   credit(uncredited_);
-  if (!deframer_.empty()) late_reply_deferred_ = single_reply_data({}) && ended_;
-  if (ended_ && !late_reply_deferred_) tell_observer(outcome_.ok() ? missing_reply() : outcome_);
+  if (!deframer_.empty() && single_reply_data({}) && phase_ == phase::ended) late_ = late_reply::deferred;
+  if (phase_ == phase::ended && late_ != late_reply::deferred)
+    tell_observer(outcome_.ok() ? missing_reply() : outcome_);
 }
 
 // The call had ended before anybody asked for its reply.
-void client_call::late_reply() noexcept {
-  late_reply_deferred_ = outcome_.ok() && single_reply_data({});
-  if (late_reply_deferred_) return;
+void client_call::read_late_reply() noexcept {
+  if (outcome_.ok() && single_reply_data({})) {
+    late_ = late_reply::deferred;
+    return;
+  }
   if (outcome_.ok()) outcome_ = missing_reply();
   tell_observer(outcome_);
 }
 
 bool client_call::continue_message() noexcept {
-  const bool late = late_reply_deferred_;
+  const bool late = late_ == late_reply::deferred;
   if (single_reply_data({})) return true;
   if (!late) return false;
-  late_reply_deferred_ = false;
+  late_ = late_reply::none;
   if (outcome_.ok()) outcome_ = missing_reply();
   tell_observer(outcome_);
   if (chain_) return false;  // whose interceptors say how the call ends
@@ -213,7 +220,7 @@ bool client_call::continue_message() noexcept {
 
 // What is wrong with a call that ended well by its status.
 status client_call::missing_reply() const {
-  if (late_reply_cancelled_) return cancelled_call();
+  if (late_ == late_reply::cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
   return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
                            : status::internal("the reply was cut short");
@@ -221,7 +228,7 @@ status client_call::missing_reply() const {
 
 // Also of messages that are read after the call's end: then it has not ended as well as it seemed.
 void client_call::messages_broken(status why) noexcept {
-  if (ended_ && outcome_.ok()) {
+  if (phase_ == phase::ended && outcome_.ok()) {
     outcome_ = std::move(why);
     return;
   }
@@ -268,7 +275,7 @@ void client_call::stop_waiting_for_head(const status& how) noexcept {
 }
 
 void client_call::dispose() noexcept {
-  if (begun_ && !terms_.home->is_current()) {
+  if (begun() && !terms_.home->is_current()) {
     work::run = [](coro::work& w) noexcept {
       auto& self = static_cast<client_call&>(w);
       self.dispose();
@@ -277,7 +284,7 @@ void client_call::dispose() noexcept {
     return;
   }
   unary_ = nullptr;
-  if (begun_) cancel();
+  if (begun()) cancel();
   tell_observer(outcome_);  // of a reply that the caller has not asked for
   if (chain_) chain_.release()->abandon();
   delete this;
@@ -316,7 +323,7 @@ void client_call::on_data(bytes_view bytes, bool end_stream) {
   if (single_message_) {
     exchange_.consume(bytes.size() + std::exchange(uncredited_, 0));
     if (reply_codec_) single_reply_data(bytes);
-    if (!ended_ && end_stream) stream_ended({});
+    if (end_stream && phase_ != phase::ended) stream_ended({});
     return;
   }
   if (end_stream) {
@@ -381,8 +388,8 @@ void client_call::on_reset(const transport::abnormal_end& e) noexcept {
 // --- the end
 
 void client_call::end(status why, bool inside) noexcept {
-  if (ended_) return;
-  ended_ = true;
+  if (phase_ == phase::ended) return;
+  phase_ = phase::ended;
   // A cancel that the server made of its own deadline, while ours has come: say what it was.
   if (why.code() == status_code::cancelled && terms_.deadline != never &&
       terms_.home->now() >= terms_.deadline)

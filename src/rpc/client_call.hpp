@@ -33,7 +33,7 @@ class client_call final : public call,
                           private coro::timer,
                           private coro::work {
  public:
-  client_call(call_channel& channel, const char* path, const call_options& options);
+  client_call(call_channel& channel, const char* path, call_options&& options);
   ~client_call();
 
   // --- from the owner
@@ -44,14 +44,16 @@ class client_call final : public call,
   void begin(const coro::environment& inherited) noexcept;
   // Of a stream: as begin(), with the interceptors around it.
   void begin_stream(const coro::environment& inherited) noexcept;
-  [[nodiscard]] bool begun() const noexcept { return begun_; }
-  void half_close() noexcept;
+  [[nodiscard]] bool begun() const noexcept { return phase_ != phase::made; }
+  [[gnu::noinline]] void half_close() noexcept;
   void expect_reply(const codec& k, void* into) noexcept;
-  void cancel() noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel() noexcept;
   // The owner goes away: cancels, then deletes this, on the call's loop.
   void dispose() noexcept;
   // For its owner: not while interceptors have yet to say what becomes of it, or the reply waits to be decoded.
-  [[nodiscard]] bool ended() const noexcept { return ended_ && !chain_ && !late_reply_deferred_; }
+  [[nodiscard]] bool ended() const noexcept {
+    return phase_ == phase::ended && !chain_ && late_ != late_reply::deferred;
+  }
   [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
   [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
   [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
@@ -64,9 +66,10 @@ class client_call final : public call,
   void stop_waiting_for_head(const status& how) noexcept;
 
   // --- from its stream_chain
-  void begin_try(const coro::environment& e, const call_options& options) noexcept;
+  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e,
+                                              const call_options& options) noexcept;
   // The interceptors have ended; deletes them.
-  void settle(const status& how) noexcept;
+  [[gnu::cold, gnu::noinline]] void settle(const status& how) noexcept;
 
   // --- from its attempt_set
   // What it sends goes there, until it is committed to an attempt.
@@ -76,61 +79,74 @@ class client_call final : public call,
   void take_first_head(response_head& head, bool end_stream) noexcept {
     or_end([&] { take_head(head, transport::block_kind::head, end_stream); });
   }
-  void attempts_failed(attempt_end& last) noexcept;
+  [[gnu::cold, gnu::noinline]] void attempts_failed(attempt_end& last) noexcept;
 
   // call_attempt
-  void attach(transport::exchange x, const call_target& target) noexcept override;
-  void configured(const method_config* m, std::shared_ptr<attempt_source> source,
-                  std::string_view secure_authority) noexcept override;
-  void fail(const status& why, refusal how) noexcept override;
+  [[gnu::hot, gnu::flatten]] void attach(transport::exchange x, const call_target& target) noexcept override;
+  [[gnu::cold, gnu::noinline]] void configured(const method_config* m, std::shared_ptr<attempt_source> source,
+                                               std::string_view secure_authority) noexcept override;
+  [[gnu::cold, gnu::noinline]] void fail(const status& why, refusal how) noexcept override;
 
   // transport::exchange_handler
-  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
-  void on_data(bytes_view bytes, bool end_stream) override;
+  [[gnu::hot, gnu::flatten]] void on_headers(transport::header_source& fields, transport::block_kind kind,
+                                             bool end_stream) override;
+  [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { room_again(); }
-  void on_reset(const transport::abnormal_end& end) noexcept override;
+  [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
+  enum class phase : std::uint8_t { made, begun, ended };
+  // Of what the caller sends.
+  enum class own_side : std::uint8_t {
+    open,
+    closing,  // the caller has said the end, which no stream was told yet
+    closed,
+  };
+  // A reply that is asked for, or found, behind the call's end.
+  enum class late_reply : std::uint8_t { none, deferred, cancelled };
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
     client_call& owner;
   };
 
   bool prepare_write() override { return can_send(); }
-  [[nodiscard]] bool sending_over() const noexcept override { return ended_ || half_closed_; }
-  void no_more_writes() noexcept override { half_closed_ = half_close_sent_ = true; }
-  void messages_broken(status why) noexcept override;
+  [[nodiscard]] bool sending_over() const noexcept override {
+    return phase_ == phase::ended || own_side_ != own_side::open;
+  }
+  void no_more_writes() noexcept override { own_side_ = own_side::closed; }
+  [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
 
-  void go_by(const method_config& m, time_point now) noexcept;
+  [[gnu::cold, gnu::noinline]] void go_by(const method_config& m, time_point now) noexcept;
   // Credentials, where there are any, then attempts. source: null for the channel itself.
-  void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
-                    std::string_view secure_authority) noexcept;
-  [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
-  void credentials_came(const result<metadata>& got) noexcept override;
+  [[gnu::noinline]] void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
+                                      std::string_view secure_authority) noexcept;
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
+  [[gnu::cold, gnu::noinline]] void credentials_came(const result<metadata>& got) noexcept override;
   // source: null for the channel itself.
-  void make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept;
+  [[gnu::noinline]] void make_attempts(const method_config* m,
+                                       std::shared_ptr<attempt_source> source) noexcept;
   void send_request();
   void send_single_request();
-  void send_request_body();
+  [[gnu::cold, gnu::noinline]] void send_request_body();
   // gRFC A6, transparent retries. True when another attempt has begun.
   [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
   void take_head(response_head& head, transport::block_kind kind, bool end_stream);
   // True: the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
-  void begin_here(const coro::environment& outer);
+  [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
   // Does f; the call ends when that finds no memory.
   template <class F>
   void or_end(F f) noexcept {
     if (!base::if_memory_allows(f)) end(out_of_memory(), false);
   }
   bool continue_message() noexcept override;
-  void late_reply() noexcept;
-  void cancel_late_reply() noexcept;
-  [[nodiscard]] status missing_reply() const;
+  [[gnu::cold, gnu::noinline]] void read_late_reply() noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel_late_reply() noexcept;
+  [[gnu::noinline]] [[nodiscard]] status missing_reply() const;
   void stream_ended(const response_head& last) noexcept;
   // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
-  void end(status why, bool inside) noexcept;
+  [[gnu::noinline]] void end(status why, bool inside) noexcept;
   // The call's end reaches who waits for it.
   void conclude(bool inside) noexcept;
   // Once the attempt has ended, by what the server says. Then the observer hears no more of messages: of those that have
@@ -138,8 +154,8 @@ class client_call final : public call,
   void end_watched_attempt() noexcept;
   // How the call has ended, once.
   void tell_observer(const status& how) noexcept;
-  void count_kept() noexcept;
-  void tell_owner(bool inside) noexcept;
+  [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
+  [[gnu::noinline]] void tell_owner(bool inside) noexcept;
 
   call_channel& channel_;
   call_terms terms_;
@@ -168,16 +184,13 @@ class client_call final : public call,
   metadata trailing_;
   status outcome_;
   int http_status_ = 0;
-  bool begun_ = false;
+  phase phase_ = phase::made;
+  own_side own_side_ = own_side::open;
+  late_reply late_ = late_reply::none;
   bool head_came_ = false;  // and is a good one
-  bool ended_ = false;
-  bool half_closed_ = false;
-  bool half_close_sent_ = false;
   bool reply_read_ = false;
   bool tried_again_ = false;
   bool one_reply_ = false;
-  bool late_reply_deferred_ = false;
-  bool late_reply_cancelled_ = false;
 };
 
 }  // namespace coracle::calls

@@ -1,5 +1,6 @@
 #include "rpc/client_head.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/version.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/grpc/timeout.hpp"
@@ -7,39 +8,88 @@
 #include "rpc/subtype.hpp"
 #include "rpc/wire_metadata.hpp"
 
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <new>
 #include <string>
 
 namespace coracle::calls {
 
-const std::string& library_user_agent() {
-  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
-  return text;
+namespace {
+
+// What a head begins with: fields that are the same for all calls of a method with the same options.
+struct first_fields {
+  const call_target& target;
+  std::string_view path;
+  std::string_view form;  // of the messages; empty: protobuf's binary format
+  encoding packing;  // of the request; identity is not said
+  encoding_set accepted;
+
+  [[gnu::noinline]] void add_to(transport::exchange& to) const {
+    to.add_field(":method", "POST");
+    to.add_field(":scheme", target.scheme);
+    to.add_field(":path", path);
+    to.add_field(":authority", target.authority);
+    to.add_field("te", "trailers");
+    if (form.empty()) to.add_field("content-type", "application/grpc");
+    else to.add_field("content-type", content_type_of(form));
+    if (packing != encoding::identity) to.add_field("grpc-encoding", name_of(packing));
+    to.add_field("grpc-accept-encoding", accepted_encodings_text(accepted));
+    to.add_field("user-agent", target.user_agent.empty() ? library_user_agent() : target.user_agent);
+  }
+};
+
+// How the heads of a connection began, for its next calls of the same methods. They are all of the one channel that the
+// connection belongs to, and so of one target.
+class sent_heads final : public transport::kept_heads {
+ public:
+  // Keeps the fields if they are encoded, as by now they are sent a second time, without a change of the table.
+  void add_to(transport::exchange& to, const first_fields& f) {
+    entry& kept = entries_[place_of(f.path)];
+    if (kept.is_of(f) && to.add_fields(kept.encoded)) [[likely]]
+      return;
+    f.add_to(to);
+    const bool whole = base::if_memory_allows([&] {
+      kept.path = f.path;
+      kept.form = f.form;
+      to.keep_fields(kept.encoded);
+    });
+    kept.packing = f.packing;
+    kept.accepted = f.accepted;
+    if (!whole) kept = {};
+  }
+
+ private:
+  struct entry {
+    std::string path;
+    std::string form;
+    encoding packing = encoding::identity;
+    encoding_set accepted;
+    hpack::encoded_fields encoded;
+
+    [[nodiscard]] bool is_of(const first_fields& f) const noexcept {
+      return path == f.path && form == f.form && packing == f.packing && accepted == f.accepted;
+    }
+  };
+  // A method has one place, which it may share with others.
+  static constexpr std::size_t places = 8;
+  static std::size_t place_of(std::string_view path) noexcept {
+    return path.empty() ? 0 : (path.size() + static_cast<unsigned char>(path.back())) % places;
+  }
+  std::array<entry, places> entries_;
+};
+
+void add_first_fields(transport::exchange& to, const first_fields& f) {
+  std::unique_ptr<transport::kept_heads>& heads = to.heads();
+  if (!heads) [[unlikely]]
+    heads.reset(new (std::nothrow) sent_heads);
+  if (heads) static_cast<sent_heads&>(*heads).add_to(to, f);
+  else f.add_to(to);
 }
 
-bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
-                      unsigned previous_attempts, const coracle::metadata* more) {
-  if (!to.begin_headers()) return false;
-  to.add_field(":method", "POST");
-  to.add_field(":scheme", target.scheme);
-  to.add_field(":path", terms.path);
-  to.add_field(":authority", target.authority);
-  to.add_field("te", "trailers");
-  const std::string_view form = terms.options.content_subtype();
-  if (form.empty()) to.add_field("content-type", "application/grpc");
-  else to.add_field("content-type", content_type_of(form));
-  const auto& packing = terms.options.compression();
-  if (packing && packing->what() != encoding::identity && available(packing->what()))
-    to.add_field("grpc-encoding", name_of(packing->what()));
-  to.add_field("grpc-accept-encoding", accepted_encodings_text(terms.options.accepted_encodings()));
-  to.add_field("user-agent", target.user_agent.empty() ? library_user_agent() : target.user_agent);
-  if (terms.deadline != never) {
-    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
-    to.add_field("grpc-timeout", text.view(), false);
-  }
-  if (previous_attempts > 0) {
-    const char digit = static_cast<char>('0' + previous_attempts);
-    to.add_field("grpc-previous-rpc-attempts", std::string_view(&digit, 1));
-  }
+[[gnu::noinline]] void add_metadata(transport::exchange& to, const call_terms& terms,
+                                    const coracle::metadata* more) {
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
   // What the attempt says itself: a trace's span, as a rule.
   const auto is_said = [&](std::string_view name) { return more && more->find(name); };
@@ -51,6 +101,31 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
     if (!is_said(name)) to.add_field(name, value, false);
   });
   if (more) for_each_wire_field(*more, add);
+}
+
+}  // namespace
+
+const std::string& library_user_agent() {
+  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
+  return text;
+}
+
+bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
+                      unsigned previous_attempts, const coracle::metadata* more) {
+  if (!to.begin_headers()) return false;
+  const call_options& o = terms.options;
+  const bool packs = o.compression() && available(o.compression()->what());
+  add_first_fields(to, {target, terms.path, o.content_subtype(),
+                        packs ? o.compression()->what() : encoding::identity, o.accepted_encodings()});
+  if (terms.deadline != never) {
+    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
+    to.add_field("grpc-timeout", text.view(), false);
+  }
+  if (previous_attempts > 0) {
+    const char digit = static_cast<char>('0' + previous_attempts);
+    to.add_field("grpc-previous-rpc-attempts", std::string_view(&digit, 1));
+  }
+  if (!o.metadata().empty() || !terms.carried.empty() || more) add_metadata(to, terms, more);
   to.end_headers(false);
   return true;
 }

@@ -23,7 +23,7 @@ bool unary_operation::start_chain(std::coroutine_handle<> waiter,
 
 void unary_operation::try_once(const coro::environment& inherited, const call_options& options) noexcept {
   if (call_) call_->dispose();
-  call_ = new client_call(channel_, path_, options);
+  call_ = new client_call(channel_, path_, call_options(options));
   call_->set_unary(*this, request_codec_, request_);
   call_->begin(inherited);
 }
@@ -31,7 +31,7 @@ void unary_operation::try_once(const coro::environment& inherited, const call_op
 bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
   if (!channel_.interceptors().empty()) [[unlikely]]
     return start_chain(waiter, inherited);
-  if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, options_); })) {
+  if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
     status_ = out_of_memory();
     return false;
   }
@@ -91,7 +91,7 @@ void client_stream::deleter::operator()(client_call* c) const noexcept { c->disp
 
 client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
                              bool one_reply)
-    : call_(new client_call(channel, path, options)) {
+    : call_(new client_call(channel, path, call_options(options))) {
   if (one_reply) call_->has_one_reply();
 }
 

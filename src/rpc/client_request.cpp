@@ -40,14 +40,14 @@ void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
 
 void client_call::send_request() {
   if (request_) {
-    half_closed_ = half_close_sent_ = true;
+    own_side_ = own_side::closed;
     send_single_request();
   } else if (request_body_) {
-    half_close_sent_ = true;
+    own_side_ = own_side::closed;
     send_request_body();
   } else {
     retry_writer();
-    if (half_closed_) half_close();
+    if (own_side_ != own_side::open) half_close();
   }
 }
 
@@ -83,7 +83,7 @@ void client_call::send_request_body() {
 // Once, while nothing is lost: one request is still at hand, of a stream nothing was written yet.
 bool client_call::try_again(const transport::abnormal_end& e) noexcept {
   if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
-  half_close_sent_ = false;
+  if (own_side_ == own_side::closed) own_side_ = own_side::closing;
   end_watch(watched_attempt_, end_by_reset(e));
   watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
   watch_ = watched_attempt_.get();

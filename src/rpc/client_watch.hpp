@@ -14,7 +14,7 @@ namespace coracle::calls {
 // Belongs to the call; made only where there is an observer.
 class call_watch final : public coro::pooled {
  public:
-  call_watch(client_observer& o, const call_terms& terms) noexcept;
+  [[gnu::noinline]] call_watch(client_observer& o, const call_terms& terms) noexcept;
   void paused(duration d) noexcept { call_.retry_delay += d; }
   void ended(const status& how) noexcept;
 
@@ -28,7 +28,7 @@ class call_watch final : public coro::pooled {
 // Belongs to an attempt, then to the call that is committed to it.
 class attempt_watch final : public message_watch, public coro::pooled {
  public:
-  attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept;
+  [[gnu::noinline]] attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept;
   [[nodiscard]] const coracle::metadata& more() const noexcept { return attempt_.more; }
   void attached(const transport::exchange& x) noexcept;
   void head_received() noexcept;

@@ -13,34 +13,64 @@
 
 namespace coracle::calls {
 
+namespace {
+
+// ":status: 200"
+constexpr std::uint32_t slot_of_200 = http2::header_reader::static_slot(8);
+
+}  // namespace
+
 bool response_head::read(transport::header_source& fields) {
-  transport::field f;
-  while (fields.next(f)) {
-    if (f.name == "grpc-status") {
-      has_status = true;
-      code = protocol::grpc::parse_status_code(f.value);
-    } else if (f.name == "grpc-message") {
-      message = protocol::grpc::percent_decode(f.value);
-    } else if (f.name == "grpc-status-details-bin") {
-      protocol::grpc::base64_decode(f.value, details);
-    } else if (f.name == "grpc-retry-pushback-ms") {
-      read_pushback(f.value);
-    } else if (f.name == "grpc-encoding") {
-      const auto e = accepted_encoding(f.value, encoding_set::all());
-      unknown_encoding = !e;
-      encoding = e.value_or(coracle::encoding::identity);
-    } else if (f.name == ":status") {
-      http_status = 0;
-      for (char c : f.value) http_status = http_status * 10 + (c - '0');
-    } else if (f.name == "content-type") {
-      const auto name = protocol::grpc::content_subtype(f.value);
-      grpc_content = name.has_value();
-      subtype = name.value_or("");
-    } else if (!is_reserved_key(f.name)) {
-      add_wire_field(metadata, f.name, f.value);
+  return fields.read([&](std::uint32_t slot, auto text) {
+    switch (slot) {
+      case slot_of(meaning::ok_status):
+        has_status = true;
+        code = status_code::ok;
+        return;
+      case slot_of(meaning::grpc_content): grpc_content = true; return;
+      case slot_of(meaning::nothing): return;
+      case slot_of_200: http_status = 200; return;
+      default:
+        if (const meaning found = read_text(text()); found != meaning::unknown)
+          fields.set_slot(slot_of(found));
     }
+  });
+}
+
+// Gives the slot to leave at the field.
+response_head::meaning response_head::read_text(const transport::field& f) {
+  if (f.name == "grpc-status") {
+    has_status = true;
+    code = protocol::grpc::parse_status_code(f.value);
+    return code == status_code::ok ? meaning::ok_status : meaning::unknown;
   }
-  return fields.ok();
+  if (f.name == ":status") {
+    http_status = 0;
+    for (char c : f.value) http_status = http_status * 10 + (c - '0');
+    return meaning::unknown;
+  }
+  if (f.name == "content-type") {
+    const auto name = protocol::grpc::content_subtype(f.value);
+    grpc_content = name.has_value();
+    subtype = name.value_or("");
+    return grpc_content && subtype.empty() ? meaning::grpc_content : meaning::unknown;
+  }
+  if (f.name == "grpc-message") {
+    message = protocol::grpc::percent_decode(f.value);
+  } else if (f.name == "grpc-status-details-bin") {
+    protocol::grpc::base64_decode(f.value, details);
+  } else if (f.name == "grpc-retry-pushback-ms") {
+    read_pushback(f.value);
+  } else if (f.name == "grpc-encoding") {
+    const auto e = accepted_encoding(f.value, encoding_set::all());
+    unknown_encoding = !e;
+    encoding = e.value_or(coracle::encoding::identity);
+  } else if (is_reserved_key(f.name)) {
+    return meaning::nothing;
+  } else {
+    add_wire_field(metadata, f.name, f.value);
+  }
+  return meaning::unknown;
 }
 
 bool response_head::has_form(std::string_view asked) const noexcept {

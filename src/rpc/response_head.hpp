@@ -36,6 +36,10 @@ struct response_head {
   [[nodiscard]] bool has_form(std::string_view asked) const noexcept;
 
  private:
+  // Of the fields that most responses have; left as a slot, so that their text is looked at once.
+  enum class meaning : std::uint32_t { unknown, ok_status, grpc_content, nothing };
+  static constexpr std::uint32_t slot_of(meaning m) noexcept { return static_cast<std::uint32_t>(m); }
+  [[gnu::noinline]] meaning read_text(const transport::field& f);
   void read_pushback(std::string_view text) noexcept;
 };
 

@@ -68,41 +68,40 @@ bool finish(server_call& c) noexcept { return c.finish_with_nothing(); }
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
-server_call::server_call(transport::exchange x, request_head&& head, received_metadata received,
-                         call_set& set)
-    : service_(*head.target),
+server_call::server_call(transport::exchange x, const request_head& head, time_point deadline,
+                         std::unique_ptr<foreign_call> foreign, received_metadata received, call_set& set)
+    : row_(*head.row),
       subtype_(*head.subtype),
       accepted_(head.accepted),
       set_(set),
       shared_(std::move(received)),
-      foreign_(std::move(head.foreign)),
-      body_(head.what->make()) {
-  max_receive_bytes_ = head.max_receive_bytes;
+      foreign_(std::move(foreign)),
+      body_(row_.what->make()) {
+  max_receive_bytes_ = set.max_receive_bytes;
   format_.use(subtype_.form);
-  format_.limit_sent(head.max_send_bytes);
+  format_.limit_sent(set.max_send_bytes);
   format_.unpack_as(head.received);
-  compression_ = head.compression;
-  request_in_arena_ = head.request_in_arena;
-  method_ = foreign_ ? std::string_view(foreign_->path) : head.what->path;
+  compression_ = set.compression;
+  method_ = foreign_ ? std::string_view(foreign_->path) : row_.what->path;
   peer_ = &x.peer_address();
   auth_ = x.auth();
   received_ = &shared_.get();
   own_environment_.stop = stop_.token();
   drain_ = set_.draining.token();
-  own_environment_.deadline = head.deadline;
+  own_environment_.deadline = deadline;
   own_environment_.call = static_cast<const server_context*>(this);
-  if (!head.interceptors.empty()) interception_.reset(new interception(*this, head.interceptors));
+  if (set.interceptors && !set.interceptors->empty())
+    interception_.reset(new interception(*this, *set.interceptors));
   if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
   watch_ = watched_.get();
-  single_message_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::server_streaming;
-  one_reply_ = head.what->kind == call_kind::unary || head.what->kind == call_kind::client_streaming;
+  single_message_ = row_.what->kind == call_kind::unary || row_.what->kind == call_kind::server_streaming;
   // Nothing throws from here on.
   exchange_ = x;
   exchange_.set_handler(this);
   set_.running.push_back(*this);
   ++set_.count;
   timer::fire = [](coro::timer& t) noexcept { static_cast<server_call&>(t).on_time(); };
-  arm_timer();
+  if (deadline != never) arm_timer();
 }
 
 google::protobuf::Arena& server_call::arena() {
@@ -151,7 +150,7 @@ bool server_call::wait_turn() noexcept {
 void server_call::on_turn() {
   if (!std::exchange(waiting_turn_, false)) return;
   if (!single_message_) begin_stream();
-  else if (request_read_) start_handler();
+  else if (request_ == request_state::read) start_handler();
   else take_request(deframer_.kept(), true);
 }
 
@@ -165,7 +164,7 @@ void server_call::start_handler() noexcept {
 
 void server_call::run_handler() noexcept {
   handler_running_ = true;
-  body_->begin(service_, *this);
+  body_->begin(*row_.target, *this);
 }
 
 void server_call::on_data(bytes_view bytes, bool end_stream) {
@@ -174,7 +173,7 @@ void server_call::on_data(bytes_view bytes, bool end_stream) {
 }
 
 void server_call::single_request_data(bytes_view bytes, bool end_stream) {
-  exchange_.consume(bytes.size());
+  if (!end_stream) exchange_.consume(bytes.size());
   request_ended_ = end_stream;
   const bool kept = !deframer_.empty() || exchange_.congested();
   if (kept) {
@@ -197,13 +196,14 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
     end_early(broken_message(s, max_receive_bytes_));
     return false;
   }
-  if (request_read_ ? !bytes.empty()
-                    : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size()) {
+  if (request_ == request_state::read
+          ? !bytes.empty()
+          : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size()) {
     end_early(status::unimplemented("the call has more than one request message"));
     return false;
   }
   if (whole) {
-    request_whole_ = true;
+    if (request_ == request_state::incomplete) request_ = request_state::whole;
     if (request_ended_ ? wait_turn() : exchange_.congested()) return false;
     const decoded how = decode_request(message);
     if (how == decoded::failed) return false;
@@ -220,7 +220,7 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
     message_begun();
   }
   if (!request_ended_) return false;
-  if (!request_read_) {
+  if (request_ != request_state::read) {
     end_early(deframer_.empty() ? status::unimplemented("the call needs one request message and has none")
                                 : status::internal("the stream ended within a message"));
     return false;
@@ -239,7 +239,7 @@ call::decoded server_call::decode_request(const framed_message& m) {
     const message_slot request = body_->request(*this);
     how = read_message(*request.k, request.into, m, why);
   }
-  request_read_ = how == decoded::done;
+  if (how == decoded::done) request_ = request_state::read;
   if (how == decoded::failed) end_early(why);  // this may be gone
   return how;
 }
@@ -302,7 +302,7 @@ void server_call::message_begun() noexcept {
 
 // The same message as at the last look, somebody waits for it, and it may come.
 bool server_call::message_is_due() const noexcept {
-  const bool awaited = reader_waits() || (single_message_ && !request_whole_);
+  const bool awaited = reader_waits() || (single_message_ && request_ == request_state::incomplete);
   return awaited && !deframer_.empty() && seen_messages_ == traffic_.messages_received && exchange_ &&
          !exchange_.withholds_credit();
 }

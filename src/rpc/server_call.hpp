@@ -13,6 +13,7 @@
 #include "rpc/interception.hpp"
 #include "rpc/message_arena.hpp"
 #include "rpc/received_metadata.hpp"
+#include "rpc/request_head.hpp"
 #include "rpc/server_watch.hpp"
 #include "rpc/subtype.hpp"
 
@@ -50,6 +51,11 @@ class call_set {
   server_observer* observer = nullptr;
   // Of requests.
   encoding_set accepted = encoding_set::all();
+  std::uint32_t max_receive_bytes = 4u << 20;
+  // Of replies.
+  std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
+  coracle::compression compression;
+  const std::vector<server_interceptor*>* interceptors = nullptr;
   // A message that is waited for and of which fewer bytes come in such a time ends its call.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
@@ -79,28 +85,6 @@ class call_set {
   std::unordered_map<const char*, repeated_line> defect_lines_;
 };
 
-// Of a call that goes to the fallback service: what other calls have in tables.
-struct foreign_call {
-  std::string path;
-  std::optional<calls::subtype> form;  // one that the server does not know
-};
-
-// What the router has read from the head.
-struct request_head {
-  const coracle::method* what = nullptr;
-  service* target = nullptr;
-  const calls::subtype* subtype = nullptr;
-  time_point deadline = never;
-  std::uint32_t max_receive_bytes = 4u << 20;
-  std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
-  encoding received = encoding::identity;  // grpc-encoding
-  encoding_set accepted;  // grpc-accept-encoding
-  coracle::compression compression;  // of replies
-  std::unique_ptr<foreign_call> foreign;
-  bool request_in_arena = false;
-  server_interceptors interceptors;
-};
-
 // Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
 // from the loop's frame pool.
 class server_call final : public call,
@@ -110,57 +94,66 @@ class server_call final : public call,
                           public coro::pooled,
                           private coro::timer {
  public:
-  server_call(transport::exchange x, request_head&& head, received_metadata received, call_set& set);
+  // foreign: null for a registered method.
+  [[gnu::hot, gnu::flatten]] server_call(transport::exchange x, const request_head& head, time_point deadline,
+                                         std::unique_ptr<foreign_call> foreign, received_metadata received,
+                                         call_set& set);
 
   // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
   void begin(bool end_stream);
   // The drain's grace is over.
-  void cancel(const status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel(const status& why) noexcept;
 
   // See method.hpp's finish().
-  bool finish_with(const codec& k, const void* reply) noexcept;
+  [[gnu::hot, gnu::flatten]] bool finish_with(const codec& k, const void* reply) noexcept;
   bool finish_with(const status& why) noexcept;
-  bool finish_with_nothing() noexcept;
+  [[gnu::cold, gnu::noinline]] bool finish_with_nothing() noexcept;
   // What the client is told of an exception of the handler's or an interceptor's (`whose`). Logs it, unless it says that
   // the call or the wait was stopped, or is a status_error, which the client gets whole.
-  [[nodiscard]] status status_of_exception(const std::exception_ptr& error, std::string_view whose) noexcept;
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
+                                                                        std::string_view whose) noexcept;
   // Logs a defect of the handler's or an interceptor's: "the handler of /p.S/M <text>". INTERNAL, for the client.
-  [[nodiscard]] status defect(std::string_view whose, std::string_view text,
-                              std::string_view for_client) noexcept;
-  void send_head();
-  [[nodiscard]] google::protobuf::Arena& arena();
-  [[nodiscard]] bool request_in_arena() const noexcept { return request_in_arena_; }
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view whose, std::string_view text,
+                                                           std::string_view for_client) noexcept;
+  [[gnu::noinline]] void send_head();
+  [[gnu::noinline]] [[nodiscard]] google::protobuf::Arena& arena();
+  [[nodiscard]] bool request_in_arena() const noexcept { return row_.request_in_arena; }
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
   [[nodiscard]] call_traffic exchanged() const noexcept;
 
   // --- from the interception
-  void begin_body() noexcept { body_->begin(service_, *this); }
+  void begin_body() noexcept { body_->begin(*row_.target, *this); }
   void run_handler_in(const coro::environment& e) noexcept { environment_ = &e; }
   [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
   // What becomes of the call; `k` is null where no handler gave a reply. This is gone.
   void chain_ended(const status& how, const codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
-  void on_headers(transport::header_source& fields, transport::block_kind kind, bool end_stream) override;
-  void on_data(bytes_view bytes, bool end_stream) override;
+  [[gnu::noinline]] void on_headers(transport::header_source& fields, transport::block_kind kind,
+                                    bool end_stream) override;
+  [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
   void on_writable() noexcept override { room_again(); }
   void on_turn() override;
-  void on_reset(const transport::abnormal_end& end) noexcept override;
+  [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
+  enum class request_state : std::uint8_t { incomplete, whole, read };
   ~server_call();
   bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
   void no_more_writes() noexcept override {}  // its side ends with the status
-  void messages_broken(status why) noexcept override;
-  void misused(const char* how) noexcept override;
+  [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
+  [[gnu::cold, gnu::noinline]] void misused(const char* how) noexcept override;
   void message_begun() noexcept override;
 
+  [[nodiscard]] bool one_reply() const noexcept {
+    return row_.what->kind == call_kind::unary || row_.what->kind == call_kind::client_streaming;
+  }
   // A clock for the deadline and for a message that has begun: it is looked at once a stall_time as long as there is one.
-  void on_time() noexcept;
+  [[gnu::cold, gnu::noinline]] void on_time() noexcept;
   void arm_timer() noexcept;
-  void note_progress() noexcept;
+  [[gnu::noinline]] void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
   // True: the message is deferred.
@@ -169,27 +162,27 @@ class server_call final : public call,
   decoded decode_request(const framed_message& m);
   bool continue_message() override;
   void start_handler() noexcept;
-  void begin_stream() noexcept;
+  [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;
   bool wait_turn() noexcept;
   // The handler may outlive the connection from now on.
-  void run_on() noexcept;
+  [[gnu::cold, gnu::noinline]] void run_on() noexcept;
   // With what `make` gives: "the handler of /p.S/M ...".
   template <class Make>
   void log_defect(std::string_view whose, Make make) noexcept;
   // Tells the client, stops the handler, which may still run.
-  void end_early(const status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] void end_early(const status& why) noexcept;
   void send_reply(const codec& k, const void* reply, const status& how) noexcept;
   // `bytes` becomes its size when it was asked for.
   [[nodiscard]] bool send_plain_reply(const codec& k, const void* reply, const status& how,
                                       std::optional<std::size_t>& bytes);
   // Without memory for it the stream is reset, which tells the client RESOURCE_EXHAUSTED.
-  void send_status(const status& why) noexcept;
-  void send_trailers(const status& why);
+  [[gnu::noinline]] void send_status(const status& why) noexcept;
+  [[gnu::noinline]] void send_trailers(const status& why);
   void handler_done() noexcept;
   void leave() noexcept;
   // To the observer, if there is one; once.
-  void tell_end(const status& how) noexcept;
+  [[gnu::noinline]] void tell_end(const status& how) noexcept;
 
   // Of a call that has ended before its handler.
   struct remnant {
@@ -199,7 +192,7 @@ class server_call final : public call,
     std::size_t bytes = 0;  // its part of the set's
   };
 
-  service& service_;
+  const served_method& row_;
   const subtype& subtype_;
   encoding_set accepted_;
   call_set& set_;
@@ -216,12 +209,9 @@ class server_call final : public call,
   std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
   bool head_sent_ = false;
-  bool request_read_ = false;
-  bool request_whole_ = false;
-  bool request_ended_ = false;
-  bool request_in_arena_;
   bool waiting_turn_ = false;
-  bool one_reply_ = false;
+  request_state request_ = request_state::incomplete;  // of the one request message
+  bool request_ended_ = false;  // the client's side of the stream
 };
 
 }  // namespace coracle::calls

@@ -102,16 +102,18 @@ bool server_call::send_plain_reply(const codec& k, const void* reply, const stat
   if (size > format_.most_sent_bytes()) return false;
   const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
                                  ok_trailers().bytes()};
+  forget_kept();
   std::uint8_t* const room = exchange_.reserve_reply(r);
-  if (!room) return false;
+  if (!room) {
+    note_kept();
+    return false;
+  }
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
   k.write(reply, room + envelope_prefix_bytes);
-  exchange_.commit_reply(r);
-  head_sent_ = true;
   count_sent({size, size});
   ++set_.succeeded;
-  forget_kept();
-  exchange_.release();
+  head_sent_ = true;
+  exchange_.commit_reply(r);
   return true;
 }
 
@@ -136,7 +138,7 @@ bool server_call::finish_with(const status& why) noexcept {
 }
 
 bool server_call::finish_with_nothing() noexcept {
-  if (one_reply_)
+  if (one_reply())
     return finish_with(
         defect("the handler",
                "gave neither a reply nor an error: co_return a reply, or a status that is not OK, on "
@@ -158,7 +160,7 @@ call_traffic server_call::exchanged() const noexcept {
 void server_call::chain_ended(const status& how, const codec* k, const void* reply) noexcept {
   if (how.ok() && k) send_reply(*k, reply, how);
   // A client may have caused the error that the interceptor replaced with OK: it costs this call alone.
-  else if (how.ok() && one_reply_ && exchange_)
+  else if (how.ok() && one_reply() && exchange_)
     send_status(defect(
         "an interceptor",
         "returned OK where no handler gave a reply: return the status of next(), or one that is not OK",

@@ -12,6 +12,7 @@ namespace coracle::serving {
 // The whole answer leaves at once, END_STREAM included: a client that streams its body may wait for it before it goes on.
 // Where a body still comes, RST_STREAM(NO_ERROR) follows (RFC 9113 8.1). A request without a content-type is not reset: its
 // body is dropped as it comes, and what is malformed in it is still found.
-void answer_plain(transport::exchange x, const request_summary& request, bool end_stream);
+[[gnu::noinline]] void answer_plain(transport::exchange x, const calls::request_head& request,
+                                    bool end_stream);
 
 }  // namespace coracle::serving

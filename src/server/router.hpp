@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/rpc/service.hpp"
-#include "rpc/server_call.hpp"
+#include "rpc/request_head.hpp"
 #include "rpc/subtype.hpp"
 
 #include <cstdint>
@@ -16,11 +16,7 @@ namespace coracle::serving {
 // Filled before the first connection, read by every loop afterwards.
 class router final : public service_host {
  public:
-  struct row {
-    const coracle::method* what;
-    service* target;
-    bool request_in_arena = false;
-  };
+  using row = calls::served_method;
   // Without service::added_to().
   void add(service& s);
   // For paths that no service has; null: none does.
@@ -47,7 +43,7 @@ class router final : public service_host {
  private:
   std::vector<row> rows_;
   std::vector<service*> services_;
-  row fallback_{nullptr, nullptr};
+  row fallback_;
   bool keeps_unknown_paths_ = false;
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };

@@ -34,8 +34,8 @@ std::size_t least_bytes_in(duration d) noexcept {
 }
 
 // Trailers-Only, for a call that reaches no handler.
-void refuse(transport::exchange x, const request_summary& request, const status& why,
-            encoding_set accepted = encoding_set::all()) {
+[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const calls::request_head& request,
+                                         const status& why, encoding_set accepted = encoding_set::all()) {
   transport::header_block block(request.subtype->reply_head);
   block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
   if (request.unknown_encoding) block.add("grpc-accept-encoding", calls::accepted_encodings_text(accepted));
@@ -45,16 +45,17 @@ void refuse(transport::exchange x, const request_summary& request, const status&
 
 // A gRPC call that no service has goes to the fallback service, in whatever form its messages are; without one, the
 // answer is that of unknown_methods() when somebody wants to hear of it.
-std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const router& routes) {
-  const bool grpc = r.type == request_summary::content::grpc || !r.foreign.subtype.empty();
-  if (r.row || !grpc || r.method != request_summary::verb::post || r.foreign.path.empty()) return nullptr;
+[[gnu::noinline]] std::unique_ptr<calls::foreign_call> foreign_call_of(calls::request_head& r,
+                                                                       const router& routes) {
+  const bool grpc = r.type == calls::request_head::content::grpc || !r.foreign_subtype.empty();
+  if (r.row || !grpc || r.method != calls::request_head::verb::post || r.foreign_path.empty()) return nullptr;
   auto call = std::make_unique<calls::foreign_call>();
-  if (!r.foreign.subtype.empty()) {
-    call->form = calls::make_subtype(r.foreign.subtype, nullptr);
+  if (!r.foreign_subtype.empty()) {
+    call->form = calls::make_subtype(r.foreign_subtype, nullptr);
     r.subtype = &*call->form;
-    r.type = request_summary::content::grpc;
+    r.type = calls::request_head::content::grpc;
   }
-  call->path = std::move(r.foreign.path);
+  call->path = std::move(r.foreign_path);
   r.row = routes.fallback() ? routes.fallback() : &unknown_methods();
   return call;
 }
@@ -62,12 +63,12 @@ std::unique_ptr<calls::foreign_call> foreign_call_of(request_summary& r, const r
 // Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
 struct read_request_head final : transport::kept_heads {
   std::uint32_t number = 0;
-  request_summary summary;
+  calls::request_head summary;
   calls::received_metadata received;
 };
 constexpr std::size_t kept_metadata_bytes = 2048;
 
-void keep(transport::exchange& x, std::uint32_t number, const request_summary& r,
+void keep(transport::exchange& x, std::uint32_t number, const calls::request_head& r,
           const calls::received_metadata& received) {
   if (received.get().capacity_bytes() > kept_metadata_bytes) return x.heads().reset();
   auto kept = std::make_unique<read_request_head>();
@@ -84,10 +85,15 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
       home_(home),
       quota_(server_->memory.counted_),
       calls_max_(server_->options.limits().calls()),
+      call_time_(server_->options.limits().call_time()),
       relief_(*this) {
   if (calls_max_ != server_limits().calls()) of_server = &server_->calls;
   observer = server_->options.observer();
   accepted = server_->options.accepted_encodings();
+  max_receive_bytes = server_->options.max_receive_bytes();
+  max_send_bytes = server_->options.max_send_bytes();
+  compression = server_->options.compression();
+  interceptors = &server_->interceptors;
   stall_time = server_->options.limits().stall_time();
   stall_bytes = least_bytes_in(stall_time);
   abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
@@ -150,11 +156,11 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     if (!fields.ok()) return x.release();
     return begin_call(x, last->summary, nullptr, last->received, end_stream);
   }
-  request_summary r;
+  calls::request_head r;
   calls::received_metadata received = take_metadata();
   if (!read_request(fields, server_->routes, r, received.own())) return x.release();
   auto foreign = foreign_call_of(r, server_->routes);
-  if (r.type != request_summary::content::grpc || r.method != request_summary::verb::post)
+  if (r.type != calls::request_head::content::grpc || r.method != calls::request_head::verb::post)
     return answer_plain(x, r, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding)
@@ -165,33 +171,22 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   begin_call(x, r, std::move(foreign), std::move(received), end_stream);
 }
 
-void shard::begin_call(transport::exchange x, const request_summary& r,
+void shard::begin_call(transport::exchange x, const calls::request_head& r,
                        std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
                        bool end_stream) {
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return turn_away(x, r,
                      status::resource_exhausted("too many handlers run on behind calls that have ended"));
-  calls::request_head head;
-  head.what = r.row->what;
-  head.target = r.row->target;
-  head.request_in_arena = r.row->request_in_arena;
-  head.subtype = r.subtype;
-  head.foreign = std::move(foreign);
-  head.max_receive_bytes = server_->options.max_receive_bytes();
-  head.max_send_bytes = server_->options.max_send_bytes();
-  head.interceptors = server_->interceptors;
-  head.received = r.received;
-  head.accepted = r.accepted;
-  head.compression = server_->options.compression();
   if (r.timeout <= duration::zero())
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
-  const duration timeout = std::min(r.timeout, server_->options.limits().call_time());
-  if (timeout != duration::max()) head.deadline = deadline_after(home_.now(), timeout);
+  const duration timeout = std::min(r.timeout, call_time_);
+  const time_point deadline = timeout == duration::max() ? never : deadline_after(home_.now(), timeout);
   if (!count_in())
     return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
   calls::server_call* call = nullptr;
   try {
-    call = new calls::server_call(x, std::move(head), std::move(received), *this);  // it owns itself
+    // It owns itself.
+    call = new calls::server_call(x, r, deadline, std::move(foreign), std::move(received), *this);
   } catch (const std::bad_alloc&) {
     if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
     throw;
@@ -208,7 +203,7 @@ bool shard::count_in() noexcept {
   return false;
 }
 
-void shard::turn_away(transport::exchange x, const request_summary& request, const status& why) {
+void shard::turn_away(transport::exchange x, const calls::request_head& request, const status& why) {
   turned_away_lines_.write(home_.log(), log_level::warning, home_.now(),
                            "calls are refused: " + std::string(why.message()));
   refuse(x, request, why);

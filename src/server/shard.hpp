@@ -18,8 +18,6 @@
 
 namespace coracle::serving {
 
-struct request_summary;
-
 // Everything happens on the loop.
 class shard final : public io::resident,
                     private transport::connection_owner,
@@ -65,10 +63,11 @@ class shard final : public io::resident,
   void on_memory(transport::connection& c, std::size_t bytes) noexcept override;
   [[nodiscard]] bool may_keep(transport::connection& c, std::size_t more_bytes) noexcept override;
   // transport::request_acceptor
-  void on_request(transport::exchange x, transport::header_source& fields, bool end_stream) override;
+  [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
+                                             bool end_stream) override;
 
   // Of a good request for a method.
-  void begin_call(transport::exchange x, const request_summary& request,
+  void begin_call(transport::exchange x, const calls::request_head& request,
                   std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
                   bool end_stream);
 
@@ -86,7 +85,8 @@ class shard final : public io::resident,
   void on_abandoned(std::size_t before) noexcept;
   // False when the server has as many calls as it takes.
   [[nodiscard]] bool count_in() noexcept;
-  void turn_away(transport::exchange x, const request_summary& request, const status& why);
+  [[gnu::cold, gnu::noinline]] void turn_away(transport::exchange x, const calls::request_head& request,
+                                              const status& why);
   void begin_drain() noexcept;
   task<> wait_until_empty();
   // In the order in which they came, without memory in any: the order of addresses would differ from run to run.
@@ -107,6 +107,7 @@ class shard final : public io::resident,
   std::vector<std::unique_ptr<entrance>> entrances_;
   const std::shared_ptr<memory_quota::counted> quota_;
   const std::size_t calls_max_;
+  const duration call_time_;
   relief relief_;
   time_point pressure_since_ = never;  // looked at in steps of server_limits::stall_time
   repeated_line given_up_lines_;

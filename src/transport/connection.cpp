@@ -392,9 +392,13 @@ void connection::reset(stream_ref s, error_code code) noexcept {
 }
 
 void connection::release(stream_ref s) noexcept {
+  engine_.release(s);
+  note_released(s);
+}
+
+void connection::note_released(stream_ref s) noexcept {
   if (!waiting_.empty()) [[unlikely]]
     std::erase(waiting_, s);
-  engine_.release(s);
   if (life_.watches_idle()) life_.used(home_.now());
   touch();
 }

@@ -32,7 +32,7 @@ struct message_counts {
   std::uint64_t calls_ok = 0;  // of a client
 };
 
-// What the layer above knows of the heads that came or went on a connection and are likely to come again.
+// What the layer above knows of the heads that came or went on a connection and are likely to come or go again.
 struct kept_heads {
   kept_heads() = default;
   kept_heads(const kept_heads&) = delete;
@@ -129,9 +129,10 @@ class connection final : private net::duplex_sink, private coro::work, private c
   void wait_turn(stream_ref s) noexcept;
   void reset(stream_ref s, error_code code) noexcept;
   void release(stream_ref s) noexcept;
-  void dispatch() noexcept;
+  void note_released(stream_ref s) noexcept;
+  [[gnu::hot, gnu::flatten]] void dispatch() noexcept;
   // The decode budget is spent, or a call of this connection waits for it: what was not read yet is kept for later.
-  void put_input_aside() noexcept;
+  [[gnu::cold, gnu::noinline]] void put_input_aside() noexcept;
   // Input or calls wait for the decode budget.
   [[nodiscard]] bool is_deferred() const noexcept {
     return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());
@@ -142,12 +143,12 @@ class connection final : private net::duplex_sink, private coro::work, private c
   // Does f, which calls the handler of a stream or the acceptor. When memory runs out there, the exchange ends.
   template <class F>
   void call_up(stream_ref s, F f) noexcept;
-  void out_of_memory(stream_ref s) noexcept;
-  void set_end_reason(std::string_view first, std::string_view then = {},
-                      std::string_view last = {}) noexcept;
+  [[gnu::cold, gnu::noinline]] void out_of_memory(stream_ref s) noexcept;
+  [[gnu::cold, gnu::noinline]] void set_end_reason(std::string_view first, std::string_view then = {},
+                                                   std::string_view last = {}) noexcept;
   void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
   void flush() noexcept;
-  void update_timer() noexcept;
+  [[gnu::noinline]] void update_timer() noexcept;
   void mind_age() noexcept;
   void mind_memory() noexcept;
   void note_congestion() noexcept;
@@ -157,10 +158,10 @@ class connection final : private net::duplex_sink, private coro::work, private c
   void note_received() noexcept;
   void note_sent() noexcept;
   void release_if_idle() noexcept;
-  void finish_if_done() noexcept;
+  [[gnu::noinline]] void finish_if_done() noexcept;
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
-  void going_away() noexcept;
-  void broken(std::string_view reason) noexcept;
+  [[gnu::cold, gnu::noinline]] void going_away() noexcept;
+  [[gnu::cold, gnu::noinline]] void broken(std::string_view reason) noexcept;
   // What ended the byte stream.
   [[nodiscard]] std::string io_failure(std::int64_t error) const;
   void send_failed(std::int64_t error) noexcept;

@@ -21,9 +21,8 @@ bool exchange::begin_headers() noexcept {
   return !connection_->closing_ && connection_->engine_.begin_headers(stream_);
 }
 
-void exchange::add_field(std::string_view name, std::string_view value, bool index) noexcept {
-  connection_->engine_.add_field(
-      name, value, index ? http2::connection::indexing::index : http2::connection::indexing::no_index);
+void exchange::add_field(std::string_view name, std::string_view value, bool repeats) noexcept {
+  connection_->engine_.add_field(name, value, repeats ? hpack::indexing::index : hpack::indexing::name_only);
 }
 
 void exchange::end_headers(bool end_stream) noexcept {
@@ -63,12 +62,12 @@ std::uint8_t* exchange::reserve_reply(const whole_reply& r) {
 }
 
 void exchange::commit_reply(const whole_reply& r) noexcept {
-  connection& c = *connection_;
+  connection& c = *std::exchange(connection_, nullptr);
   c.engine_.commit_reply(stream_, r);
   ++c.counted_.streams_succeeded;
   if (c.weigh_) [[unlikely]]
     c.note_congestion();
-  c.touch();
+  c.note_released(stream_);
 }
 
 bool exchange::queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream) {

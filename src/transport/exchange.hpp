@@ -29,7 +29,12 @@ class exchange {
 
   // A head (or, where no data is queued, trailers), field by field.
   bool begin_headers() noexcept;
-  void add_field(std::string_view name, std::string_view value, bool index = true) noexcept;
+  // repeats: the value is likely to come again.
+  void add_field(std::string_view name, std::string_view value, bool repeats = true) noexcept;
+  void keep_fields(hpack::encoded_fields& to) const { connection_->engine_.keep_fields(to); }
+  bool add_fields(const hpack::encoded_fields& kept) noexcept {
+    return connection_->engine_.add_fields(kept);
+  }
   void end_headers(bool end_stream) noexcept;
   // A block encoded by hpack's stateless functions; goes behind queued data.
   bool send_block(bytes_view stateless, bool end_stream);
@@ -37,7 +42,7 @@ class exchange {
   // Room in the output when n bytes may leave at once, else null: then queue_data().
   std::uint8_t* reserve_data(std::size_t n);
   void commit_data(std::size_t n, bool end_stream) noexcept;
-  // Likewise for a server's head, message and trailers at once.
+  // Likewise for a server's head, message and trailers at once. commit_reply() is a release(), too.
   std::uint8_t* reserve_reply(const whole_reply& r);
   void commit_reply(const whole_reply& r) noexcept;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);

@@ -23,6 +23,11 @@ class header_source {
   explicit header_source(http2::connection& engine) noexcept : engine_(engine) {}
   // The next field, in order; its views are valid until the next call. False at the end.
   bool next(field& out) noexcept { return engine_.next_field(out); }
+  // See http2::connection::read_fields().
+  template <class F>
+  bool read(F f) {
+    return engine_.read_fields(f);
+  }
   // After next() gave false: the block kept to the rules. If not, the exchange has been reset, and
   // on_reset() follows: forget what was read.
   [[nodiscard]] bool ok() const noexcept { return engine_.headers_ok(); }

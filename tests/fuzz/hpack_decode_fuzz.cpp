@@ -18,25 +18,41 @@ void require(bool fine) {
   if (!fine) std::abort();
 }
 
-// A slot that belongs to this very field, so that a mixed-up entry shows.
-std::uint32_t slot_for(const hpack::field& f) {
+// A mark that belongs to this very field, so that a mixed-up entry shows.
+std::uint32_t mark_for(const hpack::field& f) {
   std::uint32_t sum = 1;
   for (const char c : f.name) sum = sum * 31 + static_cast<unsigned char>(c);
   for (const char c : f.value) sum = sum * 31 + static_cast<unsigned char>(c);
   return sum | 1;
 }
 
+const hpack::static_marks& marks_of_static_table() {
+  static const hpack::static_marks marks = [] {
+    hpack::static_marks all{};
+    for (std::uint32_t i = 1; i <= hpack::static_entry_count; ++i) all[i] = mark_for(hpack::static_table[i]);
+    return all;
+  }();
+  return marks;
+}
+
 outcome decode(hpack::decoder& d, const std::vector<std::uint8_t>& block) {
   outcome o;
   d.start(block);
-  while (d.next() == hpack::decoder::step::field) {
+  const auto read_marked = [&] {
+    d.read_marked([&](std::uint32_t mark, std::uint32_t bytes, auto text) {
+      const hpack::field f = text();
+      require(mark == mark_for(f) && bytes == f.name.size() + f.value.size());
+      if (mark % 8 == 3) return false;  // for next()
+      o.fields.push_back({std::string(f.name), std::string(f.value), f.never_index});
+      return true;
+    });
+  };
+  for (read_marked(); d.next() == hpack::decoder::step::field; read_marked()) {
     const hpack::field f = d.current();
-    const std::uint32_t slot = slot_for(f);
-    require(d.slot() == 0 || d.slot() == slot);
-    require(d.tag() == 0 || d.tag() == static_cast<std::uint8_t>(slot));
-    d.set_tag(static_cast<std::uint8_t>(slot));
-    if (slot % 4 != 1) d.set_slot(slot);
-    else d.set_slot(d.remember(), slot);
+    const std::uint32_t mark = mark_for(f);
+    require(d.mark() == 0 || d.mark() == mark);
+    d.set_mark(mark);
+    if (mark % 4 != 1) d.keep();
     require(d.current().name == f.name && d.current().value == f.value);
     o.fields.push_back({std::string(f.name), std::string(f.value), f.never_index});
   }
@@ -47,7 +63,7 @@ outcome decode(hpack::decoder& d, const std::vector<std::uint8_t>& block) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  hpack::decoder d({.string_bytes_max = 200});
+  hpack::decoder d({.string_bytes_max = 200}, &marks_of_static_table());
   hpack::testing::reference_decoder reference(200);
   coracle::bytes_view rest(data, size);
   while (!rest.empty()) {

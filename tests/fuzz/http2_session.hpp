@@ -309,9 +309,11 @@ class user {
     if (!to) return;
     fill(s, to, n);
     engine.commit_reply(s, r);
-    require(engine.output().size() == before + 27 + headers.size() + n + trailers.size() &&
-            !engine.can_send(s));
-    streams_[s].sent_bytes += n;
+    const std::size_t written = engine.output().size() - before - headers.size() - n - trailers.size();
+    require(written == 27 || written == 27 + 13);  // with RST_STREAM for a client that has not ended its side
+    require(!engine.can_send(s) && engine.user_of(s) == nullptr);
+    kept_of_released_ += streams_[s].kept_bytes;
+    streams_.erase(s);
   }
   void head(stream_ref s, std::uint8_t how) {
     if (!streams_.contains(s) || !engine.begin_headers(s)) return;

@@ -82,8 +82,6 @@ def they_read_what_we_write():
                 size = dice.choice(TABLE_BYTES)
                 theirs.max_allowed_table_size = size
                 ours.say("table", size)
-            if dice.random() < 0.1:
-                ours.say("huffman", dice.randrange(2))
             equal(read_by(theirs, ours.encode(fields)), [(policy == "n", name, value) for policy, name, value in fields],
                   f"connection {connection}'s list")
     ours.end()

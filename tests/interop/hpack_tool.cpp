@@ -3,7 +3,6 @@
 //
 //   new                           a connection begins
 //   table BYTES                   the size limit of both tables
-//   huffman 0|1                   whether strings are compressed
 //   encode [POLICY:NAME:VALUE]... answers with the block; i: indexed, p: not indexed, n: never indexed
 //   decode BLOCK                  answers with fields (v:NAME:VALUE, n when never indexed), or error and why
 #include "hpack/decoder.hpp"
@@ -86,9 +85,8 @@ int main() {
     words >> order;
     if (order == "new") at = std::make_unique<connection>();
     if (order == "encode") std::cout << encode(at->encoder, words) << std::endl;
-    if (order != "table" && order != "huffman" && order != "decode") continue;
+    if (order != "table" && order != "decode") continue;
     words >> word;
-    if (order == "huffman") at->encoder.set_huffman(word != "0");
     if (order == "decode") std::cout << decode(at->decoder, bytes_of(word)) << std::endl;
     if (order != "table") continue;
     const auto limit = static_cast<std::uint32_t>(std::stoul(word));

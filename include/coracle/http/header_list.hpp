@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace coracle::http {
 
@@ -20,8 +20,8 @@ struct header_view {
   friend bool operator==(const header_view&, const header_view&) = default;
 };
 
-// Header fields in order of arrival, repeated names included. All names and values lie in one growing
-// buffer, so a list that is cleared and filled again allocates nothing once it has seen its largest
+// Header fields in order of arrival, repeated names included. A pointer to one growing block of memory, null while
+// nothing was ever added: most calls carry no metadata, and an empty list costs them next to nothing. A list that is cleared and filled again allocates nothing once it has seen its largest
 // content. The list keeps what it is given: whoever adds decides what is valid (http/header_validator.hpp)
 // and lower-cases names. One thread at a time; add() may be given views into the list itself.
 // All bytes of one list together must stay below 4 GiB, else add() throws std::length_error.
@@ -33,10 +33,13 @@ class header_list {
 
   header_list() noexcept = default;
   header_list(const header_list& other);
-  header_list(header_list&& other) noexcept;
+  header_list(header_list&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   header_list& operator=(const header_list& other);
-  header_list& operator=(header_list&& other) noexcept;
-  ~header_list() = default;
+  header_list& operator=(header_list&& other) noexcept {
+    if (this != &other) free(std::exchange(block_, std::exchange(other.block_, nullptr)));
+    return *this;
+  }
+  ~header_list() { free(block_); }
 
   void add(std::string_view name, std::string_view value);
 
@@ -47,8 +50,8 @@ class header_list {
   // Empties the list and frees its memory if it holds more than `keep_bytes` of it.
   void release(std::size_t keep_bytes = 0) noexcept;
 
-  [[nodiscard]] std::size_t size() const noexcept { return fields_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return fields_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->count : 0; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] header_view operator[](std::size_t index) const noexcept;
   [[nodiscard]] iterator begin() const noexcept;
   [[nodiscard]] iterator end() const noexcept;
@@ -62,11 +65,11 @@ class header_list {
   // The size that SETTINGS_MAX_HEADER_LIST_SIZE limits: names, values and 32 bytes a field
   // (RFC 9113 6.5.2, as RFC 7541 4.1 counts).
   [[nodiscard]] std::size_t list_size_bytes() const noexcept {
-    return used_ + fields_.size() * field_overhead_bytes;
+    return block_ ? block_->used + block_->count * field_overhead_bytes : 0;
   }
   // Memory held on the heap, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
-    return capacity_ + fields_.capacity() * sizeof(place);
+    return block_ ? sizeof(block) + block_->capacity : 0;
   }
 
   static constexpr std::size_t field_overhead_bytes = 32;
@@ -79,15 +82,29 @@ class header_list {
     std::uint32_t name_bytes;
     std::uint32_t value_bytes;
   };
+  // Before its memory, in which names and values grow from the front, and their places from the back.
+  struct block {
+    std::size_t capacity;  // in bytes; a multiple of a place's alignment
+    std::uint32_t used;  // by names and values
+    std::uint32_t count;  // of places
 
+    [[nodiscard]] char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
+    [[nodiscard]] place* place_of(std::size_t index) noexcept {
+      return reinterpret_cast<place*>(text() + capacity) - (index + 1);
+    }
+    [[nodiscard]] std::size_t left() const noexcept { return capacity - used - count * sizeof(place); }
+  };
+
+  static block* allocate(std::size_t capacity);
+  static void free(block* b) noexcept {
+    if (b) [[unlikely]]
+      ::operator delete(b);
+  }
+  [[nodiscard]] block* larger(std::size_t wanted_bytes) const;
   void add_with_growth(std::string_view name, std::string_view value);
-  void push(std::string_view name, std::string_view value);
-  void move_to_larger(std::size_t wanted_bytes, std::unique_ptr<char[]>& old);
+  void push(std::string_view name, std::string_view value) noexcept;
 
-  std::unique_ptr<char[]> bytes_;
-  std::size_t used_ = 0;
-  std::size_t capacity_ = 0;
-  std::vector<place> fields_;
+  block* block_ = nullptr;
 };
 
 // Gives header_view by value; valid as long as the list is not changed. The value is const, so that also
@@ -144,25 +161,28 @@ class header_list::iterator {
 // Inline: adding and reading fields is on the path of every call.
 
 inline header_list::iterator header_list::begin() const noexcept { return {this, 0}; }
-inline header_list::iterator header_list::end() const noexcept { return {this, fields_.size()}; }
+inline header_list::iterator header_list::end() const noexcept { return {this, size()}; }
 
 inline header_view header_list::operator[](std::size_t index) const noexcept {
-  const place& p = fields_[index];
-  const char* name = bytes_.get() + p.offset;
+  const place& p = *block_->place_of(index);
+  const char* name = block_->text() + p.offset;
   return {{name, p.name_bytes}, {name + p.name_bytes, p.value_bytes}};
 }
 
-inline void header_list::push(std::string_view name, std::string_view value) {
-  char* to = bytes_.get() + used_;
-  fields_.push_back({static_cast<std::uint32_t>(used_), static_cast<std::uint32_t>(name.size()),
-                     static_cast<std::uint32_t>(value.size())});
+// There is room.
+inline void header_list::push(std::string_view name, std::string_view value) noexcept {
+  block& b = *block_;
+  char* to = b.text() + b.used;
+  *b.place_of(b.count++) = {b.used, static_cast<std::uint32_t>(name.size()),
+                            static_cast<std::uint32_t>(value.size())};
   if (!name.empty()) std::memcpy(to, name.data(), name.size());
   if (!value.empty()) std::memcpy(to + name.size(), value.data(), value.size());
-  used_ += name.size() + value.size();
+  b.used += static_cast<std::uint32_t>(name.size() + value.size());
 }
 
 inline void header_list::add(std::string_view name, std::string_view value) {
-  if (capacity_ - used_ < name.size() + value.size()) return add_with_growth(name, value);
+  if (!block_ || block_->left() < name.size() + value.size() + sizeof(place))
+    return add_with_growth(name, value);
   push(name, value);
 }
 

@@ -62,7 +62,7 @@ class unary_operation {
   const codec& reply_codec_;
   const void* request_;
   void* reply_;
-  call_options options_;
+  call_options options_;  // moved into the call when that begins, unless interceptors stand around it
   client_call* call_ = nullptr;  // while in flight
   unary_chain* chain_ = nullptr;  // null: no interceptors
   std::coroutine_handle<> waiter_;

@@ -75,14 +75,12 @@ TEST(HpackDynamicTable, ANameMayComeFromTheEntryThatIsEvicted) {
   EXPECT_EQ(value_at(t, 0), "new value");
 }
 
-TEST(HpackDynamicTable, SlotsAndTagsDieWithTheirEntry) {
+TEST(HpackDynamicTable, MarksDieWithTheirEntry) {
   dynamic_table t(40);
   t.insert("a", "1");
-  t.at(0).slot = 7;
-  t.at(0).tag = 3;
+  t.at(0).mark = 7;
   t.insert("a", "1");
-  EXPECT_EQ(t.at(1).slot, 0u);
-  EXPECT_EQ(t.at(1).tag, 0u);
+  EXPECT_EQ(t.at(1).mark, 0u);
 }
 
 TEST(HpackDynamicTable, EmptyEntriesCountTheirOverhead) {

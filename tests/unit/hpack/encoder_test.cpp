@@ -24,11 +24,6 @@ block encoded(encoder& e, std::string_view name, std::string_view value, indexin
   room.resize(static_cast<std::size_t>(e.encode(room.data(), name, value, policy) - room.data()));
   return room;
 }
-block encoded(encoder& e, std::string_view name, std::string_view value, field_hint& hint) {
-  std::vector<std::uint8_t> room(encoder::bound(name.size(), value.size()));
-  room.resize(static_cast<std::size_t>(e.encode(room.data(), name, value, hint) - room.data()));
-  return room;
-}
 block begun(encoder& e) {
   std::vector<std::uint8_t> room(encoder::begin_bound);
   room.resize(static_cast<std::size_t>(e.begin_block(room.data()) - room.data()));
@@ -75,8 +70,6 @@ TEST(HpackEncoder, HuffmanIsUsedOnlyWhereItIsShorter) {
   encoder e;
   EXPECT_EQ(encoded(e, ":path", "~", indexing::no_index), from_hex("0401 7e"));
   EXPECT_EQ(encoded(e, ":path", "000", indexing::no_index), from_hex("0482 0001"));
-  e.set_huffman(false);
-  EXPECT_EQ(encoded(e, ":path", "000", indexing::no_index), from_hex("0403 3030 30"));
 }
 
 TEST(HpackEncoder, AFieldOfMoreThanHalfTheTableIsNotEntered) {
@@ -123,40 +116,17 @@ TEST(HpackEncoder, OfSeveralLimitsTheLowestAndTheLastAreTold) {
   EXPECT_EQ(begun(e), size_update(1000));
 }
 
-TEST(HpackEncoder, AHintSparesTheSearchWhileItsEntryLives) {
-  encoder e(136);
+TEST(HpackEncoder, AFieldWhoseNameAloneRecursIsEnteredForItsNameOnce) {
+  encoder e;
+  EXPECT_EQ(encoded(e, "a", "1", indexing::name_only), from_hex("4001 6101 31"));
+  EXPECT_EQ(encoded(e, "a", "2", indexing::name_only), from_hex("0f2f 0132"));
+  EXPECT_EQ(encoded(e, "a", "1", indexing::name_only), from_hex("be")) << "the first value may come again";
+  EXPECT_EQ(encoded(e, ":path", "*", indexing::name_only), from_hex("0401 2a"))
+      << "its name is in the static table";
+  EXPECT_EQ(e.table().count(), 1u);
+  e.set_peer_limit(0);
   (void)begun(e);
-  field_hint hint;
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("4001 6101 31"));
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("be"));
-  (void)encoded(e, "b", "2", indexing::index);
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("bf"));
-  for (const char* name : {"c", "d", "e"}) (void)encoded(e, name, "1", indexing::index);
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("4001 6101 31"));
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("be"));
-}
-
-TEST(HpackEncoder, AHintTakesUpAnEntryThatIsThereAlready) {
-  encoder e;
-  (void)encoded(e, "a", "1", indexing::index);
-  field_hint hint;
-  EXPECT_EQ(encoded(e, "a", "1", hint), from_hex("be"));
-  EXPECT_EQ(hint.number_plus_one, 1u);
-}
-
-TEST(HpackEncoder, AHintMayLeadToTheStaticTable) {
-  encoder e;
-  field_hint hint;
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(encoded(e, ":method", "POST", hint), from_hex("83"));
-  EXPECT_EQ(encoded(e, ":method", "GET", hint), from_hex("82"));
-  EXPECT_EQ(e.table().count(), 0u);
-}
-
-TEST(HpackEncoder, AHintForAnotherLengthIsNotBelieved) {
-  encoder e;
-  field_hint hint;
-  (void)encoded(e, "a", "1", hint);
-  EXPECT_EQ(encoded(e, "a", "22", hint)[0], 0x7e);
+  EXPECT_EQ(encoded(e, "a", "1", indexing::name_only), from_hex("0001 6101 31"));
 }
 
 TEST(HpackEncoder, ManyEntriesAreAllFoundAgain) {
@@ -211,10 +181,8 @@ TEST(HpackRoundTrip, RandomListsSurviveChangingTableSizes) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     testing::random_numbers random(seed);
     encoder e(seed % 3 == 0 ? 4096 : random() % 3000);
-    if (random() % 4 == 0) e.set_huffman(false);
     decoder d;
     testing::reference_decoder reference;
-    std::vector<field_hint> hints(4);
     for (int blocks = 0; blocks < 60; ++blocks) {
       for (unsigned changes = random() % 8 == 0 ? random() % 4 : 0; changes > 0; --changes) {
         const std::uint32_t limit = random() % 3 == 0 ? random() % 100 : random() % 6000;
@@ -229,15 +197,9 @@ TEST(HpackRoundTrip, RandomListsSurviveChangingTableSizes) {
         if (random() % 5 == 0) f = {":path", "/service/" + std::to_string(random() % 4)};
         if (random() % 8 == 0) f.value.append(random() % 600, static_cast<char>(random()));
         if (random() % 20 == 0) f.name.clear();
-        if (random() % 4 == 0) {
-          const unsigned which = random() % 4;
-          f = {"hinted-" + std::to_string(which), std::string(which * 20, 'h')};
-          b = b + encoded(e, f.name, f.value, hints[which]);
-        } else {
-          const auto policy = static_cast<indexing>(random() % 3);
-          f.never_index = policy == indexing::never_index;
-          b = b + encoded(e, f.name, f.value, policy);
-        }
+        const auto policy = static_cast<indexing>(random() % 4);
+        f.never_index = policy == indexing::never_index;
+        b = b + encoded(e, f.name, f.value, policy);
         sent.fields.push_back(f);
       }
       ASSERT_EQ(testing::decode(d, b), sent) << "seed " << seed;

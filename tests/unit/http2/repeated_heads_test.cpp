@@ -262,7 +262,6 @@ struct answering {
     if (!to) return false;
     std::memcpy(to, message.data(), message.size());
     s.engine.commit_reply(s.stream(), r);
-    s.engine.release(s.stream());
     return true;
   }
   session s;

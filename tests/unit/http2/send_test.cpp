@@ -42,6 +42,71 @@ TEST(Http2Send, ALongBlockIsSplitIntoContinuationsThatArriveWhole) {
   EXPECT_EQ(client.events(), "headers 1 [:status=200 long=" + value + "] end\n");
 }
 
+// A client whose heads begin alike, and the server that reads them.
+struct alike {
+  alike()
+      : client(role::client, {}, [](session&, const event&) {}),
+        server(role::server, {}, [](session&, const event&) {}) {
+    client.feed(from_server());
+    client.take_frames();
+    server.feed(from_client());
+  }
+  // Whether the first fields were those that are kept.
+  bool request(std::string_view more_name = {}, connection::indexing more = connection::indexing::no_index) {
+    const stream_ref s = client.engine.open(&client);
+    EXPECT_TRUE(client.engine.begin_headers(s));
+    const bool known = client.engine.add_fields(kept);
+    if (!known) {
+      for (const auto& [name, value] :
+           {std::pair{":method", "POST"}, {":scheme", "http"}, {":path", "/a.B/C"}, {"te", "trailers"}})
+        client.engine.add_field(name, value);
+      client.engine.keep_fields(kept);
+    }
+    if (!more_name.empty()) client.engine.add_field(more_name, "1", more);
+    client.engine.end_headers(true);
+    const std::string bytes(as_text(client.engine.output().pending()));
+    client.engine.output().clear();
+    server.feed(bytes);
+    return known;
+  }
+  session client, server;
+  hpack::encoded_fields kept;
+};
+
+TEST(Http2KeptFields, AreAddedToLaterHeadsWhileTheTableStays) {
+  alike a;
+  EXPECT_FALSE(a.request());
+  EXPECT_TRUE(a.kept.octets.empty()) << "the first head has changed the table";
+  EXPECT_FALSE(a.request());
+  EXPECT_EQ(a.kept.octets.size(), 4u) << "each field is in a table by now";
+  EXPECT_TRUE(a.request());
+  EXPECT_TRUE(a.request("x-once"));
+  EXPECT_TRUE(a.request());
+  const std::string fields = "[:method=POST :scheme=http :path=/a.B/C te=trailers";
+  EXPECT_EQ(a.server.events(), "headers 1 " + fields + "] end\nheaders 3 " + fields + "] end\nheaders 5 " +
+                                   fields + "] end\nheaders 7 " + fields + " x-once=1] end\nheaders 9 " +
+                                   fields + "] end\n");
+}
+
+TEST(Http2KeptFields, AreVoidOnceTheTableHasChanged) {
+  alike a;
+  while (!a.request()) {
+  }
+  EXPECT_TRUE(a.request("x-new", connection::indexing::index));
+  EXPECT_FALSE(a.request()) << "the indexes have moved";
+  EXPECT_TRUE(a.request());
+  a.client.feed(settings({{1, 0}}));
+  EXPECT_FALSE(a.request()) << "the table is empty";
+  EXPECT_TRUE(a.kept.octets.empty()) << "its head began with a table size update";
+  EXPECT_FALSE(a.request());
+  EXPECT_TRUE(a.request()) << "of literals";
+  const std::string events = a.server.events();
+  EXPECT_EQ(events.find("failed"), std::string::npos) << events;
+  EXPECT_NE(events.find("headers 17 [:method=POST :scheme=http :path=/a.B/C te=trailers] end"),
+            std::string::npos)
+      << events;
+}
+
 TEST(Http2Send, BlocksOfExactlyOneFrameAndOneOctetMore) {
   for (const std::size_t size : {16384u, 16385u, 32768u, 32769u}) {
     busy_server s(1);
