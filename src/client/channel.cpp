@@ -75,22 +75,14 @@ void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
 
 std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
 
-std::string_view channel::secure_authority() noexcept { return state_->secure_authority(); }
-
-const calls::method_config* channel::config_for(std::string_view path) noexcept {
-  return state_->config_for(path);
+void channel::set_up(calls::call_setup& setup, std::string_view method, loop& here) noexcept {
+  state_->set_up(setup, method, here);
 }
 
-bool channel::wait_for_config(calls::call_attempt& a) noexcept {
-  return state_->to.by && state_->wait_for_config(a);
-}
-
-client_observer* channel::observer() noexcept { return state_->options.observer(); }
+bool channel::wait_for_config(calls::call_attempt& a) noexcept { return state_->wait_for_config(a); }
 
 const call_options* channel::defaults() noexcept { return state_->call_defaults; }
 
 loop& channel::blocking_home() { return state_->owner.at(0); }
-
-calls::call_counts* channel::counts(loop& here) noexcept { return state_->counts(here); }
 
 }  // namespace coracle

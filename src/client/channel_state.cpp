@@ -82,9 +82,12 @@ void channel_state::begin(calls::call_attempt& a) noexcept {
   a.fail(status::unavailable("the channel or its runtime is ending"), calls::refusal::final);
 }
 
-const calls::method_config* channel_state::config_for(std::string_view path) {
-  const shard* const s = here(*loop::current());
-  return s ? s->config_for(path) : nullptr;
+void channel_state::set_up(calls::call_setup& setup, std::string_view method, loop& current) {
+  setup.observer = options.observer();
+  setup.secure_authority = secure_authority();
+  setup.config_may_come = to.by != nullptr;
+  if (&current.owner() == &owner) setup.counts = &counts_[current.index()];
+  if (const shard* const s = here(current)) setup.config = s->config_for(method);
 }
 
 bool channel_state::wait_for_config(calls::call_attempt& a) noexcept {

@@ -12,6 +12,7 @@
 #include "coracle/runtime/runtime.hpp"
 #include "rpc/call_attempt.hpp"
 #include "rpc/call_counts.hpp"
+#include "rpc/call_setup.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/resident.hpp"
 
@@ -51,13 +52,12 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
   // For a call that begins on the current loop; see call_channel.
-  [[nodiscard]] const calls::method_config* config_for(std::string_view path);
+  void set_up(calls::call_setup& setup, std::string_view method, loop& current);
   // Likewise.
   [[nodiscard]] bool wait_for_config(calls::call_attempt& a) noexcept;
   [[nodiscard]] std::string_view secure_authority() const noexcept {
     return how.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
   }
-  [[nodiscard]] calls::call_counts* counts(loop& here) noexcept { return &counts_[here.index()]; }
   // By a shard, on its loop.
   void forget(loop& where) noexcept;
   void report(loop& where, connectivity c) noexcept;

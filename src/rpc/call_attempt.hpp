@@ -63,7 +63,7 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // may have happened to the attempt when the call returns, its destruction included.
   virtual void attach(transport::exchange x, const call_target& target) noexcept = 0;
   // What a call waits for before its first attempt (call_channel::wait_for_config()): what the service config says of its
-  // method, perhaps null; where its attempts begin and, as by call_channel::secure_authority(), whom credentials go to,
+  // method, perhaps null; where its attempts begin and, as in call_setup::secure_authority, whom credentials go to,
   // for the channel may be gone. The pointer and the view are borrowed for the call. Likewise.
   virtual void configured(const method_config*, std::shared_ptr<attempt_source>, std::string_view) noexcept {}
   // No stream. Likewise.

@@ -3,6 +3,7 @@
 #include "coracle/base/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
+#include "rpc/call_setup.hpp"
 #include "rpc/carried.hpp"
 #include "rpc/stream_chain.hpp"
 #include "rpc/unary_chain.hpp"
@@ -71,7 +72,9 @@ void client_call::begin_here(const coro::environment& outer) {
   if (inherited.call)
     carry_on(*static_cast<const server_context*>(inherited.call), terms_.options.metadata(), terms_.carried);
   const time_point now = began_ = terms_.home->now();
-  counts_ = channel_.counts(*terms_.home);
+  call_setup setup;
+  channel_.set_up(setup, terms_.path, *terms_.home);
+  counts_ = setup.counts;
   if (counts_) {
     ++counts_->started;
     counts_->last_started = now;
@@ -80,9 +83,8 @@ void client_call::begin_here(const coro::environment& outer) {
   if (terms_.options.timeout())
     terms_.deadline = std::min(terms_.deadline, deadline_after(now, *terms_.options.timeout()));
   if (const auto& c = terms_.options.compression()) format_.pack_as(*c);
-  const method_config* const config = channel_.config_for(terms_.path);
-  if (config) go_by(*config, now);
-  if (client_observer* o = channel_.observer()) watched_ = std::make_unique<call_watch>(*o, terms_);
+  if (setup.config) go_by(*setup.config, now);
+  if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
   if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
@@ -93,8 +95,8 @@ void client_call::begin_here(const coro::environment& outer) {
   if (terms_.deadline <= now)
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  if (!config && channel_.wait_for_config(*this)) return;
-  prove_caller(config, nullptr, channel_.secure_authority());
+  if (setup.config_may_come && !setup.config && channel_.wait_for_config(*this)) return;
+  prove_caller(setup.config, nullptr, setup.secure_authority);
 }
 
 void client_call::configured(const method_config* m, std::shared_ptr<attempt_source> source,

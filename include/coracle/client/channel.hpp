@@ -61,12 +61,9 @@ class channel final : public call_channel {
 
   void begin(calls::call_attempt& a) noexcept override;
   std::shared_ptr<calls::attempt_source> source() noexcept override;
-  const calls::method_config* config_for(std::string_view path) noexcept override;
+  void set_up(calls::call_setup& setup, std::string_view method, loop& here) noexcept override;
   bool wait_for_config(calls::call_attempt& a) noexcept override;
-  client_observer* observer() noexcept override;
   loop& blocking_home() override;
-  calls::call_counts* counts(loop& here) noexcept override;
-  std::string_view secure_authority() noexcept override;
   const call_options* defaults() noexcept override;
 
  private:

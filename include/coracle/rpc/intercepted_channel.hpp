@@ -27,14 +27,11 @@ class intercepted_channel final : public call_channel {
   void begin(calls::call_attempt& a) noexcept override { inner_.begin(a); }
   std::shared_ptr<calls::attempt_source> source() noexcept override { return inner_.source(); }
   loop& blocking_home() override { return inner_.blocking_home(); }
-  const calls::method_config* config_for(std::string_view method) noexcept override {
-    return inner_.config_for(method);
+  void set_up(calls::call_setup& setup, std::string_view method, loop& here) noexcept override {
+    inner_.set_up(setup, method, here);
   }
   bool wait_for_config(calls::call_attempt& a) noexcept override { return inner_.wait_for_config(a); }
-  client_observer* observer() noexcept override { return inner_.observer(); }
   const call_options* defaults() noexcept override { return inner_.defaults(); }
-  std::string_view secure_authority() noexcept override { return inner_.secure_authority(); }
-  calls::call_counts* counts(loop& here) noexcept override { return inner_.counts(here); }
   std::span<client_interceptor* const> interceptors() noexcept override { return chain_; }
 
  private:

@@ -9,6 +9,7 @@
 #include "coracle/rpc/unary_call.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "rpc/call_setup.hpp"
 #include "rpc/hedging_policy.hpp"
 #include "rpc/method_config.hpp"
 #include "rpc/replay_buffer.hpp"
@@ -46,8 +47,10 @@ class configured_channel final : public call_channel {
   void begin(calls::call_attempt& a) noexcept override { inner_.begin(a); }
   std::shared_ptr<calls::attempt_source> source() noexcept override { return inner_.source(); }
   loop& blocking_home() override { return inner_.blocking_home(); }
-  const calls::method_config* config_for(std::string_view) noexcept override { return &config; }
-  client_observer* observer() noexcept override { return watcher; }
+  void set_up(calls::call_setup& setup, std::string_view, loop&) noexcept override {
+    setup.config = &config;
+    setup.observer = watcher;
+  }
 
  private:
   channel& inner_;
