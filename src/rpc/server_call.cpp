@@ -19,6 +19,10 @@ bool server_context::read_compressed() const noexcept {
   return static_cast<const calls::server_call*>(this)->calls::call::read_compressed();
 }
 
+bool server_context::lets_take(const void* request) {
+  return static_cast<calls::server_call*>(this)->lets_take(request);
+}
+
 call_traffic server_context::traffic() const noexcept {
   return static_cast<const calls::server_call*>(this)->exchanged();
 }
@@ -59,12 +63,16 @@ void call_set::give_back(std::unique_ptr<message_arena> a) noexcept {
 google::protobuf::Arena* request_arena(server_call& c) { return c.request_in_arena() ? &c.arena() : nullptr; }
 server_context& context_of(server_call& c) noexcept { return c; }
 call* stream_of(server_call& c) noexcept { return &c; }
-bool finish(server_call& c, const codec& k, const void* reply) noexcept { return c.finish_with(k, reply); }
-bool finish(server_call& c, const status& why) noexcept { return c.finish_with(why); }
-bool finish(server_call& c, const std::exception_ptr& error) noexcept {
-  return c.finish_with(c.status_of_exception(error, "the handler"));
+bool finish(server_call& c, std::coroutine_handle<> frame, const codec& k, const void* reply) noexcept {
+  return c.finish_with(frame, k, reply);
 }
-bool finish(server_call& c) noexcept { return c.finish_with_nothing(); }
+bool finish(server_call& c, std::coroutine_handle<> frame, const status& why) noexcept {
+  return c.finish_with(frame, why);
+}
+bool finish(server_call& c, std::coroutine_handle<> frame, const std::exception_ptr& error) noexcept {
+  return c.finish_with(frame, c.status_of_exception(error, "the handler"));
+}
+bool finish(server_call& c, std::coroutine_handle<> frame) noexcept { return c.finish_with_nothing(frame); }
 std::coroutine_handle<> go_on(server_call& c) noexcept { return c.around()->resumed_by_handler(); }
 bool intercepted(const server_call& c) noexcept { return c.around() != nullptr; }
 
@@ -76,7 +84,7 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
       set_(set),
       shared_(std::move(received)),
       foreign_(std::move(foreign)),
-      body_(row_.what->make()) {
+      body_(row_.what->make(set.messages)) {
   max_receive_bytes_ = set.max_receive_bytes;
   format_.use(subtype_.form);
   format_.limit_sent(set.max_send_bytes);
@@ -88,6 +96,7 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
   received_ = &shared_.get();
   own_environment_.stop = stop_.token();
   drain_ = set_.draining.token();
+  messages_ = &set_.messages;
   own_environment_.deadline = deadline;
   own_environment_.call = static_cast<const server_context*>(this);
   if (set.interceptors && !set.interceptors->empty())
@@ -361,9 +370,34 @@ void server_call::end_early(const status& why) noexcept {
   stop_.request_stop();
 }
 
-void server_call::handler_done() noexcept {
+void server_call::handler_done(std::coroutine_handle<> frame) noexcept {
+  if (frame) frame.destroy();
   handler_running_ = false;
   leave();
+}
+
+bool server_call::lets_take(const void* request) {
+  if (!single_message_ || request_ != request_state::read || body_->request(*this).into != request)
+    return false;
+  request_taken_ = true;
+  return true;
+}
+
+void server_call::give_back_messages() noexcept {
+  const bool large = calls::call::read_compressed() || held_bytes_ > message_store::object_bytes_max;
+  const std::size_t came = request_taken_ ? message_store::not_known : traffic_.bytes_received;
+  body_.release()->end(set_.messages, large ? message_store::not_kept : came);
+  if (made_replies_) give_back_replies();
+}
+
+// Of a reply that was not sent nothing tells how large it is, and measuring a large one takes long.
+void server_call::give_back_replies() noexcept {
+  while (made_reply* const r = made_replies_) {
+    made_replies_ = r->next_made;
+    const bool sent = r->address() == sent_ && traffic_.messages_sent == 1;
+    const bool as_is = format_.writes_as_is(protobuf_codec);
+    set_.messages.give_back(*r, sent && as_is ? traffic_.bytes_sent : message_store::not_kept);
+  }
 }
 
 void server_call::leave() noexcept {
@@ -372,6 +406,7 @@ void server_call::leave() noexcept {
   const std::unique_ptr<remnant> was = std::move(remnant_);
   if (was) --set.abandoned;
   if (was && was->of_connection) --*was->of_connection;
+  give_back_messages();
   set.give_back(std::move(shared_));
   if (arena_) set.give_back(std::move(arena_));
   delete this;

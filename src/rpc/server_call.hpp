@@ -5,6 +5,7 @@
 #include "coracle/base/repeated_line.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/pooled.hpp"
+#include "coracle/rpc/message_store.hpp"
 #include "coracle/rpc/method.hpp"
 #include "coracle/rpc/server_context.hpp"
 #include "coracle/rpc/service.hpp"
@@ -18,6 +19,7 @@
 #include "rpc/subtype.hpp"
 
 #include <atomic>
+#include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <limits>
@@ -78,6 +80,8 @@ class call_set {
   // Likewise arenas.
   std::unique_ptr<message_arena> take_arena();
   void give_back(std::unique_ptr<message_arena> a) noexcept;
+  // Likewise small messages, with what is around them.
+  message_store messages;
 
  private:
   std::vector<received_metadata> spare_;
@@ -105,9 +109,10 @@ class server_call final : public call,
   [[gnu::cold, gnu::noinline]] void cancel(const status& why) noexcept;
 
   // See method.hpp's finish().
-  [[gnu::hot, gnu::flatten]] bool finish_with(const codec& k, const void* reply) noexcept;
-  bool finish_with(const status& why) noexcept;
-  [[gnu::cold, gnu::noinline]] bool finish_with_nothing() noexcept;
+  [[gnu::hot, gnu::flatten]] bool finish_with(std::coroutine_handle<> frame, const codec& k,
+                                              const void* reply) noexcept;
+  bool finish_with(std::coroutine_handle<> frame, const status& why) noexcept;
+  [[gnu::cold, gnu::noinline]] bool finish_with_nothing(std::coroutine_handle<> frame) noexcept;
   // What the client is told of an exception of the handler's or an interceptor's (`whose`). Logs it, unless it says that
   // the call or the wait was stopped, or is a status_error, which the client gets whole.
   [[gnu::cold, gnu::noinline]] [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
@@ -121,6 +126,7 @@ class server_call final : public call,
   [[nodiscard]] std::string_view subtype_name() const noexcept { return subtype_.name; }
   [[nodiscard]] interception* around() const noexcept { return interception_.get(); }
   [[nodiscard]] call_traffic exchanged() const noexcept;
+  [[gnu::noinline]] [[nodiscard]] bool lets_take(const void* request);
 
   // --- from the interception
   void begin_body() noexcept { body_->begin(*row_.target, *this); }
@@ -179,7 +185,11 @@ class server_call final : public call,
   // Without memory for it the stream is reset, which tells the client RESOURCE_EXHAUSTED.
   [[gnu::noinline]] void send_status(const status& why) noexcept;
   [[gnu::noinline]] void send_trailers(const status& why);
-  void handler_done() noexcept;
+  // `frame`: the handler's, to be destroyed; null where somebody else has it, or there is none.
+  void handler_done(std::coroutine_handle<> frame) noexcept;
+  // The request and the replies that the handler made, to the loop's store.
+  void give_back_messages() noexcept;
+  [[gnu::noinline]] void give_back_replies() noexcept;
   void leave() noexcept;
   // To the observer, if there is one; once.
   [[gnu::noinline]] void tell_end(const status& how) noexcept;
@@ -203,12 +213,14 @@ class server_call final : public call,
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
   std::unique_ptr<remnant> remnant_;  // null before run_on()
+  const void* sent_ = nullptr;  // the one reply, once it was sent
   time_point look_at_ = never;
   // What had come at the last look of a message that was waited for.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
   bool head_sent_ = false;
+  bool request_taken_ = false;
   bool waiting_turn_ = false;
   request_state request_ = request_state::incomplete;  // of the one request message
   bool request_ended_ = false;  // the client's side of the stream

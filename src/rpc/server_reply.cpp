@@ -80,6 +80,7 @@ bool server_call::prepare_write() {
 
 void server_call::send_reply(const codec& k, const void* reply, const status& how) noexcept {
   if (!exchange_) return;
+  sent_ = reply;
   bool sent = false;
   try {
     std::optional<std::size_t> bytes;
@@ -117,36 +118,36 @@ bool server_call::send_plain_reply(const codec& k, const void* reply, const stat
   return true;
 }
 
-bool server_call::finish_with(const codec& k, const void* reply) noexcept {
+bool server_call::finish_with(std::coroutine_handle<> frame, const codec& k, const void* reply) noexcept {
   if (interception_) [[unlikely]] {
     interception_->handler_ended(&k, reply, {});
     return false;
   }
   send_reply(k, reply, {});
-  handler_done();
+  handler_done(frame);
   return true;
 }
 
-bool server_call::finish_with(const status& why) noexcept {
+bool server_call::finish_with(std::coroutine_handle<> frame, const status& why) noexcept {
   if (interception_) [[unlikely]] {
     interception_->handler_ended(nullptr, nullptr, why);
     return false;
   }
   send_status(why);
-  handler_done();
+  handler_done(frame);
   return true;
 }
 
-bool server_call::finish_with_nothing() noexcept {
+bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
   if (one_reply())
     return finish_with(
-        defect("the handler",
-               "gave neither a reply nor an error: co_return a reply, or a status that is not OK, on "
-               "every path",
-               "the handler gave no reply"));
-  return finish_with(defect("the handler",
-                            "reached its end without co_return: co_return a status on every path",
-                            "the handler gave no status"));
+        frame, defect("the handler",
+                      "gave neither a reply nor an error: co_return a reply, or a status that is not OK, on "
+                      "every path",
+                      "the handler gave no reply"));
+  return finish_with(
+      frame, defect("the handler", "reached its end without co_return: co_return a status on every path",
+                    "the handler gave no status"));
 }
 
 call_traffic server_call::exchanged() const noexcept {
@@ -166,7 +167,7 @@ void server_call::chain_ended(const status& how, const codec* k, const void* rep
         "returned OK where no handler gave a reply: return the status of next(), or one that is not OK",
         "the call has no reply"));
   else send_status(how);
-  handler_done();
+  handler_done({});
 }
 
 void server_call::send_status(const status& why) noexcept {

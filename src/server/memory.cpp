@@ -129,6 +129,7 @@ void shard::watch_pressure() noexcept {
 
 void shard::begin_pressure() noexcept {
   pressure_since_ = home_.now();
+  messages.release();
   for (auto& [c, s] : connections_) s.held_bytes = s.bytes;
 }
 

@@ -24,6 +24,9 @@ namespace {
 constexpr std::size_t abandoned_calls_max = 10'000;
 constexpr std::size_t abandoned_calls_of_connection_max = 1'000;
 
+// Of the quota, what messages may take that wait to be used again, of all loops together.
+constexpr std::size_t kept_messages_share = 64;
+
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
 // Of a message that has begun; less than the slowest line brings.
@@ -97,6 +100,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
   stall_time = server_->options.limits().stall_time();
   stall_bytes = least_bytes_in(stall_time);
   abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
+  messages.limit(share_of(quota_->limit / kept_messages_share, home_.owner().size()), quota_->used);
   abandoned_changed = [](calls::call_set& set, std::size_t before) noexcept {
     static_cast<shard&>(set).on_abandoned(before);
   };
@@ -106,6 +110,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
 shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
   if (relief_.holder) home_.disarm(relief_);
+  messages.release();  // counted in the quota, which goes first
   server_->forget(home_);
 }
 

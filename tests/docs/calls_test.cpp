@@ -16,6 +16,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -135,6 +136,29 @@ coracle::task<std::string> add_in_bytes(coracle::channel& channel, std::string r
   co_return reply ? reply->bytes() : reply.status().to_string();
 }
 // [/bytes]
+
+class built_in_place final : public movie::rpc::MovieService::service {
+  // [make_reply]
+  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                 const movie::Movie& movie) override {
+    auto& reply = context.make_reply<movie::AddMovieResponse>();
+    reply.set_movie_id(movie.id());
+    co_return &reply;  // a pointer: sent from where it is
+  }
+  // [/make_reply]
+};
+
+// [take]
+class shelf final : public movie::rpc::MovieService::service {
+  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                 const movie::Movie& movie) override {
+    movies_.push_back(context.take(movie));  // moves it; `movie` is empty from here on
+    co_return movie::AddMovieResponse();
+  }
+
+  std::vector<movie::Movie> movies_;  // a server with several loops needs a mutex for it
+};
+// [/take]
 
 // [arena]
 class catalog final : public movie::rpc::MovieService::service {

@@ -4,6 +4,7 @@
 #include "coracle/coro/pooled.hpp"
 #include "coracle/coro/promise.hpp"
 #include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/message_store.hpp"
 #include "coracle/rpc/reader.hpp"
 #include "coracle/rpc/rpc.hpp"
 #include "coracle/rpc/server_context.hpp"
@@ -35,8 +36,8 @@ struct message_slot {
   void* into = nullptr;
 };
 
-// The typed half of a server's call: holds the request and the handler's frame. Made per call by
-// method::make, in recycled memory, and deleted when handler and call have both ended.
+// The typed half of a server's call: holds the request and the handler's frame. Made per call by method::make, which may
+// find one of an earlier call in its loop's message_store.
 class handler_body : public coro::completion, public coro::pooled {
  public:
   handler_body() noexcept = default;
@@ -48,19 +49,25 @@ class handler_body : public coro::completion, public coro::pooled {
   virtual message_slot request(server_call& c) = 0;
   // Runs the handler until it suspends or ends.
   virtual void begin(service& s, server_call& c) = 0;
+  // Handler and call have both ended: deletes it, or gives it back. `wire_bytes`: see message_store::give_back().
+  virtual void end(message_store& to, std::size_t wire_bytes) noexcept = 0;
 };
 
 // What the bodies below need of the call; defined in src/rpc/server_call.cpp.
 server_context& context_of(server_call& c) noexcept;
 call* stream_of(server_call& c) noexcept;
-// True: the call and the body may be gone. False, where interceptors stand around the handler: the body keeps the
-// reply until it is deleted, and has go_on() resumed.
-[[nodiscard]] bool finish(server_call& c, const codec& k, const void* reply) noexcept;
-[[nodiscard]] bool finish(server_call& c, const status& why) noexcept;
+// `frame`: the handler's, which has reached its end; null where it was no coroutine. The reply, status and error may lie
+// in it.
+// True: the frame is destroyed, and call and body may be gone. False, where interceptors stand around the handler: the
+// body keeps the frame until it is cleared, and has go_on() resumed.
+[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const codec& k,
+                          const void* reply) noexcept;
+[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const status& why) noexcept;
 // With what escaped from the handler.
-[[nodiscard]] bool finish(server_call& c, const std::exception_ptr& error) noexcept;
+[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame,
+                          const std::exception_ptr& error) noexcept;
 // With nothing: neither a reply nor a status nor an exception.
-[[nodiscard]] bool finish(server_call& c) noexcept;
+[[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame) noexcept;
 [[nodiscard]] std::coroutine_handle<> go_on(server_call& c) noexcept;
 [[nodiscard]] bool intercepted(const server_call& c) noexcept;
 // The arena for the call's request; null, unless its service asks for one.
@@ -73,7 +80,7 @@ void* make_in(google::protobuf::Arena& arena, const void* prototype);
 struct method {
   const char* path;
   call_kind kind;
-  calls::handler_body* (*make)();
+  calls::handler_body* (*make)(calls::message_store&);
 };
 using method_table = std::span<const method>;
 
@@ -86,6 +93,7 @@ template <class Request>
 class argument<const Request&> {
  public:
   static constexpr bool streaming = false;
+  static constexpr bool reused = is_reusable<Request>;
   message_slot slot(server_call& c) {
     const codec& k = codec_of<Request>::get();
     if constexpr (std::is_base_of_v<google::protobuf::MessageLite, Request>) {
@@ -100,6 +108,11 @@ class argument<const Request&> {
     return {&k, codec_of<Request>::address(request_)};
   }
   const Request& get(server_call&) noexcept { return in_arena_ ? *in_arena_ : request_; }
+  void clear() noexcept {
+    in_arena_ = nullptr;
+    request_.Clear();
+  }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept { return measured_bytes(request_); }
 
  private:
   Request request_;
@@ -109,6 +122,7 @@ template <class Request>
 class argument<reader<Request>> {
  public:
   static constexpr bool streaming = true;
+  static constexpr bool reused = false;
   message_slot slot(server_call&) { return {}; }
   reader<Request> get(server_call& c) noexcept { return reader<Request>(stream_of(c)); }
 };
@@ -122,13 +136,13 @@ struct returned<rpc<Reply>> {
   static void prepare(rpc_promise<Reply>&, server_call&) noexcept {}
   // Of an rpc<Reply> that was no coroutine, or of a promise.
   template <class Outcome>
-  static bool settle(Outcome& o, server_call& c) noexcept {
+  static bool settle(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
     if (const Reply* reply = o.sent())
-      return finish(c, codec_of<Reply>::get(), codec_of<Reply>::address(*reply));
+      return finish(c, frame, codec_of<Reply>::get(), codec_of<Reply>::address(*reply));
     if constexpr (requires { o.error(); }) {
-      if (o.error()) return finish(c, o.error());
+      if (o.error()) return finish(c, frame, o.error());
     }
-    return o.why().ok() ? finish(c) : finish(c, o.why());
+    return o.why().ok() ? finish(c, frame) : finish(c, frame, o.why());
   }
 };
 template <class Reply>
@@ -136,11 +150,11 @@ struct returned<stream<Reply>> {
   static constexpr bool streaming = true;
   static void prepare(stream_promise<Reply>& p, server_call& c) noexcept { p.set_call(stream_of(c)); }
   template <class Outcome>
-  static bool settle(Outcome& o, server_call& c) noexcept {
+  static bool settle(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
     if constexpr (requires { o.error(); }) {
-      if (o.error()) return finish(c, o.error());
+      if (o.error()) return finish(c, frame, o.error());
     }
-    return o.returned() ? finish(c, o.why()) : finish(c);
+    return o.returned() ? finish(c, frame, o.why()) : finish(c, frame);
   }
 };
 
@@ -153,21 +167,55 @@ struct signature<Returned (Service::*)(server_context&, Argument)> {
   using parameter = Argument;
 };
 
+// Of a body that is used again, and of one that is not: those of streams are many and stay for long, and need no room for it.
+template <class Body, bool Reused>
+class body_base : public handler_body, public reusable {
+ public:
+  void clear() noexcept final { static_cast<Body&>(*this).forget_call(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept final {
+    const std::size_t measured = static_cast<const Body&>(*this).request_bytes();
+    return measured == 0 ? 0 : measured + sizeof(handler_body);
+  }
+
+ protected:
+  body_base() noexcept : reusable(kind_of<Body>::assigned()) {}
+};
+template <class Body>
+class body_base<Body, false> : public handler_body {};
+
 template <auto Handler>
-class body_of final : public handler_body {
+class body_of final
+    : public body_base<body_of<Handler>, argument<typename signature<decltype(Handler)>::parameter>::reused> {
   using types = signature<decltype(Handler)>;
   using outcome = returned<typename types::result>;
   using returned_type = typename types::result;
   using promise = typename returned_type::promise_type;
+  using request_type = argument<typename types::parameter>;
 
  public:
-  static constexpr bool streams_in = argument<typename types::parameter>::streaming;
+  static constexpr bool streams_in = request_type::streaming;
   static constexpr bool streams_out = outcome::streaming;
 
   ~body_of() override {
     if (ended_) ended_.destroy();
   }
-  static handler_body* make() { return new body_of; }
+  static handler_body* make(message_store& from) {
+    if constexpr (request_type::reused) {
+      if (body_of* const kept = from.take<body_of>()) return kept;
+    }
+    return new body_of;
+  }
+  void end(message_store& to, std::size_t wire_bytes) noexcept override {
+    if constexpr (request_type::reused) to.give_back(*this, wire_bytes);
+    else delete this;
+  }
+  // For the base, where the body is used again.
+  void forget_call() noexcept {
+    if (ended_ || kept_) [[unlikely]]
+      forget_handler();  // which may look at the request
+    argument_.clear();
+  }
+  [[nodiscard]] std::size_t request_bytes() const noexcept { return argument_.memory_bytes(); }
   message_slot request(server_call& c) override { return argument_.slot(c); }
   void begin(coracle::service& s, server_call& c) override {
     call_ = &c;
@@ -180,27 +228,31 @@ class body_of final : public handler_body {
         coro::promise_base::begin(frame, frame.promise());
         return;
       }
-      if (!intercepted(c)) static_cast<void>(outcome::settle(r, c));
-      else static_cast<void>(outcome::settle(*(kept_ = std::make_unique<returned_type>(std::move(r))), c));
+      if (!intercepted(c)) static_cast<void>(outcome::settle(r, c, {}));
+      else
+        static_cast<void>(outcome::settle(*(kept_ = std::make_unique<returned_type>(std::move(r))), c, {}));
     } catch (...) {
-      static_cast<void>(finish(c, std::current_exception()));
+      static_cast<void>(finish(c, {}, std::current_exception()));
     }
   }
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override {
-    if (outcome::settle(static_cast<promise&>(p), *call_)) {  // this may be gone now; the frame is ours still
-      frame.destroy();
-      return std::noop_coroutine();
-    }
+    if (outcome::settle(static_cast<promise&>(p), *call_, frame))
+      return std::noop_coroutine();  // this may be gone now
     ended_ = frame;
     return go_on(*call_);
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void forget_handler() noexcept {
+    if (ended_) std::exchange(ended_, {}).destroy();
+    kept_.reset();
+  }
+
   server_call* call_ = nullptr;
   // With interceptors: what the handler gave, its reply within, or its frame.
   std::unique_ptr<returned_type> kept_;
   std::coroutine_handle<> ended_;
-  argument<typename types::parameter> argument_;
+  request_type argument_;
 };
 
 template <auto Handler, bool StreamsIn, bool StreamsOut>

@@ -32,7 +32,7 @@ class rpc_promise : public coro::promise_base {
   rpc<T> get_return_object() noexcept;
   void return_value(T&& reply) { reply_.emplace(std::move(reply)); }
   void return_value(const T& reply) { reply_.emplace(reply); }
-  // A reply that stays where it is until the call's end: in server_context::arena(), or for ever.
+  // A reply that stays where it is until the call's end: of server_context::make_reply(), in its arena(), or for ever.
   void return_value(const T* reply) noexcept { elsewhere_ = reply; }
   void return_value(std::nullptr_t) = delete;
   void return_value(coracle::status why) noexcept { status_ = std::move(why); }
@@ -74,8 +74,9 @@ class [[nodiscard]] rpc {
   using handle = std::coroutine_handle<promise_type>;
   using reply_type = T;
 
-  rpc(T reply) : reply_(std::move(reply)) {}
-  // As `co_return &reply` of a coroutine: see server_context::arena().
+  rpc(T&& reply) : reply_(std::move(reply)) {}
+  rpc(const T& reply) : reply_(reply) {}
+  // As `co_return &reply` of a coroutine: see server_context::make_reply() and arena().
   rpc(const T* reply) noexcept : elsewhere_(reply) {}
   rpc(std::nullptr_t) = delete;
   rpc(coracle::status why) noexcept : status_(std::move(why)) {}

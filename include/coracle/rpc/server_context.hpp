@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/stop_token.hpp"
@@ -9,12 +10,15 @@
 #include "coracle/net/auth_context.hpp"
 #include "coracle/rpc/baggage.hpp"
 #include "coracle/rpc/call_traffic.hpp"
+#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/message_store.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/rpc/trace_context.hpp"
 
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace google::protobuf {
 class Arena;
@@ -88,6 +92,20 @@ class server_context {
   // that `co_return reply;` sends from there. For the request, too: service::wants_arena().
   [[nodiscard]] google::protobuf::Arena& arena();
 
+  /// An empty reply that the handler fills where it is: `auto& reply = context.make_reply<Reply>(); ... co_return &reply;`.
+  /// It lives until the call has ended, the handler and the interceptors around it as well, and belongs to the context.
+  /// Calls of the loop use its memory again, so that a small reply costs no allocation; one that was not sent, or takes
+  /// more than 1 KiB on the wire, is destroyed. Any number of them may be made; a reply of a stream is copied where it is
+  /// yielded, and gains nothing. For protobuf's messages. Throws std::bad_alloc.
+  template <class Reply>
+  [[nodiscard]] Reply& make_reply();
+  /// The call's one request, to be moved from: `store.add(context.take(request));`. The same object, which stays the
+  /// context's: a reference into it, or one that an interceptor was given, sees a moved-from message afterwards. Throws
+  /// usage_error where `request` is another message, a copy say, or the call's requests are a stream, whose messages are the
+  /// handler's own.
+  template <class Request>
+  [[nodiscard]] Request&& take(const Request& request);
+
   // For tasks that the handler starts beside itself: scope work{context.environment()};
   [[nodiscard]] const coro::environment& environment() const noexcept { return *environment_; }
 
@@ -96,6 +114,8 @@ class server_context {
   friend void calls::carry_on(const server_context&, const coracle::metadata&, coracle::metadata&);
   server_context() noexcept;
   ~server_context();
+  // Whether it is the call's request, which is about to change then. As codec_of<T>::address() has it.
+  [[nodiscard]] bool lets_take(const void* request);
 
   std::string_view method_;
   // The connection's, or the call's when the connection may be gone.
@@ -110,6 +130,26 @@ class server_context {
   coracle::metadata initial_;
   coracle::metadata trailing_;
   std::unique_ptr<calls::carried> carried_;  // null: the handler changed nothing of it
+  calls::message_store* messages_ = nullptr;
+  calls::made_reply* made_replies_ = nullptr;  // the newest first
 };
+
+template <class Reply>
+Reply& server_context::make_reply() {
+  static_assert(std::is_base_of_v<google::protobuf::MessageLite, Reply>,
+                "make_reply() is for protobuf's messages: co_return others by value");
+  auto& made = calls::reply_of<Reply>::make(*messages_);
+  made.next_made = made_replies_;
+  made_replies_ = &made;
+  return made.message;
+}
+
+template <class Request>
+Request&& server_context::take(const Request& request) {
+  CORACLE_REQUIRE(
+      lets_take(calls::codec_of<Request>::address(request)),
+      "take() was given a message that is not the call's request: pass the handler's own parameter");
+  return static_cast<Request&&>(const_cast<Request&>(request));
+}
 
 }  // namespace coracle
