@@ -124,7 +124,9 @@ def best_peer(group, column):
 
 
 def judged(group):
-    return [server for server in group["servers"] if server.startswith("coracle") and "suspending" not in server]
+    """Ours without those that tell what one of our own ways costs: peers have handlers that return their replies by value."""
+    return [server for server in group["servers"]
+            if server.startswith("coracle") and not any(word in server for word in ("suspending", "in place"))]
 
 
 def against_peers(group):

@@ -23,6 +23,8 @@ SERVERS = (
     Contestant("coracle epoll", "bin/bench_greeter", CORACLE_BACKEND="epoll"),
     Contestant("coracle io_uring, bytes", "bin/bench_greeter_bytes", can=("tls", "orders", "whole", "malloc"),
                CORACLE_BACKEND="io_uring"),
+    Contestant("coracle io_uring, in place", "bin/bench_greeter_in_place", can=("tls", "whole", "malloc"),
+               CORACLE_BACKEND="io_uring"),
     Contestant("coracle io_uring, suspending", "bin/bench_greeter_suspending", can=("tls", "whole", "malloc"),
                CORACLE_BACKEND="io_uring"),
     Contestant("tonic current-thread", RUST + "greeter_tonic", "current"),

@@ -12,6 +12,7 @@ CALLS = 20000  # the figures are exact: more would change nothing
 PER_BATCH = (1, 10, 100)
 STYLES = {
     "grpc": "all of it; the client indexes every field, as gRPC's own do",
+    "in_place": "as the first, from a handler that builds its reply in place",
     "nghttp2": "all of it; :path and content-length are literals, as h2load's",
     "deadlines": "as the first, and each call with another grpc-timeout than the one before",
     "client": "on the client's side: a call from its begin to its reply",

@@ -1,7 +1,8 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|client|protobuf: what a small unary call costs from the
-// bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
+// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: what a small unary call costs from
+// the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
 // and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
 //
+// in_place: as grpc, with a handler that builds its reply in place.
 // client: likewise on the client's side, from a call's begin to its reply.
 // protobuf: the messages alone, parsed, copied and serialized as often: what no engine can save.
 #include "helloworld.coracle.hpp"
@@ -40,11 +41,19 @@ class greeter final : public helloworld::rpc::Greeter::service {
   }
 };
 
+class in_place_greeter final : public helloworld::rpc::Greeter::service {
+  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context& context,
+                                                const helloworld::HelloRequest& request) override {
+    auto& reply = context.make_reply<helloworld::HelloReply>();
+    reply.set_message(request.name());
+    return &reply;
+  }
+};
+
 coracle::task<> wait_for(coracle::event<>& e) { co_await e; }
 
-bool serve(bench::canned_client& client, std::size_t batches) {
+bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches) {
   bench::canned_course course{client, warm_up_batches, batches};
-  greeter service;
   coracle::runtime runtime;
   const auto server = std::make_shared<coracle::serving::server_state>(runtime, coracle::server_options());
   server->settle();
@@ -122,15 +131,15 @@ int main(int argc, char** argv) {
   const std::size_t batches = argc == 4 ? std::strtoul(argv[2], nullptr, 10) : 0;
   const std::string_view mode = argc == 4 ? argv[3] : "";
   using bench::client_style;
-  const std::map<std::string_view, client_style> styles = {{"grpc", client_style::grpc},
-                                                           {"nghttp2", client_style::nghttp2},
-                                                           {"deadlines", client_style::deadlines},
-                                                           {"client", client_style::grpc},
-                                                           {"protobuf", client_style::grpc}};
+  const std::map<std::string_view, client_style> styles = {
+      {"grpc", client_style::grpc},       {"in_place", client_style::grpc},
+      {"nghttp2", client_style::nghttp2}, {"deadlines", client_style::deadlines},
+      {"client", client_style::grpc},     {"protobuf", client_style::grpc}};
   const auto style = styles.find(mode);
   if (calls == 0 || batches == 0 || style == styles.end()) {
-    std::fputs("usage: bench_engine CALLS_PER_BATCH BATCHES grpc|nghttp2|deadlines|client|protobuf\n",
-               stderr);
+    std::fputs(
+        "usage: bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf\n",
+        stderr);
     return 2;
   }
   bench::canned_client client(style->second, calls, name_bytes);
@@ -140,7 +149,11 @@ int main(int argc, char** argv) {
   } else if (mode == "protobuf") {
     right = echo_messages(client.message(), calls * batches);
   } else {
-    right = serve(client, batches) && client.answered() == 1 + calls * (warm_up_batches + batches);
+    greeter by_value;
+    in_place_greeter in_place;
+    coracle::service& service = mode == "in_place" ? static_cast<coracle::service&>(in_place)
+                                                   : static_cast<coracle::service&>(by_value);
+    right = serve(service, client, batches) && client.answered() == 1 + calls * (warm_up_batches + batches);
   }
   if (!right) {
     std::fputs("bench_engine: an answer is not right\n", stderr);

@@ -1,0 +1,22 @@
+// bench_greeter_in_place PORT [CERT KEY]: SayHello from a handler that builds its reply in place, to tell what returning it
+// by value costs, as bench_greeter's does.
+#include "e2e/serving.hpp"
+#include "helloworld.coracle.hpp"
+
+namespace {
+
+class greeter final : public helloworld::rpc::Greeter::service {
+  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context& context,
+                                                const helloworld::HelloRequest& request) override {
+    auto& reply = context.make_reply<helloworld::HelloReply>();
+    reply.set_message(request.name());
+    return &reply;
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  greeter greets;
+  return bench::serve("bench_greeter_in_place", argc, argv, {&greets});
+}
