@@ -35,7 +35,9 @@ endif()
 # A shared library is linked once, by whoever makes it, so it may be optimised across rooms. A static one must stay usable by any
 # compiler that its users link with.
 set(coracle_optimised_at_link OFF)
-if(BUILD_SHARED_LIBS AND coracle_optimised)
+if(DEFINED CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+  set(coracle_optimised_at_link ${CMAKE_INTERPROCEDURAL_OPTIMIZATION})
+elseif(BUILD_SHARED_LIBS AND coracle_optimised)
   include(CheckIPOSupported)
   check_ipo_supported(RESULT coracle_optimised_at_link OUTPUT reason LANGUAGES CXX)
   if(NOT coracle_optimised_at_link)

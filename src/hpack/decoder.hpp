@@ -89,7 +89,7 @@ class decoder {
 
   // The next fields, as long as they are indexes of one octet with marks: f(mark, bytes, text), where `bytes` is the size
   // of name and value, and text() gives the field. Ends before a field that f returns false for, and before any other
-  // field: then next() goes on. When f throws, none has been read.
+  // field: then next() goes on. When f throws, none has been read. Within, there is no current field to mark.
   template <class F>
   void read_marked(F f);
 
@@ -190,6 +190,7 @@ inline bool decoder::take_indexed(std::uint32_t index) noexcept {
 template <class F>
 void decoder::read_marked(F f) {
   if (update_due_ || !static_marks_) return;
+  origin_ = origin::other;  // there is no current field before next()
   const std::uint8_t* at = at_;
   for (; at != end_; ++at) {
     const std::uint32_t index = *at - 0x80u;  // of a literal: far above the tables
@@ -212,7 +213,6 @@ void decoder::read_marked(F f) {
   if (at == at_) return;
   at_ = at;
   fields_begun_ = true;
-  origin_ = origin::other;  // there is no current field before next()
 }
 
 inline field decoder::current() const noexcept {

@@ -70,8 +70,8 @@ class connection {
   // (PROTOCOL_ERROR; ENHANCE_YOUR_CALM if the header list was too large) and the next event is its reset: forget
   // what was pulled. Fields not pulled are decoded and dropped by the next next().
   bool next_field(field& out) noexcept;
-  // The same for all of them in one pass: f(slot, text), where text() gives the field, and is not called for nothing; the
-  // slot is a field's. When it is 0, f may call set_slot(). Returns headers_ok(). What f throws leaves fields unread.
+  // The same for all of them in one pass: f(slot, text) with the slot of a field, whose text() gives the field. It returns the
+  // slot to leave at the field, which is done if it has none yet. Returns headers_ok(). What f throws leaves fields unread.
   template <class F>
   bool read_fields(F f);
   [[nodiscard]] bool headers_ok() const noexcept { return block_good_; }
@@ -125,7 +125,8 @@ class connection {
   void add_field(std::string_view name, std::string_view value, indexing policy = indexing::index) noexcept;
   // For heads that begin alike: keeps what add_field() has written since begin_headers(), once that changes the table no
   // more, else nothing; and adds it to another head of the connection. add_fields() is false when the table has
-  // changed meanwhile: then each field is to be added anew. Not of a HEAD request.
+  // changed meanwhile: then each field is to be added anew. A HEAD
+  // request must not be made of kept fields: its answer would be taken for a malformed one.
   void keep_fields(hpack::encoded_fields& to) const;
   bool add_fields(const hpack::encoded_fields& kept) noexcept;
   void end_headers(bool end_stream) noexcept;
@@ -439,7 +440,8 @@ bool connection::read_fields(F f) {
     reader_.read_marked(f);
     if (!advance_block()) break;
     const field next = reader_.current();
-    f(next.slot, [&] { return next; });
+    const std::uint32_t leave = f(next.slot, [&] { return next; });
+    if (leave != 0 && next.slot == 0) set_slot(leave);
   }
   return block_good_;
 }

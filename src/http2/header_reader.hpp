@@ -46,10 +46,10 @@ class header_reader {
     const hpack::field f = decoder_.current();
     return {f.name, f.value, decoder_.mark() >> class_bits, f.never_index};
   }
-  // The next fields, in one pass, as long as they have slots: f(slot, text), where text() gives the field. Before any
-  // other, advance() goes on. What f throws leaves them unread.
+  // The next fields, in one pass, as long as they have slots: f(slot, text), where text() gives the field; what it returns
+  // is not looked at. Before any other field, advance() goes on. What f throws leaves them unread.
   template <class F>
-  void read_marked(F f);
+  void read_marked(F& f);
   // Decodes the rest.
   void finish();
   // Looks at the first field, which advance() will still go to: the status of a response must be known early.
@@ -119,7 +119,7 @@ class header_reader {
 // The path of most fields. One that is referred to a second time was checked the first time, which its mark in the table
 // tells: what remains is its place in this message.
 template <class F>
-void header_reader::read_marked(F f) {
+void header_reader::read_marked(F& f) {
   if (outcome_ != outcome::reading || peeked_) return;
   http::header_validator place = validator_;
   std::uint64_t list_bytes = list_bytes_;
@@ -129,10 +129,10 @@ void header_reader::read_marked(F f) {
     if (slot == 0 || with_it > list_bytes_max_ || !place.accept(class_of(mark))) [[unlikely]]
       return false;
     list_bytes = with_it;
-    f(slot, [&] {
+    static_cast<void>(f(slot, [&] {
       const hpack::field whole = text();
       return field{whole.name, whole.value, slot, false};
-    });
+    }));
     return true;
   });
   validator_ = place;

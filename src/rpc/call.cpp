@@ -452,7 +452,7 @@ bool call::send_framed(message_size m, bool end_stream, Put put) {
   return true;
 }
 
-void call::send_end() noexcept {
+void call::send_end() {
   if (record_) record_->record(nullptr, 0, {}, true);
   else if (exchange_.reserve_data(0)) exchange_.commit_data(0, true);
   else exchange_.queue_data(nullptr, 0, true);

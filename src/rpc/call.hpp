@@ -91,8 +91,8 @@ class call {
                     std::optional<std::size_t> known_bytes = {});
   // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
   [[gnu::noinline]] bool send_body(bytes_view body, bool may_pack, bool end_stream);
-  // Ends this side's stream of messages.
-  void send_end() noexcept;
+  // Ends this side's stream of messages. Throws std::bad_alloc.
+  void send_end();
   // Where messages go: to the exchange, or to a record.
   [[nodiscard]] bool can_send() const noexcept { return exchange_ || record_; }
   void credit(std::size_t n) noexcept;
@@ -125,7 +125,7 @@ class call {
   }
   // Before the exchange is released, when its account is to be right at once.
   void forget_kept() noexcept {
-    if (held_bytes_ != 0 && exchange_) exchange_.set_kept(kept_bytes_ = 0);
+    if (held_bytes_ != 0 && exchange_) exchange_.set_kept(0);
   }
   void count_sent(message_size m) noexcept {
     ++traffic_.messages_sent;

@@ -60,11 +60,15 @@ void client_call::set_request(const codec& k, const void* request) {
 }
 
 void client_call::begin(const coro::environment& outer) noexcept {
+  settle_home();
   phase_ = phase::begun;
+  or_end([&] { begin_here(outer); });
+}
+
+void client_call::settle_home() noexcept {
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
                  "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
-  or_end([&] { begin_here(outer); });
 }
 
 void client_call::begin_here(const coro::environment& outer) {
@@ -114,10 +118,8 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   const auto around = channel_.interceptors();
   if (around.empty()) [[likely]]
     return begin(inherited);
+  settle_home();
   phase_ = phase::begun;
-  terms_.home = loop::current();
-  CORACLE_ASSERT(terms_.home,
-                 "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
   chain_ = std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options);
   if (!terms_.options.is_detached() && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
@@ -183,7 +185,7 @@ void client_call::half_close() noexcept {
   if (own_side_ == own_side::open) own_side_ = own_side::closing;
   if (!can_send() || own_side_ == own_side::closed) return;
   own_side_ = own_side::closed;
-  send_end();
+  or_end([&] { send_end(); });
 }
 
 void client_call::expect_reply(const codec& k, void* into) noexcept {

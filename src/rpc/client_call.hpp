@@ -44,7 +44,7 @@ class client_call final : public call,
   void begin(const coro::environment& inherited) noexcept;
   // Of a stream: as begin(), with the interceptors around it.
   void begin_stream(const coro::environment& inherited) noexcept;
-  [[nodiscard]] bool begun() const noexcept { return phase_ != phase::made; }
+  [[nodiscard]] bool begun() const noexcept { return terms_.home != nullptr; }
   [[gnu::noinline]] void half_close() noexcept;
   void expect_reply(const codec& k, void* into) noexcept;
   [[gnu::cold, gnu::noinline]] void cancel() noexcept;
@@ -95,7 +95,11 @@ class client_call final : public call,
   [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
 
  private:
-  enum class phase : std::uint8_t { made, begun, ended };
+  enum class phase : std::uint8_t {
+    made,
+    begun,
+    ended
+  };  // one that was cancelled may end without having begun
   // Of what the caller sends.
   enum class own_side : std::uint8_t {
     open,
@@ -134,6 +138,7 @@ class client_call final : public call,
   // True: the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
+  void settle_home() noexcept;
   [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
   // Does f; the call ends when that finds no memory.
   template <class F>

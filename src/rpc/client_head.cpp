@@ -98,7 +98,7 @@ void add_first_fields(transport::exchange& to, const first_fields& f) {
   });
   // Other values with every call: of no use in the peer's table.
   for_each_wire_field(terms.carried, [&](std::string_view name, std::string_view value) {
-    if (!is_said(name)) to.add_field(name, value, false);
+    if (!is_said(name)) to.add_field(name, value, hpack::indexing::no_index);
   });
   if (more) for_each_wire_field(*more, add);
 }
@@ -119,7 +119,7 @@ bool send_client_head(transport::exchange& to, const call_target& target, const 
                         packs ? o.compression()->what() : encoding::identity, o.accepted_encodings()});
   if (terms.deadline != never) {
     const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
-    to.add_field("grpc-timeout", text.view(), false);
+    to.add_field("grpc-timeout", text.view(), hpack::indexing::name_only);
   }
   if (previous_attempts > 0) {
     const char digit = static_cast<char>('0' + previous_attempts);

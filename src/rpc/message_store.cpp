@@ -58,7 +58,7 @@ bool message_store::charge(reusable& r, std::size_t bytes) noexcept {
   return true;
 }
 
-// Modulo.
+// The counts wrap, and their sum is right all the same.
 void message_store::count(std::size_t change) noexcept {
   counted_bytes_ += change;
   if (counted_in_ && change != 0) counted_in_->fetch_add(change, std::memory_order_relaxed);

@@ -21,23 +21,21 @@ constexpr std::uint32_t slot_of_200 = http2::header_reader::static_slot(8);
 }  // namespace
 
 bool response_head::read(transport::header_source& fields) {
-  return fields.read([&](std::uint32_t slot, auto text) {
+  return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
     switch (slot) {
       case slot_of(meaning::ok_status):
         has_status = true;
         code = status_code::ok;
-        return;
-      case slot_of(meaning::grpc_content): grpc_content = true; return;
-      case slot_of(meaning::nothing): return;
-      case slot_of_200: http_status = 200; return;
-      default:
-        if (const meaning found = read_text(text()); found != meaning::unknown)
-          fields.set_slot(slot_of(found));
+        return 0;
+      case slot_of(meaning::grpc_content): grpc_content = true; return 0;
+      case slot_of(meaning::nothing): return 0;
+      case slot_of_200: http_status = 200; return 0;
+      default: return slot_of(read_text(text()));
     }
   });
 }
 
-// Gives the slot to leave at the field.
+// Gives what to leave at the field.
 response_head::meaning response_head::read_text(const transport::field& f) {
   if (f.name == "grpc-status") {
     has_status = true;

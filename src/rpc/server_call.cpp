@@ -83,8 +83,7 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
       accepted_(head.accepted),
       set_(set),
       shared_(std::move(received)),
-      foreign_(std::move(foreign)),
-      body_(row_.what->make(set.messages)) {
+      foreign_(std::move(foreign)) {
   max_receive_bytes_ = set.max_receive_bytes;
   format_.use(subtype_.form);
   format_.limit_sent(set.max_send_bytes);
@@ -104,6 +103,7 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
   if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
   watch_ = watched_.get();
   single_message_ = row_.what->kind == call_kind::unary || row_.what->kind == call_kind::server_streaming;
+  body_.reset(row_.what->make(set.messages));  // last: it may be one that the store counts
   // Nothing throws from here on.
   exchange_ = x;
   exchange_.set_handler(this);

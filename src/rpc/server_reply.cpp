@@ -103,18 +103,14 @@ bool server_call::send_plain_reply(const codec& k, const void* reply, const stat
   if (size > format_.most_sent_bytes()) return false;
   const transport::whole_reply r{subtype_.reply_head.bytes(), size + envelope_prefix_bytes,
                                  ok_trailers().bytes()};
-  forget_kept();
   std::uint8_t* const room = exchange_.reserve_reply(r);
-  if (!room) {
-    note_kept();
-    return false;
-  }
+  if (!room) return false;
   protocol::write_envelope_prefix(room, 0, static_cast<std::uint32_t>(size));
   k.write(reply, room + envelope_prefix_bytes);
   count_sent({size, size});
   ++set_.succeeded;
   head_sent_ = true;
-  exchange_.commit_reply(r);
+  exchange_.commit_reply(r, held_bytes_ != 0);
   return true;
 }
 

@@ -139,10 +139,10 @@ class pass {
 bool read_request(transport::header_source& fields, const router& routes, calls::request_head& out,
                   metadata& received) {
   pass p(routes, out, received);
-  return fields.read([&](std::uint32_t slot, auto text) {
+  return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
     if (meaning_of(slot) == meaning::keep) p.keep(text());
-    else if (!p.by_slot(slot))
-      if (const std::uint32_t found = p.by_text(text())) fields.set_slot(found);
+    else if (!p.by_slot(slot)) return p.by_text(text());
+    return 0;
   });
 }
 

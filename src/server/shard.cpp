@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t abandoned_calls_max = 10'000;
 constexpr std::size_t abandoned_calls_of_connection_max = 1'000;
 
-// Of the quota, what messages may take that wait to be used again, of all loops together.
+// Of the quota, what messages may take that wait to be used again, of all loops of a server together.
 constexpr std::size_t kept_messages_share = 64;
 
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }

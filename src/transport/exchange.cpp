@@ -21,10 +21,6 @@ bool exchange::begin_headers() noexcept {
   return !connection_->closing_ && connection_->engine_.begin_headers(stream_);
 }
 
-void exchange::add_field(std::string_view name, std::string_view value, bool repeats) noexcept {
-  connection_->engine_.add_field(name, value, repeats ? hpack::indexing::index : hpack::indexing::name_only);
-}
-
 void exchange::end_headers(bool end_stream) noexcept {
   connection& c = *connection_;
   c.counted_.streams_succeeded += end_stream && c.acceptor_;
@@ -61,12 +57,14 @@ std::uint8_t* exchange::reserve_reply(const whole_reply& r) {
   return c.engine_.reserve_reply(stream_, r);
 }
 
-void exchange::commit_reply(const whole_reply& r) noexcept {
+void exchange::commit_reply(const whole_reply& r, bool kept) noexcept {
   connection& c = *std::exchange(connection_, nullptr);
   c.engine_.commit_reply(stream_, r);
   ++c.counted_.streams_succeeded;
   if (c.weigh_) [[unlikely]]
     c.note_congestion();
+  if (kept) [[unlikely]]
+    c.mind_memory();
   c.note_released(stream_);
 }
 

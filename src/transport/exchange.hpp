@@ -29,8 +29,10 @@ class exchange {
 
   // A head (or, where no data is queued, trailers), field by field.
   bool begin_headers() noexcept;
-  // repeats: the value is likely to come again.
-  void add_field(std::string_view name, std::string_view value, bool repeats = true) noexcept;
+  void add_field(std::string_view name, std::string_view value,
+                 hpack::indexing policy = hpack::indexing::index) noexcept {
+    connection_->engine_.add_field(name, value, policy);
+  }
   void keep_fields(hpack::encoded_fields& to) const { connection_->engine_.keep_fields(to); }
   bool add_fields(const hpack::encoded_fields& kept) noexcept {
     return connection_->engine_.add_fields(kept);
@@ -42,9 +44,10 @@ class exchange {
   // Room in the output when n bytes may leave at once, else null: then queue_data().
   std::uint8_t* reserve_data(std::size_t n);
   void commit_data(std::size_t n, bool end_stream) noexcept;
-  // Likewise for a server's head, message and trailers at once. commit_reply() is a release(), too.
+  // Likewise for a server's head, message and trailers at once. commit_reply() is a release(),
+  // too; kept: set_kept() has spoken of it, and the account is to be right at once.
   std::uint8_t* reserve_reply(const whole_reply& r);
-  void commit_reply(const whole_reply& r) noexcept;
+  void commit_reply(const whole_reply& r, bool kept) noexcept;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
   [[nodiscard]] std::size_t queued() const noexcept { return connection_->engine_.queued(stream_); }
   void want_writable(std::size_t low_bytes) noexcept;

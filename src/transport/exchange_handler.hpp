@@ -23,7 +23,7 @@ class header_source {
   explicit header_source(http2::connection& engine) noexcept : engine_(engine) {}
   // The next field, in order; its views are valid until the next call. False at the end.
   bool next(field& out) noexcept { return engine_.next_field(out); }
-  // See http2::connection::read_fields().
+  // All of them: see http2::connection::read_fields().
   template <class F>
   bool read(F f) {
     return engine_.read_fields(f);

@@ -156,11 +156,32 @@ TEST_P(streams, NeverShowAHandlerACleanEndWhenTheUploadIsCut) {
   EXPECT_EQ(service_.collected, 0);
 }
 
+TEST_P(streams, CancelledBeforeTheyBeginReachNoServer) {
+  struct program {
+    static task<> use(echo_stub s) {
+      auto call = s.Collect();
+      call.cancel();
+      const echo::Text one = text("abc");
+      const status how = co_await call.write_result(one);
+      EXPECT_EQ(how.code(), status_code::cancelled);
+      const auto reply = co_await call.finish();
+      EXPECT_EQ(reply.status().code(), status_code::cancelled);
+    }
+  };
+  run(program::use(stub()));
+  EXPECT_EQ(sync_wait(stub().Say(text("behind it"))).status(), status());
+  EXPECT_EQ(service_.collected, 0);
+}
+
 TEST_P(streams, CanBeDroppedAtAnyPoint) {
   struct program {
     static task<> drop(echo_stub s) {
       {
         auto never_begun = s.Chat();
+      }
+      {
+        auto cancelled_before = s.Chat();
+        cancelled_before.cancel();
       }
       {
         auto begun = s.Chat();

@@ -275,6 +275,32 @@ TEST(Http2ReceiveHeaders, SlotsAreFoundAgain) {
   EXPECT_EQ(seen, (std::vector<std::uint32_t>{0, 7, 7}));
 }
 
+TEST(Http2ReceiveHeaders, ASlotIsLeftAtTheFieldThatItIsFor) {
+  std::string seen;
+  session s(role::server, {}, [&](session& at, const event& e) {
+    if (e.what != event::kind::headers) return;
+    const bool fine = at.engine.read_fields([&](std::uint32_t slot, auto text) -> std::uint32_t {
+      const field f = text();
+      seen.append(f.name).append(slot > header_reader::slot_max ? " static "
+                                                                : " " + std::to_string(slot) + " ");
+      if (slot != 0 && slot <= header_reader::slot_max) return 99;  // not looked at: it has one
+      return f.name == "x-a" ? 5 : f.name == ":path" ? 4 : 9;
+    });
+    seen.append(fine ? "good\n" : "bad\n");
+  });
+  s.pulls_fields = false;
+  // The last field is in the static table, where no slot can be left, behind one that has a place for it.
+  s.feed(from_client() +
+         headers(1,
+                 std::string("\x83\x86\x44\x02/p\x40\x03x-a\x01"
+                             "1\x90"),
+                 end_both) +
+         headers(3, "\x83\x86\xbf\xbe\x90", end_both) + headers(5, "\x83\x86\xbf\xbe\x90", end_both));
+  const std::string later = ":method static :scheme static :path 4 x-a 5 accept-encoding static good\n";
+  EXPECT_EQ(seen,
+            ":method static :scheme static :path 0 x-a 0 accept-encoding static good\n" + later + later);
+}
+
 TEST(Http2ReceiveHeaders, AUserMayReleaseAStreamWhileItsBlockIsBeingRead) {
   const story s = play({.input = from_client() + request(1) + data(1, "x", end) + request(3, end_both),
                         .react =
