@@ -386,8 +386,11 @@ class user {
         break;
       default: break;
     }
-    k.ended |= e.end_stream;
-    if (k.reset || (choice_ & 64)) drop(e.stream);
+    if (const auto at = streams_.find(e.stream);
+        at != streams_.end()) {  // else it was answered, and so released
+      at->second.ended |= e.end_stream;
+      if (at->second.reset || (choice_ & 64)) drop(e.stream);
+    }
     own_bytes_ += engine.output().size() - before;
     if (engine.output().size() != before) answered_before_ = engine.pings_answered();
   }

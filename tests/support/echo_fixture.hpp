@@ -4,6 +4,7 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
+#include <unistd.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,7 +54,9 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
         channel_.emplace(rt(), address_, insecure());
         return;
       case link_kind::unix_socket:
-        address_ = "unix-abstract:coracle-e2e-" + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+        // Other processes' fixtures may lie at the same address.
+        address_ = "unix-abstract:coracle-e2e-" + std::to_string(getpid()) + "-" +
+                   std::to_string(reinterpret_cast<std::uintptr_t>(this));
         ASSERT_EQ(server_->listen(address_, insecure()), status());
         channel_.emplace(rt(), address_, insecure());
         return;

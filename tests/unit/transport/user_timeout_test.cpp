@@ -8,6 +8,7 @@
 #include "support/every_backend.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -93,7 +94,7 @@ TEST_P(user_timeout, OfAPartOfAMillisecondIsNotTheKernelsOwn) {
 
 TEST_P(user_timeout, OfAUnixSocketIsNoneAndHarmless) {
   std::string name = "coracle-user-timeout-";
-  name.append(std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  name.append(std::to_string(getpid()));
   EXPECT_EQ(run(timeouts(net::address::abstract(name).value(), {10s, 7s, false})).client, std::nullopt);
 }
 
