@@ -32,8 +32,8 @@ if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
   set(coracle_optimised ON)
 endif()
 
-# A shared library is linked once, by whoever makes it, so it may be optimised across rooms. A static one must stay usable by any
-# compiler that its users link with.
+# A shared library is linked when it is built, so it may be optimised across rooms. A static one must stay usable by any compiler that
+# its users link with.
 set(coracle_optimised_at_link OFF)
 if(DEFINED CMAKE_INTERPROCEDURAL_OPTIMIZATION)
   set(coracle_optimised_at_link ${CMAKE_INTERPROCEDURAL_OPTIMIZATION})

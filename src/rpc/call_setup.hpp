@@ -17,11 +17,11 @@ struct call_setup {
   const method_config* config = nullptr;
   // Null may mean that a resolver has yet to say: call_channel::wait_for_config() knows.
   bool config_may_come = false;
-  // Who is told of the call and its attempts; null: nobody. Outlives them.
+  // The observer of the call and its attempts, which outlives them; null: there is none.
   client_observer* observer = nullptr;
   // Where the call is counted; null: nowhere.
   call_counts* counts = nullptr;
-  // Whom credentials go to ("movies.example:443"); empty in plaintext, where they do not go at all.
+  // The authority that credentials are sent to ("movies.example:443"); empty in plaintext, where none are sent.
   std::string_view secure_authority;
 };
 

@@ -39,7 +39,7 @@ struct request_head {
   std::string foreign_subtype;  // of a gRPC content-type that is not known; for the fallback service
 };
 
-// What a call that goes to the fallback service keeps itself; other calls point to the texts of the router.
+// What a call that goes to the fallback service owns; other calls refer to the tables of the router.
 struct foreign_call {
   std::string path;
   std::optional<calls::subtype> form;  // one that the server does not know

@@ -2,6 +2,7 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
+#include "coracle/coro/event.hpp"
 #include "coracle/rpc/generic_stub.hpp"
 
 #include <google/protobuf/struct.pb.h>
@@ -295,7 +296,8 @@ TEST_P(message_reuse, KeepsMessagesFromOthersUntilTheInterceptorsHaveEnded) {
 class stubborn final : public echo_service {
  public:
   std::coroutine_handle<> waiting;
-  bool ended = false;
+  event<> waits;  // `waiting` can be resumed
+  event<> over;
   std::string seen;
   rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
     auto& reply = context.make_reply<echo::Text>();
@@ -306,14 +308,17 @@ class stubborn final : public echo_service {
         stubborn& of;
         explicit until_resumed(stubborn& s) noexcept : of(s) {}
         bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<> h) const noexcept { of.waiting = h; }
+        void await_suspend(std::coroutine_handle<> h) const noexcept {
+          of.waiting = h;
+          of.waits.set();
+        }
         void await_resume() const noexcept {}
       };
       until_resumed released(*this);
       co_await released;
       EXPECT_TRUE(context.cancelled());
       seen = request.text() + " " + reply.text();
-      ended = true;
+      over.set();
     }
     co_return &reply;
   }
@@ -326,7 +331,7 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsCall) {
     static task<> abandon(echo_stub s, stubborn& service) {
       scope work{co_await coro::this_environment()};
       work.spawn(until_stopped(s));
-      while (!service.waiting) co_await sleep_for(1ms);
+      co_await service.waits;
       work.request_stop();
       co_await work.join();
       for (int i = 0; i < 20; ++i) {
@@ -335,7 +340,7 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsCall) {
         EXPECT_EQ(reply->text(), other.text());
       }
       service.waiting.resume();
-      while (!service.ended) co_await sleep_for(1ms);
+      co_await service.over;
       for (int i = 0; i < 20; ++i) {
         const echo::Text other = text("later " + std::to_string(i));
         const auto reply = co_await s.Say(other);
@@ -360,11 +365,11 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsServersDrain) {
     static task<> stop(echo_stub s, stubborn& service, server& of) {
       scope work{co_await coro::this_environment()};
       work.spawn(call(s));
-      while (!service.waiting) co_await sleep_for(1ms);
+      co_await service.waits;
       of.stop();
       co_await work.join();
       service.waiting.resume();
-      while (!service.ended) co_await sleep_for(1ms);
+      co_await service.over;
     }
     static task<> call(echo_stub s) {
       const echo::Text request = text("stays");

@@ -20,10 +20,11 @@ struct header_view {
   friend bool operator==(const header_view&, const header_view&) = default;
 };
 
-// Header fields in order of arrival, repeated names included. The object is a pointer to one growing block of memory, null while
-// nothing was ever added: most calls carry no metadata, and an empty list costs them next to nothing. A list
-// that is cleared and filled again allocates nothing once it has seen its largest content. The list keeps what
-// it is given: whoever adds decides what is valid (http/header_validator.hpp) and lower-cases names. One thread at a time; add() may be given views into the list itself.
+// Header fields in order of arrival, repeated names included. The object is a pointer to one growing block of memory, null
+// while nothing was ever added: most calls carry no metadata, and an empty list costs them next to nothing. A list that is
+// cleared and filled again allocates nothing once it has seen its largest content. The list keeps what it is given: its
+// caller decides what is valid (http/header_validator.hpp) and lower-cases names. One thread at a time; add() may be given
+// views into the list itself.
 // All bytes of one list together must stay below 4 GiB, else add() throws std::length_error.
 class header_list {
  public:

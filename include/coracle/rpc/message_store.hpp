@@ -91,7 +91,7 @@ template <class Message>
 // first time, and again whenever so much has come into it; and all messages of the store have a common budget, which counts
 // those that calls have at the moment, so that steady calls change no count.
 //
-// What nobody has used for a whole idle_interval is freed.
+// A message that no call has used for a whole idle_interval is freed.
 class message_store {
  public:
   // Of a message on the wire: a larger one is destroyed with its call.

@@ -32,7 +32,7 @@ class rpc_promise : public coro::promise_base {
   rpc<T> get_return_object() noexcept;
   void return_value(T&& reply) { reply_.emplace(std::move(reply)); }
   void return_value(const T& reply) { reply_.emplace(reply); }
-  // A reply that stays where it is until the call's end: of server_context::make_reply(), in its arena(), or for ever.
+  // A reply that stays where it is until the call's end: made by server_context::make_reply(), in its arena(), or static.
   void return_value(const T* reply) noexcept { elsewhere_ = reply; }
   void return_value(std::nullptr_t) = delete;
   void return_value(coracle::status why) noexcept { status_ = std::move(why); }
