@@ -17,7 +17,7 @@ std::string_view kind_of(const method_model& m) {
 // A virtual that answers UNIMPLEMENTED.
 void add_handler(std::string& to, const method_model& m) {
   const std::string returned =
-      concat({m.streams_replies ? "::coracle::stream<" : "::coracle::rpc<", m.reply, ">"});
+      concat({m.streams_replies ? "::coracle::replies<" : "::coracle::reply<", m.reply, ">"});
   const std::string argument = m.streams_requests
                                    ? concat({"::coracle::reader<", m.request, "> /*requests*/"})
                                    : concat({"const ", m.request, "& /*request*/"});
@@ -44,7 +44,7 @@ void add_method_table(std::string& to, const service_model& s) {
   to += "    }\n";
 }
 
-// What the client gets to hold; see coracle/rpc/unary_call.hpp and client_stream.hpp.
+// What the client gets to hold; see coracle/client/unary_call.hpp and client_stream.hpp.
 std::string call_type(const method_model& m) {
   if (!m.streams_requests) return concat({"::coracle::", kind_of(m), "_call<", m.reply, ">"});
   return concat({"::coracle::", kind_of(m), "_call<", m.request, ", ", m.reply, ">"});

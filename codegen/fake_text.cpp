@@ -9,7 +9,7 @@ namespace coracle::codegen {
 namespace {
 
 std::string returned(const method_model& m) {
-  return concat({m.streams_replies ? "::coracle::stream<" : "::coracle::rpc<", m.reply, ">"});
+  return concat({m.streams_replies ? "::coracle::replies<" : "::coracle::reply<", m.reply, ">"});
 }
 
 std::string argument(const method_model& m) {

@@ -16,8 +16,8 @@ void add_includes(std::string& to, const file_model& file) {
     return;
   }
   to +=
-      "#include <coracle/rpc/service.hpp>\n"
-      "#include <coracle/rpc/stub.hpp>\n\n";
+      "#include <coracle/server/service.hpp>\n"
+      "#include <coracle/client/stub.hpp>\n\n";
   // It includes in its turn what the .proto imports.
   to += concat({"#include \"", file.messages, "\"\n\n"});
 }

@@ -14,7 +14,7 @@ INCLUDE = "include/coracle"
 
 # (class, header below include/coracle)
 CLASSES = (
-    ("call_options", "rpc/call_options.hpp"),
+    ("call_options", "client/call_options.hpp"),
     ("write_options", "rpc/write_options.hpp"),
     ("compression", "compress/compression.hpp"),
     ("channel_options", "client/channel_options.hpp"),

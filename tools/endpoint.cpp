@@ -110,7 +110,7 @@ std::string endpoint::address() const {
   return address;
 }
 
-transport::channel_credentials endpoint::credentials() const {
+channel_credentials endpoint::credentials() const {
   const bool tls_asked =
       !ca_.empty() || !certificate_.empty() || !key_.empty() || !server_name_.empty() || no_verify_;
   if (plaintext_ && has_scheme(address_, tls_scheme))
@@ -128,7 +128,7 @@ transport::channel_credentials endpoint::credentials() const {
   if (!certificate_.empty()) options.certificate_files(certificate_, key_);
   if (!server_name_.empty()) options.target_name(server_name_);
   if (no_verify_) options.without_verification();
-  transport::channel_credentials made(options);
+  channel_credentials made(options);
   if (!made.failure().ok()) throw failure(std::string(made.failure().message()));
   return made;
 }

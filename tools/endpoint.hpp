@@ -25,7 +25,7 @@ class endpoint {
   void add_to(CLI::App& command, address_use use = address_use::required);
 
   // Throws usage_failure for options that do not go together, or not with the scheme of the address.
-  [[nodiscard]] transport::channel_credentials credentials() const;
+  [[nodiscard]] channel_credentials credentials() const;
   // The options of the channel: its calls have the metadata, the timeout and the compression.
   [[nodiscard]] channel_options options() const;
   // Without http:// or https://. Throws usage_failure for a URL that is more than a server's address.

@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   const auto said = [&](std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  coracle::transport::channel_credentials credentials = coracle::insecure();
+  coracle::channel_credentials credentials = coracle::insecure();
   for (const std::string_view word : words)
     if (word.starts_with("ca="))
       credentials = coracle::tls::client_options().ca_file(std::string(word.substr(3)));

@@ -7,8 +7,8 @@
 namespace {
 
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                  const helloworld::HelloRequest& request) override {
     helloworld::HelloReply reply;
     reply.set_message(request.name());
     return reply;
@@ -16,13 +16,13 @@ class greeter final : public helloworld::rpc::Greeter::service {
 };
 
 class order_echo final : public orders::rpc::Orders::service {
-  coracle::rpc<orders::Order> Echo(coracle::server_context&, const orders::Order& order) override {
+  coracle::reply<orders::Order> Echo(coracle::server_context&, const orders::Order& order) override {
     return order;
   }
 };
 
 class idle_streams final : public idle::rpc::Idle::service {
-  coracle::stream<idle::Msg> Hold(coracle::server_context&, coracle::reader<idle::Msg> messages) override {
+  coracle::replies<idle::Msg> Hold(coracle::server_context&, coracle::reader<idle::Msg> messages) override {
     while (const auto message = co_await messages.next()) co_yield *message;
     co_return coracle::status();
   }

@@ -17,7 +17,8 @@ class bytes_echo final : public coracle::service {
   }
 
  private:
-  coracle::rpc<coracle::bytes_message> echo(coracle::server_context&, const coracle::bytes_message& message) {
+  coracle::reply<coracle::bytes_message> echo(coracle::server_context&,
+                                              const coracle::bytes_message& message) {
     return message;
   }
 };

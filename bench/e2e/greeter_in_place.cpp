@@ -6,8 +6,8 @@
 namespace {
 
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context& context,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context& context,
+                                                  const helloworld::HelloRequest& request) override {
     auto& reply = context.make_reply<helloworld::HelloReply>();
     reply.set_message(request.name());
     return &reply;

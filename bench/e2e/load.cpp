@@ -10,7 +10,7 @@
 #include "e2e/latency_histogram.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/tls/client_options.hpp>
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct plan {
   double seconds = 0;
   coracle::bytes_message request;
   std::string path = "/helloworld.Greeter/SayHello";
-  coracle::transport::channel_credentials credentials = coracle::insecure();
+  coracle::channel_credentials credentials = coracle::insecure();
 };
 
 struct outcome {

@@ -11,8 +11,8 @@
 namespace {
 
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                  const helloworld::HelloRequest& request) override {
     helloworld::HelloReply reply;
     reply.set_message(request.name());
     return reply;

@@ -22,7 +22,7 @@ inline int serve(const char* program, int argc, char** argv,
     std::fprintf(stderr, "usage: %s PORT [CERT KEY]\n", program);
     return 2;
   }
-  coracle::transport::server_credentials credentials = coracle::insecure();
+  coracle::server_credentials credentials = coracle::insecure();
   if (argc == 4) credentials = coracle::tls::server_options().certificate_files(argv[2], argv[3]);
   const char* const loops = std::getenv("BENCH_LOOPS");
   coracle::runtime runtime(static_cast<std::size_t>(loops ? std::max(std::atoi(loops), 1) : 1));

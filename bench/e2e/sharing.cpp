@@ -26,14 +26,14 @@ constexpr std::size_t small_bytes = 100;
 constexpr auto warm_up = 300ms;  // for TCP and windows to find their size
 
 class sharing_service final : public sharing::rpc::Sharing::service {
-  coracle::rpc<sharing::Piece> Small(coracle::server_context&, const sharing::Piece& piece) override {
+  coracle::reply<sharing::Piece> Small(coracle::server_context&, const sharing::Piece& piece) override {
     sharing::Piece reply = piece;
     return reply;
   }
-  coracle::stream<sharing::Piece> Down(coracle::server_context&, const sharing::Piece& piece) override {
+  coracle::replies<sharing::Piece> Down(coracle::server_context&, const sharing::Piece& piece) override {
     for (;;) co_yield piece;
   }
-  coracle::rpc<sharing::Sum> Up(coracle::server_context&, coracle::reader<sharing::Piece> pieces) override {
+  coracle::reply<sharing::Sum> Up(coracle::server_context&, coracle::reader<sharing::Piece> pieces) override {
     sharing::Piece piece;
     std::uint64_t bytes = 0;
     while (co_await pieces.read(piece)) bytes += piece.content().size();

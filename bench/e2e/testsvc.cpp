@@ -16,14 +16,14 @@ void count_to(std::uint64_t last, test::TestResponse& reply) {
 }
 
 class test_service final : public test::rpc::TestService::service {
-  coracle::rpc<test::TestResponse> TestRPC(coracle::server_context&,
-                                           const test::TestRequest& request) override {
+  coracle::reply<test::TestResponse> TestRPC(coracle::server_context&,
+                                             const test::TestRequest& request) override {
     test::TestResponse reply;
     count_to(request.test_response_sz(), reply);
     return reply;
   }
-  coracle::stream<test::TestResponse> TestServerStreamRPC(coracle::server_context&,
-                                                          const test::TestRequest& request) override {
+  coracle::replies<test::TestResponse> TestServerStreamRPC(coracle::server_context&,
+                                                           const test::TestRequest& request) override {
     test::TestResponse reply;
     for (std::uint64_t i = 1; i <= request.test_response_sz(); ++i) {
       reply.add_data(i);
@@ -31,8 +31,8 @@ class test_service final : public test::rpc::TestService::service {
     }
     co_return coracle::status();
   }
-  coracle::rpc<test::TestResponse> TestClientStreamRPC(coracle::server_context&,
-                                                       coracle::reader<test::TestRequest> requests) override {
+  coracle::reply<test::TestResponse> TestClientStreamRPC(
+      coracle::server_context&, coracle::reader<test::TestRequest> requests) override {
     std::uint64_t wanted = 0;
     test::TestRequest request;
     while (co_await requests.read(request)) wanted += request.test_response_sz();
@@ -40,7 +40,7 @@ class test_service final : public test::rpc::TestService::service {
     count_to(wanted, reply);
     co_return reply;
   }
-  coracle::stream<test::TestResponse> TestBidirectionalStreamRPC(
+  coracle::replies<test::TestResponse> TestBidirectionalStreamRPC(
       coracle::server_context&, coracle::reader<test::TestRequest> requests) override {
     test::TestRequest request;
     test::TestResponse reply;

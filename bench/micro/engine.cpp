@@ -33,8 +33,8 @@ constexpr std::size_t name_bytes = 100;
 constexpr std::size_t warm_up_batches = 20;
 
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                  const helloworld::HelloRequest& request) override {
     helloworld::HelloReply reply;
     reply.set_message(request.name());
     return reply;
@@ -42,8 +42,8 @@ class greeter final : public helloworld::rpc::Greeter::service {
 };
 
 class in_place_greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context& context,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context& context,
+                                                  const helloworld::HelloRequest& request) override {
     auto& reply = context.make_reply<helloworld::HelloReply>();
     reply.set_message(request.name());
     return &reply;
@@ -55,11 +55,12 @@ coracle::task<> wait_for(coracle::event<>& e) { co_await e; }
 bool serve(coracle::service& service, bench::canned_client& client, std::size_t batches) {
   bench::canned_course course{client, warm_up_batches, batches};
   coracle::runtime runtime;
-  const auto server = std::make_shared<coracle::serving::server_state>(runtime, coracle::server_options());
+  const auto server =
+      std::make_shared<coracle::server_internal::server_state>(runtime, coracle::server_options());
   server->settle();
   server->routes.add(service);
   coracle::loop& home = runtime.at(0);
-  server->with_shard(0, [&](coracle::serving::shard* shard) {
+  server->with_shard(0, [&](coracle::server_internal::shard* shard) {
     shard->adopt(std::make_unique<bench::canned_duplex>(home, course));
   });
   runtime.spawn_on(home, wait_for(course.over));

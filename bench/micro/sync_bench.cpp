@@ -8,7 +8,7 @@ namespace bench {
 
 namespace {
 
-using messages = coracle::coro::channel<std::uint64_t>;
+using messages = coracle::queue<std::uint64_t>;
 constexpr std::size_t capacity = 16;
 
 coracle::task<> mutex(std::uint64_t times) {

@@ -10,8 +10,8 @@ namespace {
 
 // [service]
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                  const helloworld::HelloRequest& request) override {
     if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
     helloworld::HelloReply reply;
     reply.set_message("Hello, " + request.name());

@@ -3,14 +3,14 @@
 
 #include "../command_line.hpp"
 
+#include <coracle/security/credentials.hpp>
 #include <coracle/tls/client_options.hpp>
 #include <coracle/tls/server_options.hpp>
-#include <coracle/transport/credentials.hpp>
 
 namespace examples {
 
 // --cert F --key F [--client-ca F]
-inline coracle::transport::server_credentials server_credentials_of(const command_line& line) {
+inline coracle::server_credentials server_credentials_of(const command_line& line) {
   const auto certificate = line.option("cert"), key = line.option("key"), clients = line.option("client-ca");
   if (!certificate && !key && !clients) return coracle::insecure();
   if (!certificate || !key) throw usage_error("TLS needs both --cert and --key");
@@ -21,7 +21,7 @@ inline coracle::transport::server_credentials server_credentials_of(const comman
 }
 
 // [--ca F [--cert F --key F]]
-inline coracle::transport::channel_credentials channel_credentials_of(const command_line& line) {
+inline coracle::channel_credentials channel_credentials_of(const command_line& line) {
   const auto ca = line.option("ca"), certificate = line.option("cert"), key = line.option("key");
   if (!ca) return coracle::insecure();
   coracle::tls::client_options tls;

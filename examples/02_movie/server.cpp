@@ -30,8 +30,8 @@ class movies final : public movie::rpc::MovieService::service {
  public:
   explicit movies(movie_store& store) : store_(store) {}
 
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
     echo(context);
     if (movie.title().empty()) co_return needs_title;
     const std::vector<movie::Movie> one(1, movie);
@@ -41,7 +41,7 @@ class movies final : public movie::rpc::MovieService::service {
     co_return response;
   }
 
-  coracle::rpc<movie::AddMultipleMoviesResponse> AddMultipleMovies(
+  coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context&, coracle::reader<movie::Movie> requests) override {
     std::vector<movie::Movie> all;
     std::size_t all_bytes = 0;
@@ -60,8 +60,8 @@ class movies final : public movie::rpc::MovieService::service {
     co_return response;
   }
 
-  coracle::stream<movie::Movie> ListMovies(coracle::server_context&,
-                                           const movie::ListMoviesRequest& request) override {
+  coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
+                                            const movie::ListMoviesRequest& request) override {
     const std::chrono::milliseconds pause(request.pause_ms());
     std::string last;
     while (true) {
@@ -75,7 +75,7 @@ class movies final : public movie::rpc::MovieService::service {
     }
   }
 
-  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+  coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
     while (const auto request = co_await requests.next()) {
       const auto watched = co_await store_.watch(request->movie_id());

@@ -18,14 +18,14 @@ class carrier final : public relay::rpc::Relay::service {
  public:
   explicit carrier(coracle::channel& next) : next_(next) {}
 
-  coracle::rpc<relay::Receipt> Carry(coracle::server_context&, const relay::Letter& letter) override {
+  coracle::reply<relay::Receipt> Carry(coracle::server_context&, const relay::Letter& letter) override {
     auto receipt = co_await next_.Carry(letter);
     if (receipt) receipt->set_hops(receipt->hops() + 1);
     co_return receipt;
   }
 
-  coracle::rpc<relay::Desk> LookAtDesk(coracle::server_context&,
-                                       const relay::LookAtDeskRequest& request) override {
+  coracle::reply<relay::Desk> LookAtDesk(coracle::server_context&,
+                                         const relay::LookAtDeskRequest& request) override {
     co_return co_await next_.LookAtDesk(request);
   }
 
@@ -57,7 +57,8 @@ class held_letter {
 
 // The last server.
 class recipient final : public relay::rpc::Relay::service {
-  coracle::rpc<relay::Receipt> Carry(coracle::server_context& context, const relay::Letter& letter) override {
+  coracle::reply<relay::Receipt> Carry(coracle::server_context& context,
+                                       const relay::Letter& letter) override {
     relay::Receipt receipt;
     receipt.set_text("read: " + letter.text());
     receipt.set_deadline_left_ms(left_ms(context.deadline()));
@@ -68,7 +69,7 @@ class recipient final : public relay::rpc::Relay::service {
     co_return receipt;
   }
 
-  coracle::rpc<relay::Desk> LookAtDesk(coracle::server_context&, const relay::LookAtDeskRequest&) override {
+  coracle::reply<relay::Desk> LookAtDesk(coracle::server_context&, const relay::LookAtDeskRequest&) override {
     relay::Desk desk;
     desk.set_holding(holding_);
     desk.set_recalled(recalled_);

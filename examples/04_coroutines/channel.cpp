@@ -6,7 +6,7 @@
 #include <atomic>
 #include <optional>
 
-using jobs = coracle::coro::channel<int>;
+using jobs = coracle::queue<int>;
 
 coracle::task<> send_jobs(jobs& to, coracle::wait_group& senders, int first, int count) {
   for (int i = 0; i < count; ++i) {

@@ -22,7 +22,7 @@ class room {
         : connection(std::move(s)), talking(until) {}
     net::stream connection;
     coracle::scope talking;
-    coracle::coro::channel<std::string> outbox{64};  // the bound on what one slow reader costs
+    coracle::queue<std::string> outbox{64};  // the bound on what one slow reader costs
   };
 
   void enter(member& m) { members_.insert(&m); }

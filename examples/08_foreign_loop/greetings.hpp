@@ -15,8 +15,8 @@ inline void expect(bool held, const char* failure) {
 }
 
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context&,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
+                                                  const helloworld::HelloRequest& request) override {
     co_await coracle::sleep_for(
         std::chrono::milliseconds(1));  // a timer of Coracle's, met by the foreign loop
     helloworld::HelloReply reply;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <coracle/client.hpp>
-#include <coracle/rpc/generic_service.hpp>
-#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/server.hpp>
+#include <coracle/server/generic_service.hpp>
 
 #include <string>
 
@@ -17,8 +17,8 @@ class relay final : public coracle::generic_service {
   explicit relay(coracle::call_channel& next) : next_(next) {}
 
   // [relay]
-  coracle::stream<coracle::bytes_message> call(coracle::server_context& context,
-                                               coracle::reader<coracle::bytes_message> requests) override {
+  coracle::replies<coracle::bytes_message> call(coracle::server_context& context,
+                                                coracle::reader<coracle::bytes_message> requests) override {
     const std::string path(context.method());
     coracle::call_options options;
     options.metadata(context.metadata()).content_subtype(context.content_subtype());
@@ -26,7 +26,7 @@ class relay final : public coracle::generic_service {
     coracle::scope work{context.environment()};
     work.spawn(pass_on(requests, onward));
 
-    auto replies = co_await coracle::stream<coracle::bytes_message>::writer();
+    auto replies = co_await coracle::replies<coracle::bytes_message>::writer();
     // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
     const coracle::status head = co_await onward.wait_for_initial_metadata();
     if (head.ok()) {

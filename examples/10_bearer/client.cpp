@@ -3,7 +3,7 @@
 #include "bearer.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/rpc/intercepted_channel.hpp>
+#include <coracle/client/intercepted_channel.hpp>
 #include <coracle/tls/client_options.hpp>
 
 #include <chrono>

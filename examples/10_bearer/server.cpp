@@ -2,9 +2,9 @@
 #include "../command_line.hpp"
 #include "bearer.coracle.hpp"
 
-#include <coracle/rpc/access_log.hpp>
-#include <coracle/rpc/authorization.hpp>
 #include <coracle/server.hpp>
+#include <coracle/server/access_log.hpp>
+#include <coracle/server/authorization.hpp>
 #include <coracle/tls/server_options.hpp>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace {
 
 class vault final : public bearer::rpc::Vault::service {
-  coracle::rpc<bearer::Contents> Open(coracle::server_context&, const bearer::OpenRequest&) override {
+  coracle::reply<bearer::Contents> Open(coracle::server_context&, const bearer::OpenRequest&) override {
     bearer::Contents contents;
     contents.set_text("a pearl");
     return contents;

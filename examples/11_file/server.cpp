@@ -16,14 +16,14 @@ class folder final : public files::rpc::Files::service {
  public:
   explicit folder(std::string path) : path_(std::move(path)) {}
 
-  coracle::stream<files::Piece> Get(coracle::server_context&, const files::Name& wanted) override {
+  coracle::replies<files::Piece> Get(coracle::server_context&, const files::Name& wanted) override {
     auto file = co_await net::file::open(path_of(wanted.name()));
-    auto out = co_await coracle::stream<files::Piece>::writer();
+    auto out = co_await coracle::replies<files::Piece>::writer();
     co_await transfer::send_file(file.value(), out);
     co_return coracle::status();
   }
 
-  coracle::rpc<files::Size> Put(coracle::server_context&, coracle::reader<files::Piece> pieces) override {
+  coracle::reply<files::Size> Put(coracle::server_context&, coracle::reader<files::Piece> pieces) override {
     files::Piece first;
     if (!co_await pieces.read(first)) co_return coracle::status::invalid_argument("no piece came");
     const net::file_options new_file = net::file_options::overwrite().create_new();

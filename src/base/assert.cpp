@@ -1,4 +1,4 @@
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include "coracle/base/usage_error.hpp"
 

@@ -1,6 +1,6 @@
-#include "coracle/base/output_buffer.hpp"
+#include "base/output_buffer.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,11 +1,11 @@
 #include "client/balancer.hpp"
 
+#include "client/call_attempt.hpp"
 #include "client/pick_first.hpp"
 #include "client/pick_policies.hpp"
 #include "client/spread_balancer.hpp"
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/client/balancing.hpp"
-#include "rpc/call_attempt.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>

@@ -17,8 +17,7 @@ std::shared_ptr<client::channel_state> shown(std::shared_ptr<client::channel_sta
 }
 
 std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view target,
-                                                 transport::channel_credentials credentials,
-                                                 channel_options options) {
+                                                 channel_credentials credentials, channel_options options) {
   client::proxy_settings by_proxy;
   if (options.proxy()) by_proxy = {*options.proxy(), options.proxy_except()};
   else if (on.backend_name() != "sim") by_proxy = client::proxy_settings_of_environment();
@@ -30,7 +29,7 @@ std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view t
 
 // One server, wherever the connector leads.
 std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr<transport::connector> by,
-                                                    transport::channel_credentials credentials,
+                                                    channel_credentials credentials,
                                                     channel_options options) {
   client::destination to;
   to.known.add(net::address());
@@ -44,19 +43,19 @@ std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr
 
 }  // namespace
 
-channel::channel(std::string_view target, transport::channel_credentials credentials, channel_options options)
+channel::channel(std::string_view target, channel_credentials credentials, channel_options options)
     : own_(std::make_unique<runtime>()),
       state_(to_target(*own_, target, std::move(credentials), std::move(options))) {}
 
-channel::channel(runtime& on, std::string_view target, transport::channel_credentials credentials,
+channel::channel(runtime& on, std::string_view target, channel_credentials credentials,
                  channel_options options)
     : state_(to_target(on, target, std::move(credentials), std::move(options))) {}
 
 channel::channel(runtime& on, std::shared_ptr<transport::connector> to, channel_options options)
     : channel(on, std::move(to), insecure(), std::move(options)) {}
 
-channel::channel(runtime& on, std::shared_ptr<transport::connector> to,
-                 transport::channel_credentials credentials, channel_options options)
+channel::channel(runtime& on, std::shared_ptr<transport::connector> to, channel_credentials credentials,
+                 channel_options options)
     : state_(to_connector(on, std::move(to), std::move(credentials), std::move(options))) {}
 
 channel::~channel() { state_->close(); }
@@ -71,15 +70,15 @@ task<bool> channel::wait_for_state_change(connectivity from, duration at_most) {
   return client::wait_for_change(state_, from, at_most);
 }
 
-void channel::begin(calls::call_attempt& a) noexcept { state_->begin(a); }
+void channel::begin(client::call_attempt& a) noexcept { state_->begin(a); }
 
-std::shared_ptr<calls::attempt_source> channel::source() noexcept { return state_; }
+std::shared_ptr<client::attempt_source> channel::source() noexcept { return state_; }
 
-void channel::set_up(calls::call_setup& setup, std::string_view method, loop& here) noexcept {
+void channel::set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept {
   state_->set_up(setup, method, here);
 }
 
-bool channel::wait_for_config(calls::call_attempt& a) noexcept { return state_->wait_for_config(a); }
+bool channel::wait_for_config(client::call_attempt& a) noexcept { return state_->wait_for_config(a); }
 
 const call_options* channel::defaults() noexcept { return state_->call_defaults; }
 

@@ -2,7 +2,7 @@
 #include "client/channel_state.hpp"
 #include "client/shard.hpp"
 #include "coracle/coro/event.hpp"
-#include "coracle/coro/post_function.hpp"
+#include "coro/post_function.hpp"
 #include "rpc/take_snapshot.hpp"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace {
 struct gathering {
   std::atomic<std::size_t> left;
   coro::executor& home;
-  std::vector<calls::channel_snapshot> parts;
+  std::vector<rpc::channel_snapshot> parts;
   event<> done{};
 };
 
-void add(calls::channel_snapshot& to, calls::channel_snapshot& part) {
+void add(rpc::channel_snapshot& to, rpc::channel_snapshot& part) {
   to.calls_started += part.calls_started;
   to.calls_succeeded += part.calls_succeeded;
   to.calls_failed += part.calls_failed;
@@ -30,31 +30,31 @@ void add(calls::channel_snapshot& to, calls::channel_snapshot& part) {
   std::move(part.subchannels.begin(), part.subchannels.end(), std::back_inserter(to.subchannels));
 }
 
-void count(calls::channel_snapshot& to, const calls::call_counts& from, loop& home) {
+void count(rpc::channel_snapshot& to, const call_counts& from, loop& home) {
   to.calls_started = from.started;
   to.calls_succeeded = from.succeeded;
   to.calls_failed = from.failed;
-  to.last_call_started = calls::on_the_wall(home, from.last_started);
+  to.last_call_started = rpc::on_the_wall(home, from.last_started);
 }
 
 }  // namespace
 
-void channel_state::show() { how.registry->add(id_, std::static_pointer_cast<calls::shown_channel>(self())); }
+void channel_state::show() { how.registry->add(id_, std::static_pointer_cast<rpc::shown_channel>(self())); }
 
 void channel_state::note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept {
   const std::lock_guard lock(mutex_);
-  trace_.add(where.wall_now(), what, calls::traced_event::severity::info, subchannel);
+  trace_.add(where.wall_now(), what, rpc::traced_event::severity::info, subchannel);
 }
 
-task<calls::channel_snapshot> channel_state::figures() {
+task<rpc::channel_snapshot> channel_state::figures() {
   const std::shared_ptr<channel_state> alive = self();
-  std::vector<std::shared_ptr<io::residence>> doors;
+  std::vector<std::shared_ptr<runtime_internal::residence>> doors;
   {
     const std::lock_guard lock(mutex_);
     doors = doors_;
   }
   const std::size_t n = doors.size();
-  auto all = std::make_shared<gathering>(n, coro::this_executor(), std::vector<calls::channel_snapshot>(n));
+  auto all = std::make_shared<gathering>(n, coro::this_executor(), std::vector<rpc::channel_snapshot>(n));
   for (std::size_t i = 0; i < n; ++i) {
     const bool there = doors[i] && doors[i]->run_there([alive, i, all] {
       count(all->parts[i], alive->counts_[i], alive->owner.at(i));
@@ -64,7 +64,7 @@ task<calls::channel_snapshot> channel_state::figures() {
     if (!there && all->left.fetch_sub(1) == 1) all->done.set();
   }
   co_await all->done;
-  calls::channel_snapshot whole;
+  rpc::channel_snapshot whole;
   whole.id = id_;
   whole.target = to.name;
   whole.state = name_of(state());
@@ -72,7 +72,7 @@ task<calls::channel_snapshot> channel_state::figures() {
     const std::lock_guard lock(mutex_);
     whole.trace = trace_;
   }
-  for (calls::channel_snapshot& part : all->parts) add(whole, part);
+  for (rpc::channel_snapshot& part : all->parts) add(whole, part);
   std::sort(whole.subchannels.begin(), whole.subchannels.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
   co_return whole;

@@ -13,7 +13,7 @@
 namespace coracle::client {
 
 // Made with the channel's first shard, on that shard's loop, when the target needs a resolver; leaves with the channel.
-class channel_home final : public io::resident, private resolution_sink {
+class channel_home final : public runtime_internal::resident, private resolution_sink {
  public:
   channel_home(std::shared_ptr<channel_state> channel, loop& home);
   ~channel_home() override;
@@ -23,7 +23,7 @@ class channel_home final : public io::resident, private resolution_sink {
   void want() noexcept;
 
  private:
-  // io::resident
+  // runtime_internal::resident
   void leave() noexcept override;
   // resolution_sink
   void publish(resolution found) override;

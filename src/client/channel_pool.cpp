@@ -5,8 +5,7 @@
 
 namespace coracle {
 
-std::shared_ptr<channel> channel_pool::get(std::string_view target,
-                                           const transport::channel_credentials& credentials,
+std::shared_ptr<channel> channel_pool::get(std::string_view target, const channel_credentials& credentials,
                                            const channel_options& options) {
   return get({std::string(target), credentials, options, {}, nullptr, {}});
 }
@@ -43,7 +42,7 @@ bool channel_pool::entry::proves_as(const entry& other) const {
 }
 
 // Options that could not be carried out may be so by now: a file has come.
-std::optional<transport::channel_credentials> channel_pool::built_from(const origin& o) {
+std::optional<channel_credentials> channel_pool::built_from(const origin& o) {
   const std::lock_guard lock(mutex_);
   for (const entry& e : entries_)
     if (e.credentials.secure() && e.from.equals(o)) return e.credentials;

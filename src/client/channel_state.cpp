@@ -1,12 +1,12 @@
 #include "client/channel_state.hpp"
 
 #include "client/channel_home.hpp"
+#include "client/client_head.hpp"
 #include "client/service_config_data.hpp"
 #include "client/shard.hpp"
-#include "coracle/base/assert.hpp"
-#include "coracle/coro/post_function.hpp"
-#include "coracle/coro/timeout.hpp"
-#include "rpc/client_head.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/with_timeout.hpp"
+#include "coro/post_function.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,20 +16,20 @@ namespace coracle::client {
 namespace {
 
 // Credentials that cannot be used are as bad as a target that cannot.
-destination checked(destination to, const transport::channel_credentials& credentials) {
+destination checked(destination to, const channel_credentials& credentials) {
   if (to.bad.ok() && !credentials.failure().ok()) {
     std::string text = "cannot connect to " + to.name;
     text.append(": ").append(credentials.failure().message());
     to.bad = status::unavailable(text);
   }
-  to.authority = transport::authority_of(credentials, to.authority);
+  to.authority = security::authority_of(credentials, to.authority);
   return to;
 }
 
 connecting connecting_for(runtime& on, const destination& to, std::shared_ptr<dialer> by,
-                          transport::channel_credentials credentials, const channel_options& o) {
+                          channel_credentials credentials, const channel_options& o) {
   connecting how;
-  how.registry = calls::channel_registry::of(on);
+  how.registry = rpc::channel_registry::of(on);
   how.credentials = std::move(credentials);
   how.in_process = to.in_process;
   how.proof = o.calls().credentials();
@@ -50,13 +50,13 @@ std::shared_ptr<const method_configs> methods_of(const service_config& c, const 
 }  // namespace
 
 channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dialer> by,
-                             transport::channel_credentials credentials, channel_options o)
+                             channel_credentials credentials, channel_options o)
     : owner(on),
       to(checked(std::move(where), credentials)),
       options(std::move(o)),
       user_agent(options.user_agent().empty() ? std::string()
-                                              : options.user_agent() + " " + calls::library_user_agent()),
-      target{transport::scheme_of(credentials), to.authority, this, user_agent},
+                                              : options.user_agent() + " " + library_user_agent()),
+      target{security::scheme_of(credentials), to.authority, this, user_agent},
       how(connecting_for(on, to, std::move(by), std::move(credentials), options)),
       call_defaults(options.calls() == call_options() ? nullptr : &options.calls()),
       news(connectivity::idle),
@@ -72,17 +72,17 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
 
 // --- shards and the home
 
-void channel_state::begin(calls::call_attempt& a) noexcept {
+void channel_state::begin(call_attempt& a) noexcept {
   if (shard* s = here(*a.terms().home)) return s->begin(a);
   if (&a.terms().home->owner() != &owner)
     return a.fail(
         status::internal("the channel belongs to another runtime: construct it with the runtime whose loop "
                          "makes the call"),
-        calls::refusal::final);
-  a.fail(status::unavailable("the channel or its runtime is ending"), calls::refusal::final);
+        refusal::final);
+  a.fail(status::unavailable("the channel or its runtime is ending"), refusal::final);
 }
 
-void channel_state::set_up(calls::call_setup& setup, std::string_view method, loop& current) {
+void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) {
   setup.observer = options.observer();
   setup.secure_authority = secure_authority();
   setup.config_may_come = to.by != nullptr;
@@ -90,7 +90,7 @@ void channel_state::set_up(calls::call_setup& setup, std::string_view method, lo
   if (const shard* const s = here(current)) setup.config = s->config_for(method);
 }
 
-bool channel_state::wait_for_config(calls::call_attempt& a) noexcept {
+bool channel_state::wait_for_config(call_attempt& a) noexcept {
   shard* const s = here(*loop::current());
   return s && s->wait_for_config(a);
 }
@@ -109,11 +109,11 @@ shard* channel_state::make_shard(loop& current) {
     if (closed_ || owner.stopping()) return nullptr;
     auto made = std::make_unique<shard>(self(), current, latest_);
     mine = made.get();
-    doors_[current.index()] = io::resident::settle(current, std::move(made));
+    doors_[current.index()] = runtime_internal::resident::settle(current, std::move(made));
     if (to.by && !home_door_) {
       auto made_home = std::make_unique<channel_home>(self(), current);
       home = home_ = made_home.get();
-      home_door_ = io::resident::settle(current, std::move(made_home));
+      home_door_ = runtime_internal::resident::settle(current, std::move(made_home));
     }
   }
   if (home) home->start();  // it may publish at once
@@ -254,7 +254,7 @@ task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from,
     const duration left = end - coro::this_executor().now();
     if (left <= duration::zero()) co_return false;
     auto change = mine.changed();
-    const auto told = co_await timeout(left, std::move(change));
+    const auto told = co_await with_timeout(left, std::move(change));
     if (!told) co_return of->state() != from;
   }
   co_return true;

@@ -1,6 +1,9 @@
 // channel_state: what the shards of a channel share, and how the channel, its home and its shards reach each other.
 #pragma once
 
+#include "client/call_attempt.hpp"
+#include "client/call_counts.hpp"
+#include "client/call_setup.hpp"
 #include "client/destination.hpp"
 #include "client/method_configs.hpp"
 #include "client/snapshot.hpp"
@@ -10,9 +13,6 @@
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/watch.hpp"
 #include "coracle/runtime/runtime.hpp"
-#include "rpc/call_attempt.hpp"
-#include "rpc/call_counts.hpp"
-#include "rpc/call_setup.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/resident.hpp"
 
@@ -30,16 +30,16 @@ class channel_home;
 class shard;
 
 // Kept alive by the channel, its home and each shard.
-class channel_state final : public calls::attempt_source, public calls::shown_channel {
+class channel_state final : public attempt_source, public rpc::shown_channel {
  public:
-  channel_state(runtime& on, destination where, std::shared_ptr<dialer> by,
-                transport::channel_credentials credentials, channel_options o);
+  channel_state(runtime& on, destination where, std::shared_ptr<dialer> by, channel_credentials credentials,
+                channel_options o);
 
   // --- any thread
   // In the registry of its runtime, until close().
   void show();
   // Of any runtime's loop.
-  [[nodiscard]] task<calls::channel_snapshot> figures() override;
+  [[nodiscard]] task<rpc::channel_snapshot> figures() override;
   void close() noexcept;
   [[nodiscard]] connectivity state() const noexcept { return state_.load(std::memory_order_acquire); }
   // What was published last; null: nothing yet.
@@ -48,13 +48,13 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   void connect();
 
   // --- loops of the runtime
-  void begin(calls::call_attempt& a) noexcept override;
+  void begin(call_attempt& a) noexcept override;
   // The current loop's shard, made when there is none yet; null when the channel or runtime is ending.
   shard* here(loop& current);
   // For a call that begins on the current loop; see call_channel.
-  void set_up(calls::call_setup& setup, std::string_view method, loop& current);
+  void set_up(call_setup& setup, std::string_view method, loop& current);
   // Likewise.
-  [[nodiscard]] bool wait_for_config(calls::call_attempt& a) noexcept;
+  [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   [[nodiscard]] std::string_view secure_authority() const noexcept {
     return how.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
   }
@@ -73,7 +73,7 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   const destination to;
   const channel_options options;
   const std::string user_agent;  // empty: the library's own
-  const calls::call_target target;
+  const call_target target;
   const connecting how;
   const call_options* const call_defaults;  // null: none were given
   watch<connectivity> news;  // the latest state()
@@ -93,17 +93,17 @@ class channel_state final : public calls::attempt_source, public calls::shown_ch
   bool set_state(connectivity c) noexcept;
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
-  std::vector<calls::call_counts> counts_;  // likewise
+  std::vector<call_counts> counts_;  // likewise
   const std::uint64_t id_;
   channel_home* home_ = nullptr;  // its loop's
   std::atomic<connectivity> state_{connectivity::idle};
 
   mutable std::mutex mutex_;  // of what follows
-  std::vector<std::shared_ptr<io::residence>> doors_;  // by loop; null: no shard yet
-  std::shared_ptr<io::residence> home_door_;
+  std::vector<std::shared_ptr<runtime_internal::residence>> doors_;  // by loop; null: no shard yet
+  std::shared_ptr<runtime_internal::residence> home_door_;
   std::vector<connectivity> states_;  // by loop
   std::shared_ptr<const snapshot> latest_;
-  calls::event_trace trace_;
+  rpc::event_trace trace_;
   bool closed_ = false;
 };
 

@@ -19,7 +19,7 @@ namespace coracle::client {
 struct destination {
   status bad;  // not ok: the target cannot be understood, every call fails with this
   resolution known;                     // where there is no resolver
-  std::shared_ptr<client::resolver> by;
+  std::shared_ptr<resolver> by;
   std::optional<target> of;             // for the resolver
   std::string name;                     // for texts
   std::string authority;                // what goes into :authority

@@ -1,11 +1,11 @@
 #include "client/health_watch.hpp"
 
-#include "coracle/base/repeated_line.hpp"
+#include "base/repeated_line.hpp"
+#include "client/attempt_end.hpp"
 #include "coracle/coro/executor.hpp"
 #include "protocol/envelope.hpp"
-#include "rpc/attempt_end.hpp"
-#include "rpc/response_head.hpp"
-#include "rpc/wire_metadata.hpp"
+#include "protocol/grpc/response_headers.hpp"
+#include "protocol/grpc/wire_metadata.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint8_t field_1_bytes = 0x0a;   // HealthCheckRequest.service
 constexpr std::uint8_t field_1_varint = 0x08;  // HealthCheckResponse.status
 constexpr std::uint8_t status_serving = 1;
-constexpr std::string_view path = "/grpc.health.v1.Health/Watch";
+constexpr std::string_view watch_path = "/grpc.health.v1.Health/Watch";
 // A varint of at most so many bytes tells its length.
 constexpr std::size_t length_bytes = 5;
 
@@ -56,9 +56,9 @@ void health_watch::start() noexcept {
     if (bearer.add("authorization", *by.authorization())) return ask(bearer);
     return failed(status::unauthenticated("the token has characters that no metadata may have"));
   }
-  fetch_ = std::make_unique<calls::credentials_fetch>(
-      home_, by.source(), credentials_request(std::string(question_.authority), std::string(path)),
-      static_cast<calls::credentials_waiter&>(*this), calls::delayed_start());
+  fetch_ = std::make_unique<credentials_fetch>(
+      home_, by.source(), credentials_request(std::string(question_.authority), std::string(watch_path)),
+      static_cast<credentials_waiter&>(*this), delayed_start());
 }
 
 void health_watch::credentials_came(const result<metadata>& got) noexcept {
@@ -80,11 +80,11 @@ void health_watch::send_question(const metadata& proof) noexcept {
   if (!exchange_.begin_headers()) return;  // on_reset() follows
   exchange_.add_field(":method", "POST");
   exchange_.add_field(":scheme", question_.scheme);
-  exchange_.add_field(":path", path);
+  exchange_.add_field(":path", watch_path);
   exchange_.add_field(":authority", question_.authority);
   exchange_.add_field("te", "trailers");
   exchange_.add_field("content-type", "application/grpc");
-  calls::for_each_wire_field(
+  protocol::grpc::for_each_wire_field(
       proof, [&](std::string_view name, std::string_view value) { exchange_.add_field(name, value); });
   exchange_.end_headers(false);
   const std::string_view service = question_.service;
@@ -106,12 +106,12 @@ void health_watch::send_question(const metadata& proof) noexcept {
 
 void health_watch::on_headers(transport::header_source& fields, transport::block_kind kind,
                               bool end_stream) noexcept {
-  calls::response_head said;
+  protocol::grpc::response_headers said;
   if (!said.read(fields)) return;  // on_reset() follows
   const bool head = kind == transport::block_kind::head;
   if (head) http_status_ = said.http_status;
-  if (end_stream) return ended(calls::end_by_trailers(said, http_status_));
-  if (head && (http_status_ != 200 || !said.grpc_content)) ended(calls::end_by_foreign_head(said));
+  if (end_stream) return ended(end_by_trailers(said, http_status_));
+  if (head && (http_status_ != 200 || !said.grpc_content)) ended(end_by_foreign_head(said));
 }
 
 void health_watch::on_data(bytes_view bytes, bool end_stream) noexcept {
@@ -138,7 +138,7 @@ bool health_watch::read_answers() noexcept {
   return true;
 }
 
-void health_watch::on_reset(const transport::abnormal_end& end) noexcept { ended(calls::end_by_reset(end)); }
+void health_watch::on_reset(const transport::abnormal_end& end) noexcept { ended(end_by_reset(end)); }
 
 void health_watch::ended(const status& why) noexcept {
   if (exchange_) exchange_.release();

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "client/backoff.hpp"
+#include "client/credentials_fetch.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/client/call_credentials.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/rpc/call_credentials.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "rpc/credentials_fetch.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct health_question {
 // protobuf. A server without the service counts as one that serves; a watch that ends otherwise has failed, and is begun
 // again after a pause. Belongs to a subchannel, which destroys it before the connection.
 class health_watch final : private transport::exchange_handler,
-                           private calls::credentials_waiter,
+                           private credentials_waiter,
                            private coro::timer {
  public:
   enum class verdict : std::uint8_t { unknown, serving, not_serving, failed };
@@ -65,7 +65,7 @@ class health_watch final : private transport::exchange_handler,
   void on_writable() noexcept override {}
   void on_reset(const transport::abnormal_end& end) noexcept override;
 
-  // calls::credentials_waiter
+  // credentials_waiter
   void credentials_came(const result<metadata>& got) noexcept override;
 
   void ask(const metadata& proof) noexcept;
@@ -80,7 +80,7 @@ class health_watch final : private transport::exchange_handler,
   transport::connection& connection_;
   const health_question question_;
   health_watch_owner& owner_;
-  std::unique_ptr<calls::credentials_fetch> fetch_;
+  std::unique_ptr<credentials_fetch> fetch_;
   transport::exchange exchange_;
   int http_status_ = 0;
   status failure_;

@@ -8,9 +8,8 @@ method_configs::method_configs(const service_config& from, const method_configs*
     : methods_(from.data().methods) {
   if (const auto& t = from.data().throttle) {
     if (before && before->throttle_)
-      throttle_ =
-          std::make_shared<calls::retry_throttle>(t->max_tokens, t->ratio_thousandths, *before->throttle_);
-    else throttle_ = std::make_shared<calls::retry_throttle>(t->max_tokens, t->ratio_thousandths);
+      throttle_ = std::make_shared<retry_throttle>(t->max_tokens, t->ratio_thousandths, *before->throttle_);
+    else throttle_ = std::make_shared<retry_throttle>(t->max_tokens, t->ratio_thousandths);
   }
   for (auto& [name, config] : methods_) {
     config.throttle = throttle_;
@@ -20,7 +19,7 @@ method_configs::method_configs(const service_config& from, const method_configs*
   }
 }
 
-const calls::method_config* method_configs::find(std::string_view path) const noexcept {
+const method_config* method_configs::find(std::string_view path) const noexcept {
   if (methods_.empty()) return nullptr;
   auto found = methods_.find(path);
   if (found == methods_.end()) found = methods_.find(path.substr(0, path.rfind('/') + 1));

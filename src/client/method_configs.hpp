@@ -1,9 +1,9 @@
 // method_configs: a service config as the calls of one channel go by it.
 #pragma once
 
+#include "client/method_config.hpp"
+#include "client/retry_throttle.hpp"
 #include "coracle/client/service_config.hpp"
-#include "rpc/method_config.hpp"
-#include "rpc/retry_throttle.hpp"
 
 #include <map>
 #include <memory>
@@ -21,12 +21,12 @@ class method_configs {
   method_configs(const service_config& from, const method_configs* before, bool retries = true);
 
   // "/package.Service/Method": the entry of the method, else of its service, else the default; else null.
-  [[nodiscard]] const calls::method_config* find(std::string_view path) const noexcept;
+  [[nodiscard]] const method_config* find(std::string_view path) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return methods_.empty(); }
 
  private:
-  std::shared_ptr<calls::retry_throttle> throttle_;
-  std::map<std::string, calls::method_config, std::less<>> methods_;
+  std::shared_ptr<retry_throttle> throttle_;
+  std::map<std::string, method_config, std::less<>> methods_;
 };
 
 }  // namespace coracle::client

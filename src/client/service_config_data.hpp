@@ -1,9 +1,9 @@
 // service_config_data: what a service config says, in our terms.
 #pragma once
 
+#include "client/method_config.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/client/service_config.hpp"
-#include "rpc/method_config.hpp"
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ struct service_config_data {
   std::optional<throttle_config> throttle;
   std::optional<std::uint32_t> connections_max;  // to one server (gRFC A105), unlimited as yet
   // By "/service/method"; "/service/" for its other methods, "/" for those of other services.
-  std::map<std::string, calls::method_config, std::less<>> methods;
+  std::map<std::string, method_config, std::less<>> methods;
 };
 
 // In service_config_json.cpp, the one file that knows JSON.

@@ -1,7 +1,7 @@
 // The rules of a service config's fields: grpc/grpc doc/service_config.md, gRFC A6, A21 and A105.
+#include "client/hedging_policy.hpp"
+#include "client/retry_policy.hpp"
 #include "client/service_config_data.hpp"
-#include "rpc/hedging_policy.hpp"
-#include "rpc/retry_policy.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -126,8 +126,8 @@ status_code code_of(const field& f) {
   f.refuse("is no status code");
 }
 
-calls::status_code_set codes_of(const field& f) {
-  calls::status_code_set codes;
+status_code_set codes_of(const field& f) {
+  status_code_set codes;
   for (const field& item : f.array()) codes.add(code_of(item));
   return codes;
 }
@@ -136,7 +136,7 @@ unsigned attempts_of(const field& policy) {
   const field f = policy.need("maxAttempts");
   const std::uint32_t n = f.whole();
   if (n < 2) f.refuse("must be at least 2");
-  return std::min<std::uint32_t>(n, calls::attempts_max);
+  return std::min<std::uint32_t>(n, attempts_max);
 }
 
 duration positive_time(const field& f) {
@@ -145,8 +145,8 @@ duration positive_time(const field& f) {
   return d;
 }
 
-std::shared_ptr<const calls::retry_policy> retry_of(const field& f) {
-  auto p = std::make_shared<calls::retry_policy>();
+std::shared_ptr<const retry_policy> retry_of(const field& f) {
+  auto p = std::make_shared<retry_policy>();
   p->max_attempts = attempts_of(f.object());
   p->initial_backoff = positive_time(f.need("initialBackoff"));
   p->max_backoff = positive_time(f.need("maxBackoff"));
@@ -159,8 +159,8 @@ std::shared_ptr<const calls::retry_policy> retry_of(const field& f) {
   return p;
 }
 
-std::shared_ptr<const calls::hedging_policy> hedging_of(const field& f) {
-  auto p = std::make_shared<calls::hedging_policy>();
+std::shared_ptr<const hedging_policy> hedging_of(const field& f) {
+  auto p = std::make_shared<hedging_policy>();
   p->max_attempts = attempts_of(f.object());
   if (const auto delay = f.find("hedgingDelay")) p->delay = delay->time();
   if (const auto codes = f.find("nonFatalStatusCodes")) p->non_fatal = codes_of(*codes);
@@ -181,8 +181,8 @@ throttle_config throttle_of(const field& f) {
   return t;
 }
 
-calls::method_config method_of(const field& f) {
-  calls::method_config m;
+method_config method_of(const field& f) {
+  method_config m;
   if (const auto v = f.find("timeout")) m.timeout = v->time();
   if (const auto v = f.find("waitForReady")) m.wait_for_ready = v->boolean();
   if (const auto v = f.find("maxRequestMessageBytes")) m.max_request_bytes = v->whole();
@@ -204,7 +204,7 @@ std::string key_of(const field& name) {
 
 void read_methods(const field& list, service_config_data& into) {
   for (const field& f : list.array()) {
-    const calls::method_config m = method_of(f.object());
+    const method_config m = method_of(f.object());
     const auto names = f.find("name");
     if (!names) continue;  // for nobody
     for (const field& name : names->array())

@@ -19,17 +19,17 @@ shard::~shard() {
 
 // --- calls
 
-void shard::begin(calls::call_attempt& a) noexcept {
+void shard::begin(call_attempt& a) noexcept {
   used_ = true;
   if (state_ != connectivity::ready || !waiting_.empty()) return begin_slowly(a);
   if (!serve(a)) waiting_.push_back(a);
 }
 
-bool shard::serve(calls::call_attempt& a) noexcept {
+bool shard::serve(call_attempt& a) noexcept {
   const pick p = balancer_->choose(pick_info(a));
   if (p.drop) {
     a.unlink();
-    a.fail(status::unavailable("dropped by the channel's pick policy"), calls::refusal::final);
+    a.fail(status::unavailable("dropped by the channel's pick policy"), refusal::final);
     return true;
   }
   if (!p.to) return false;
@@ -42,18 +42,18 @@ bool shard::serve(calls::call_attempt& a) noexcept {
   return true;
 }
 
-void shard::begin_slowly(calls::call_attempt& a) noexcept {
+void shard::begin_slowly(call_attempt& a) noexcept {
   if (state_ == connectivity::shutdown)
-    return a.fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
-  if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, calls::refusal::final);
+    return a.fail(status::unavailable("the channel is being destroyed"), refusal::final);
+  if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
-    return a.fail(last_failure_, calls::refusal::unavailable);
+    return a.fail(last_failure_, refusal::unavailable);
   waiting_.push_back(a);
   if (state_ == connectivity::idle) wake();
 }
 
 // One that cannot wait here fails in begin().
-bool shard::wait_for_config(calls::call_attempt& a) noexcept {
+bool shard::wait_for_config(call_attempt& a) noexcept {
   if (configured_ || state_ == connectivity::shutdown || !channel_->to.bad.ok()) return false;
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
   used_ = true;
@@ -64,9 +64,9 @@ bool shard::wait_for_config(calls::call_attempt& a) noexcept {
 
 void shard::configure_waiting() noexcept {
   configured_ = true;
-  base::intrusive_list<calls::call_attempt> calls;
+  base::intrusive_list<call_attempt> calls;
   calls.take(unconfigured_);
-  while (calls::call_attempt* a = calls.pop_front())
+  while (call_attempt* a = calls.pop_front())
     a->configured(config_for(a->terms().path), channel_, channel_->secure_authority());
 }
 
@@ -81,12 +81,12 @@ void shard::fail_waiting() noexcept {
   fail_waiting_in(unconfigured_);
 }
 
-void shard::fail_waiting_in(base::intrusive_list<calls::call_attempt>& list) noexcept {
-  base::intrusive_list<calls::call_attempt> asked;
+void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
+  base::intrusive_list<call_attempt> asked;
   asked.take(list);
-  while (calls::call_attempt* a = asked.pop_front()) {
+  while (call_attempt* a = asked.pop_front()) {
     if (a->terms().wait_for_ready()) list.push_back(*a);
-    else a->fail(last_failure_, calls::refusal::unavailable);
+    else a->fail(last_failure_, refusal::unavailable);
   }
 }
 
@@ -154,7 +154,7 @@ subchannel& shard::make_subchannel(const endpoint& to) {
   return made;
 }
 
-void shard::add_to(calls::channel_snapshot& whole) const {
+void shard::add_to(rpc::channel_snapshot& whole) const {
   for (const auto& s : subchannels_) whole.subchannels.push_back(s->figures());
 }
 
@@ -195,8 +195,8 @@ void shard::leave() noexcept {
   channel_->forget(home_);
   if (timer::holder) home_.disarm(*this);
   for (auto* list : {&waiting_, &unconfigured_})
-    while (calls::call_attempt* a = list->pop_front())
-      a->fail(status::unavailable("the channel is being destroyed"), calls::refusal::final);
+    while (call_attempt* a = list->pop_front())
+      a->fail(status::unavailable("the channel is being destroyed"), refusal::final);
   balancer_.reset();
   for (const auto& s : subchannels_) s->close("the channel is being destroyed");
   leave_if_done();

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "client/balancer.hpp"
+#include "client/call_attempt.hpp"
 #include "client/channel_state.hpp"
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/client/connectivity.hpp"
-#include "rpc/call_attempt.hpp"
 #include "runtime/resident.hpp"
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace coracle::client {
 // channel_options::idle_timeout() without a call puts it to rest again. A call that gets no stream waits in one list,
 // first come first served, and is picked for anew when the balancer has news or a stream becomes free; it leaves the
 // list by itself when it ends meanwhile (deadline, cancel).
-class shard final : public io::resident,
+class shard final : public runtime_internal::resident,
                     private subchannel_owner,
                     private balancer_host,
                     private coro::timer {
@@ -30,20 +30,20 @@ class shard final : public io::resident,
   shard(std::shared_ptr<channel_state> channel, loop& home, const std::shared_ptr<const snapshot>& latest);
   ~shard() override;
 
-  void begin(calls::call_attempt& a) noexcept;
-  [[nodiscard]] const calls::method_config* config_for(std::string_view path) const noexcept {
+  void begin(call_attempt& a) noexcept;
+  [[nodiscard]] const method_config* config_for(std::string_view path) const noexcept {
     return methods_ ? methods_->find(path) : nullptr;
   }
   // See call_channel.
-  [[nodiscard]] bool wait_for_config(calls::call_attempt& a) noexcept;
+  [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   // Leaves IDLE.
   void wake();
   // The home has published something.
   void update();
-  void add_to(calls::channel_snapshot& whole) const;
+  void add_to(rpc::channel_snapshot& whole) const;
 
  private:
-  // io::resident
+  // runtime_internal::resident
   void leave() noexcept override;
   // subchannel_owner
   void on_state(subchannel& s) noexcept override;
@@ -60,11 +60,11 @@ class shard final : public io::resident,
   [[nodiscard]] loop& home() const noexcept override { return home_; }
 
   // False when it has to wait.
-  bool serve(calls::call_attempt& a) noexcept;
-  void begin_slowly(calls::call_attempt& a) noexcept;
+  bool serve(call_attempt& a) noexcept;
+  void begin_slowly(call_attempt& a) noexcept;
   void serve_waiting() noexcept;
   void fail_waiting() noexcept;
-  void fail_waiting_in(base::intrusive_list<calls::call_attempt>& list) noexcept;
+  void fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept;
   void configure_waiting() noexcept;
   void rest_if_unused() noexcept;
   void rest() noexcept;
@@ -83,8 +83,8 @@ class shard final : public io::resident,
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
   bool configured_ = false;  // there was a snapshot of servers, and with it a service config or none
-  base::intrusive_list<calls::call_attempt> unconfigured_;  // calls that wait for that
-  base::intrusive_list<calls::call_attempt> waiting_;
+  base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
+  base::intrusive_list<call_attempt> waiting_;
   std::vector<std::unique_ptr<subchannel>> subchannels_;  // those that leave among them
 };
 

@@ -1,7 +1,7 @@
 #include "client/subchannel.hpp"
 
 #include "base/printable.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "rpc/take_snapshot.hpp"
 #include "runtime/backend.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace coracle::client {
 
-using severity = calls::traced_event::severity;
+using severity = rpc::traced_event::severity;
 
 subchannel::subchannel(loop& home, const connecting& how, endpoint where, subchannel_owner& owner)
     : home_(home),
@@ -67,7 +67,7 @@ void subchannel::scale() noexcept {
 task<> subchannel::attempt() {
   using made = result<std::unique_ptr<net::duplex>>;
   task<made> dial = how_.by->dial(home_, where_);
-  timeout<made> limited(connect_timeout, std::move(dial));
+  with_timeout<made> limited(connect_timeout, std::move(dial));
   made outcome = status::unavailable("not connected");
   try {
     outcome = co_await limited;
@@ -81,7 +81,7 @@ task<> subchannel::attempt() {
   if (!outcome) co_return attempt_failed(outcome.status().message());
   transport::connection_options options = how_.connection;
   options.http2.keepalive.time = keepalive_time_;
-  auto stream = transport::secured(how_.credentials, home_, *std::move(outcome), how_.authority);
+  auto stream = security::secured(how_.credentials, home_, *std::move(outcome), how_.authority);
   lines_.push_back(
       {std::make_unique<transport::connection>(home_, std::move(stream), transport::role::client, options,
                                                static_cast<transport::connection_owner&>(*this), nullptr),
@@ -132,7 +132,7 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   l->ready_since = home_.now();
   note("connected", severity::info);
   if (health_service_) {
-    const health_question question{*health_service_, transport::scheme_of(how_.credentials), how_.authority,
+    const health_question question{*health_service_, security::scheme_of(how_.credentials), how_.authority,
                                    how_.proof, how_.credentials.secure() || how_.in_process};
     l->health = std::make_unique<health_watch>(home_, c, question, static_cast<health_watch_owner&>(*this));
     l->health->start();
@@ -161,8 +161,8 @@ std::size_t subchannel::open_calls() const noexcept {
   return n;
 }
 
-calls::subchannel_snapshot subchannel::figures() const {
-  calls::subchannel_snapshot s;
+rpc::subchannel_snapshot subchannel::figures() const {
+  rpc::subchannel_snapshot s;
   s.id = id_;
   s.address = where_.address().to_string();
   s.state = name_of(state());
@@ -171,7 +171,7 @@ calls::subchannel_snapshot subchannel::figures() const {
   s.calls_succeeded = calls_ok_before_;
   std::uint64_t open = 0;
   for (const line& l : lines_) {
-    s.connections.push_back(calls::take_snapshot(home_, l.id, *l.connection));
+    s.connections.push_back(rpc::take_snapshot(home_, l.id, *l.connection));
     s.calls_started += s.connections.back().streams_started;
     s.calls_succeeded += l.connection->messages().calls_ok;
     open += s.connections.back().streams_open;

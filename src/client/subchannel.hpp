@@ -4,10 +4,10 @@
 #include "client/backoff.hpp"
 #include "client/dialer.hpp"
 #include "client/health_watch.hpp"
+#include "coracle/client/call_credentials.hpp"
 #include "coracle/client/connectivity.hpp"
 #include "coracle/coro/scope.hpp"
-#include "coracle/rpc/call_credentials.hpp"
-#include "coracle/transport/credentials.hpp"
+#include "coracle/security/credentials.hpp"
 #include "rpc/channel_registry.hpp"
 #include "transport/exchange.hpp"
 
@@ -40,14 +40,14 @@ class subchannel_owner {
 // The same for all subchannels of a channel.
 struct connecting {
   std::shared_ptr<dialer> by;
-  transport::channel_credentials credentials = insecure();
+  channel_credentials credentials = insecure();
   bool in_process = false;  // by; as secret as TLS
   call_credentials proof;  // of the channel's calls, for its own questions to servers
   std::string authority;  // the server has to prove that it is this host
   std::string name;  // of the target, for texts
   transport::connection_options connection;
   // Gives numbers to subchannels and connections.
-  std::shared_ptr<calls::channel_registry> registry = std::make_shared<calls::channel_registry>();
+  std::shared_ptr<rpc::channel_registry> registry = std::make_shared<rpc::channel_registry>();
 };
 
 // Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
@@ -82,7 +82,7 @@ class subchannel final : private transport::connection_owner,
   transport::exchange open(transport::exchange_handler& handler);
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
-  [[nodiscard]] calls::subchannel_snapshot figures() const;
+  [[nodiscard]] rpc::subchannel_snapshot figures() const;
 
   // No new exchanges; the connections close when their last exchange has ended. on_left() follows.
   void leave() noexcept { leave(false, "no longer in use"); }
@@ -119,7 +119,7 @@ class subchannel final : private transport::connection_owner,
   void time_is_up() noexcept;
   void tell() noexcept;  // the owner, soon
   void told() noexcept;
-  void note(std::string_view what, calls::traced_event::severity how) noexcept;
+  void note(std::string_view what, rpc::traced_event::severity how) noexcept;
   void note_state() noexcept;
   line* line_of(const transport::connection& c) noexcept;
   [[nodiscard]] std::size_t ready_lines() const noexcept;
@@ -131,7 +131,7 @@ class subchannel final : private transport::connection_owner,
   const std::uint64_t id_;
   std::uint64_t streams_before_ = 0;  // on connections that are closed
   std::uint64_t calls_ok_before_ = 0;
-  calls::event_trace trace_;
+  rpc::event_trace trace_;
   connectivity noted_ = connectivity::idle;
   backoff backoff_;
   status failure_;

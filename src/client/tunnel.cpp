@@ -43,10 +43,11 @@ bool accepted(std::string_view answer) noexcept {
 
 }  // namespace
 
-task<status> open_tunnel(loop& on, io::handle to_proxy, const tunnel& t) {
+task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunnel& t) {
   const std::string head = question(t);
-  const io::operation::piece piece{reinterpret_cast<const std::uint8_t*>(head.data()), head.size()};
-  net::io_wait sending(on, io::operation::kind::send, to_proxy);
+  const runtime_internal::operation::piece piece{reinterpret_cast<const std::uint8_t*>(head.data()),
+                                                 head.size()};
+  net::io_wait sending(on, runtime_internal::operation::kind::send, to_proxy);
   sending.pieces = &piece;
   sending.piece_count = 1;
   std::int64_t moved = co_await sending;
@@ -54,7 +55,7 @@ task<status> open_tunnel(loop& on, io::handle to_proxy, const tunnel& t) {
 
   std::string answer;
   std::array<std::uint8_t, 4> bytes;
-  net::io_wait receiving(on, io::operation::kind::receive, to_proxy);
+  net::io_wait receiving(on, runtime_internal::operation::kind::receive, to_proxy);
   while (const std::size_t n = missing(answer)) {
     receiving.into = mutable_bytes(bytes.data(), n);
     moved = co_await receiving;

@@ -25,6 +25,6 @@ inline constexpr std::size_t tunnel_answer_bytes_max = 8192;
 // On a socket that is connected to the proxy and stays the caller's. Reads to the end of the answer's head and not a
 // byte further: what follows is the host's. UNAVAILABLE with the proxy's words when it refuses. Under the stop token
 // and deadline of its awaiter; `t` outlives it.
-task<status> open_tunnel(loop& on, io::handle to_proxy, const tunnel& t);
+task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunnel& t);
 
 }  // namespace coracle::client

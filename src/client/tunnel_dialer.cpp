@@ -13,18 +13,20 @@ namespace {
 // Closes the socket unless it was taken, also when the attempt is stopped.
 class connected_socket {
  public:
-  connected_socket(loop& on, io::handle h) noexcept : on_(on), handle_(h) {}
+  connected_socket(loop& on, runtime_internal::handle h) noexcept : on_(on), handle_(h) {}
   connected_socket(const connected_socket&) = delete;
   connected_socket& operator=(const connected_socket&) = delete;
   ~connected_socket() {
-    if (handle_ != io::no_handle) on_.io().close(handle_);
+    if (handle_ != runtime_internal::no_handle) on_.io().close(handle_);
   }
-  [[nodiscard]] io::handle get() const noexcept { return handle_; }
-  [[nodiscard]] io::handle take() noexcept { return std::exchange(handle_, io::no_handle); }
+  [[nodiscard]] runtime_internal::handle get() const noexcept { return handle_; }
+  [[nodiscard]] runtime_internal::handle take() noexcept {
+    return std::exchange(handle_, runtime_internal::no_handle);
+  }
 
  private:
   loop& on_;
-  io::handle handle_;
+  runtime_internal::handle handle_;
 };
 
 class tunnel_dialer final : public dialer {
@@ -32,7 +34,7 @@ class tunnel_dialer final : public dialer {
   explicit tunnel_dialer(tunnel through) : through_(std::move(through)) {}
 
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) override {
-    const result<io::handle> connected = co_await net::connect_socket(on, to.address());
+    const result<runtime_internal::handle> connected = co_await net::connect_socket(on, to.address());
     if (!connected) {
       std::string text = "the proxy: ";
       co_return status::unavailable(text.append(connected.status().message()));

@@ -1,8 +1,8 @@
 // coder: compresses and decompresses messages in one encoding.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "coracle/compress/compression.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,4 +1,4 @@
-#include "coracle/coro/home.hpp"
+#include "coracle/coro/impl/home.hpp"
 
 namespace coracle::coro {
 

@@ -1,4 +1,4 @@
-#include "coracle/coro/letter_box.hpp"
+#include "coracle/coro/impl/letter_box.hpp"
 
 namespace coracle::coro {
 

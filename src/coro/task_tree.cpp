@@ -1,4 +1,4 @@
-#include "coracle/coro/task_tree.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/impl/waiter.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 namespace coracle::coro {
 

@@ -1,6 +1,6 @@
 #include "hpack/decoder.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "hpack/huffman.hpp"
 #include "hpack/integer.hpp"
 

@@ -1,6 +1,6 @@
 #include "hpack/dynamic_table.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <cstring>

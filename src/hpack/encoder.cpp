@@ -1,6 +1,6 @@
 #include "hpack/encoder.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "hpack/string_literal.hpp"
 
 #include <algorithm>

@@ -1,12 +1,11 @@
-// connection: the HTTP/2 engine for one connection, either role, without I/O. (long on purpose: one state machine, whose parts
-// share most of its members; the functions are in receive*.cpp, send.cpp, streams.cpp and ending.cpp)
+// connection: the HTTP/2 engine for one connection, either role, without I/O.
 #pragma once
 
+#include "base/output_buffer.hpp"
+#include "base/slab.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/clock.hpp"
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/base/output_buffer.hpp"
-#include "coracle/base/slab.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "hpack/encoded_fields.hpp"
 #include "hpack/encoder.hpp"
 #include "http2/bandwidth_delay.hpp"

@@ -1,8 +1,8 @@
 // event: what the engine has to tell after a feed(), one at a time.
 #pragma once
 
+#include "base/slab.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/slab.hpp"
 #include "http2/error_code.hpp"
 
 #include <cstdint>

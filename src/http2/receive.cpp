@@ -1,5 +1,5 @@
 // From fed bytes to frames, and DATA, whose payload is passed on in the pieces that it comes in.
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "http2/connection.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // HEADERS and DATA on their way out, and the credit for what comes in.
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "http2/connection.hpp"
 
 #include <algorithm>

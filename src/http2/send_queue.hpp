@@ -1,8 +1,8 @@
 // What a stream has yet to send: bytes that were handed over, header blocks behind them, and the end.
 #pragma once
 
+#include "base/slab.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/slab.hpp"
 
 #include <cstddef>
 #include <cstdint>

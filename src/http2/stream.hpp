@@ -1,7 +1,7 @@
 // stream: all that a connection knows of one stream.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "http2/error_code.hpp"
 #include "http2/event.hpp"
 #include "http2/flow_window.hpp"

@@ -1,6 +1,6 @@
 #include "http2/stream_index.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // The coming and going of streams.
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "http2/connection.hpp"
 
 #include <algorithm>

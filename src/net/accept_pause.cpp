@@ -25,7 +25,7 @@ bool accept_pause::start(std::coroutine_handle<> h, const coro::environment& e) 
   if (e.stop.stop_requested()) return false;
   waiter_ = h;
   e.stop.subscribe(*this);
-  home_.arm(*this, std::min(deadline_after(home_.now(), io::accept_rest), e.deadline));
+  home_.arm(*this, std::min(deadline_after(home_.now(), runtime_internal::accept_rest), e.deadline));
   return true;
 }
 

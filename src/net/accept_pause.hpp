@@ -10,7 +10,7 @@
 
 namespace coracle::net {
 
-// co_await it, again and again, for io::accept_rest. A stop and the deadline of the awaiter's environment end it
+// co_await it, again and again, for runtime_internal::accept_rest. A stop and the deadline of the awaiter's environment end it
 // early and are not told: the operation that is tried next finds them. Belongs to the listening socket; resumes
 // on its loop, from the timers, never inside of end() or a stop.
 class accept_pause : coro::timer, coro::stop_callback {

@@ -8,7 +8,7 @@ namespace coracle::net {
 
 namespace {
 
-class socket_acceptor final : public acceptor, io::accept_source, coro::work {
+class socket_acceptor final : public acceptor, runtime_internal::accept_source, coro::work {
  public:
   explicit socket_acceptor(std::unique_ptr<listening_socket> s) noexcept
       : on_(s->on), local_(s->local), socket_(std::move(s)) {
@@ -35,7 +35,7 @@ class socket_acceptor final : public acceptor, io::accept_source, coro::work {
   [[nodiscard]] const address& local_address() const noexcept override { return local_; }
 
  private:
-  void accepted(io::handle connection) noexcept override {
+  void accepted(runtime_internal::handle connection) noexcept override {
     if (closing_) on_.io().close(connection);
     else sink_->accepted(connection);
   }

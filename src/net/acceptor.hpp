@@ -21,7 +21,7 @@ class acceptor_sink {
  public:
   // A connected socket, now the callee's: for make_socket_duplex() on this loop or on another of the same
   // runtime, or to be closed.
-  virtual void accepted(io::handle connection) noexcept = 0;
+  virtual void accepted(runtime_internal::handle connection) noexcept = 0;
   // Listening broke down, which needs a defect or an administrator; close() is still to be called.
   // Exhaustion of descriptors or memory and faults of one connection do not end it: the backend rests and
   // goes on.

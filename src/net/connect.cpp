@@ -12,15 +12,15 @@ loop& current_loop() noexcept {
   return *on;
 }
 
-task<result<io::handle>> connect_socket(loop& on, address to) {
+task<result<runtime_internal::handle>> connect_socket(loop& on, address to) {
   if (to.kind() == address::family::none)
     co_return status::invalid_argument("there is no address to connect to");
   const std::int64_t opened = on.io().open_stream(raw_family(to));
   if (opened < 0) co_return connect_error(opened, to);
-  const auto handle = static_cast<io::handle>(opened);
+  const auto handle = static_cast<runtime_internal::handle>(opened);
 
-  const io::raw_address raw = to_raw(to);
-  io_wait connecting(on, io::operation::kind::connect, handle);
+  const runtime_internal::raw_address raw = to_raw(to);
+  io_wait connecting(on, runtime_internal::operation::kind::connect, handle);
   connecting.address = &raw;
   const std::int64_t outcome = co_await connecting;
   if (outcome >= 0) co_return handle;

@@ -10,7 +10,7 @@
 namespace coracle::net {
 
 // A connected socket, now the caller's. Under the awaiter's stop token and deadline.
-task<result<io::handle>> connect_socket(loop& on, address to);
+task<result<runtime_internal::handle>> connect_socket(loop& on, address to);
 
 // The loop that this coroutine runs on; a defect of the caller (abort) where there is none.
 loop& current_loop() noexcept;

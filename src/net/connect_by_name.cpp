@@ -14,7 +14,7 @@ task<result<stream>> connect(std::vector<address> to) {
   loop& on = current_loop();
   happy_eyeballs race(on, co_await coro::this_environment());
   std::vector<address> order = interleaved(std::move(to));
-  const result<io::handle> connected = co_await race.connect(std::move(order));
+  const result<runtime_internal::handle> connected = co_await race.connect(std::move(order));
   if (!connected) co_return connected.status();
   co_return stream(std::make_unique<open_stream>(on, *connected));
 }

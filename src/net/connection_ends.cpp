@@ -12,7 +12,7 @@ const address unknown;
 const address& connection_ends::local() const noexcept {
   if (local_) return *local_;
   base::if_memory_allows([&] {
-    io::raw_address raw;
+    runtime_internal::raw_address raw;
     const bool none = on_.io().local_address(socket_, raw) < 0;
     local_ = std::make_unique<const address>(none ? address() : from_raw(raw));
   });
@@ -22,7 +22,7 @@ const address& connection_ends::local() const noexcept {
 const address& connection_ends::peer() const noexcept {
   if (peer_) return *peer_;
   base::if_memory_allows([&] {
-    io::raw_address raw;
+    runtime_internal::raw_address raw;
     const bool none = on_.io().peer_address(socket_, raw) < 0;
     peer_ = std::make_unique<const address>(none ? address() : from_raw(raw));
   });

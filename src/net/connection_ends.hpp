@@ -12,7 +12,7 @@ namespace coracle::net {
 // A server with many short connections never looks at most of them, and each costs a system call.
 class connection_ends {
  public:
-  connection_ends(loop& on, io::handle socket) noexcept : on_(on), socket_(socket) {}
+  connection_ends(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
   // While the socket is open, or after it was asked for while it was; address() when there is no memory for it.
   // References stay valid.
   [[nodiscard]] const address& local() const noexcept;
@@ -20,7 +20,7 @@ class connection_ends {
 
  private:
   loop& on_;
-  const io::handle socket_;
+  const runtime_internal::handle socket_;
   mutable std::unique_ptr<const address> local_;
   mutable std::unique_ptr<const address> peer_;
 };

@@ -4,7 +4,6 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/net/address.hpp"
-#include "coracle/net/auth_context.hpp"
 #include "runtime/backend.hpp"
 
 #include <cstddef>
@@ -12,6 +11,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+
+namespace coracle {
+class auth_context;  // of the room security
+}
 
 namespace coracle::net {
 
@@ -41,7 +44,7 @@ class duplex_sink {
 // any time (the connection is closed then); a started one only once closed() was called.
 class duplex {
  public:
-  using piece = io::operation::piece;  // data, size
+  using piece = runtime_internal::operation::piece;  // data, size
 
   duplex(const duplex&) = delete;
   duplex& operator=(const duplex&) = delete;

@@ -15,7 +15,7 @@ namespace coracle::net {
 
 namespace {
 
-using action = io::file_request::action;
+using action = runtime_internal::file_request::action;
 
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr const char* two_at_a_time =
@@ -68,7 +68,7 @@ task<result<file>> file::open(std::string path, file_options how) {
   if (path.empty() || path.find('\0') != std::string::npos)
     co_return status::invalid_argument("the path of a file is empty or holds a zero byte");
   loop& on = current_loop();
-  file_call call(on, io::no_handle, action::open);
+  file_call call(on, runtime_internal::no_handle, action::open);
   call.request.path = path.c_str();
   call.request.flags = flags_of(how);
   call.request.permissions = how.permissions();
@@ -77,7 +77,7 @@ task<result<file>> file::open(std::string path, file_options how) {
     if (!call.ended_early().ok()) co_return call.ended_early();
     co_return file_error(opened, "opening", path);
   }
-  auto f = std::make_unique<open_file>(on, static_cast<io::handle>(opened), std::move(path));
+  auto f = std::make_unique<open_file>(on, static_cast<runtime_internal::handle>(opened), std::move(path));
   if (!on.io().has_positions(f->descriptor)) co_return file_error(-ESPIPE, "opening", f->path);
   co_return file(std::move(f));
 }
@@ -106,7 +106,7 @@ task<status> file::write_at(std::uint64_t offset, bytes_view bytes) {
   const open_file::use held(f);
   for (std::size_t put = 0; put < bytes.size();) {
     file_call call(f.on, f.descriptor, action::write);
-    const io::operation::piece rest{bytes.data() + put, bytes.size() - put};
+    const runtime_internal::operation::piece rest{bytes.data() + put, bytes.size() - put};
     call.pieces = &rest;
     call.piece_count = 1;
     call.request.offset = offset + put;
@@ -142,7 +142,7 @@ task<status> file::sync_data() { return sync_by(checked(file_), action::sync_dat
 
 task<result<std::uint64_t>> file::size() {
   open_file& f = checked(file_);
-  alignas(8) std::uint8_t room[io::file_size_room];
+  alignas(8) std::uint8_t room[runtime_internal::file_size_room];
   const result<std::int64_t> bytes = co_await ask(f, action::size, room, "looking at");
   if (!bytes) co_return bytes.status();
   co_return static_cast<std::uint64_t>(*bytes);

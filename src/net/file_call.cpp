@@ -11,12 +11,15 @@ namespace coracle::net {
 namespace {
 
 // On a thread of the blocking pool.
-std::int64_t perform_here(io::backend* on, io::operation* op) noexcept { return on->perform_file(*op); }
+std::int64_t perform_here(runtime_internal::backend* on, runtime_internal::operation* op) noexcept {
+  return on->perform_file(*op);
+}
 
 }  // namespace
 
-file_call::file_call(loop& home, io::handle handle, io::file_request::action wanted) noexcept
-    : io_wait(home, io::operation::kind::file, handle), home_(home) {
+file_call::file_call(loop& home, runtime_internal::handle handle,
+                     runtime_internal::file_request::action wanted) noexcept
+    : io_wait(home, runtime_internal::operation::kind::file, handle), home_(home) {
   request.what = wanted;
   file = &request;
 }
@@ -32,7 +35,7 @@ task<std::int64_t> file_call::perform() {
   const coro::environment& here = co_await coro::this_environment();
   if (here.deadline == never || home_.now() < here.deadline) {
     try {
-      co_return co_await offload(&perform_here, &home_.io(), static_cast<io::operation*>(this));
+      co_return co_await offload(&perform_here, &home_.io(), static_cast<runtime_internal::operation*>(this));
     } catch (const coro::cancelled&) {
     }
   }

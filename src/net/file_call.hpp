@@ -15,13 +15,14 @@ namespace coracle::net {
 // pool elsewhere. Lives in the awaiting frame.
 class file_call : public io_wait {
  public:
-  file_call(loop& home, io::handle handle, io::file_request::action wanted) noexcept;
+  file_call(loop& home, runtime_internal::handle handle,
+            runtime_internal::file_request::action wanted) noexcept;
   // The request's result; -ECANCELED with the reason in ended_early() when it did not begin, or the kernel
   // could still end it.
   [[nodiscard]] task<std::int64_t> perform();
   [[nodiscard]] const status& ended_early() const noexcept { return early_; }
 
-  io::file_request request;
+  runtime_internal::file_request request;
 
  private:
   loop& home_;

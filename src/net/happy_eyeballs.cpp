@@ -1,6 +1,6 @@
 #include "net/happy_eyeballs.hpp"
 
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/connect.hpp"
 #include "net/connect.hpp"
 
@@ -25,7 +25,7 @@ std::vector<address> interleaved(std::vector<address> sorted) {
   return turns;
 }
 
-task<result<io::handle>> happy_eyeballs::connect(std::vector<address> to) {
+task<result<runtime_internal::handle>> happy_eyeballs::connect(std::vector<address> to) {
   for (address& next : to) {
     newest_ended_.reset();
     running_.spawn(attempt(std::move(next), ++started_));
@@ -33,32 +33,32 @@ task<result<io::handle>> happy_eyeballs::connect(std::vector<address> to) {
     if (!another) break;
   }
   co_await running_.join();
-  if (winner_ != io::no_handle) co_return winner_;
+  if (winner_ != runtime_internal::no_handle) co_return winner_;
   co_return why(to.size());
 }
 
 task<> happy_eyeballs::attempt(address to, std::size_t number) {
-  const result<io::handle> connected = co_await connect_socket(on_, std::move(to));
+  const result<runtime_internal::handle> connected = co_await connect_socket(on_, std::move(to));
   if (!connected) {
     failures_.push_back(connected.status());
-  } else if (winner_ == io::no_handle) {
+  } else if (winner_ == runtime_internal::no_handle) {
     winner_ = *connected;
     running_.request_stop();
   } else {
     on_.io().close(*connected);  // it got there before the stop did
   }
-  if (number == started_ || winner_ != io::no_handle) newest_ended_.set();
+  if (number == started_ || winner_ != runtime_internal::no_handle) newest_ended_.set();
 }
 
 task<bool> happy_eyeballs::wait_before_next() {
   try {
     task<> news = news_of_the_newest();
-    const status heard = co_await timeout(connection_attempt_delay, std::move(news));
+    const status heard = co_await with_timeout(connection_attempt_delay, std::move(news));
     static_cast<void>(heard);  // news, or its time alone is over: the next one starts either way
   } catch (const coro::cancelled&) {
     co_return false;
   }
-  co_return winner_ == io::no_handle && !out_of_time();
+  co_return winner_ == runtime_internal::no_handle && !out_of_time();
 }
 
 bool happy_eyeballs::out_of_time() const noexcept {

@@ -24,7 +24,7 @@ class happy_eyeballs {
  public:
   happy_eyeballs(loop& on, const coro::environment& here) noexcept : on_(on), running_(here) {}
   // A connected socket, now the caller's.
-  task<result<io::handle>> connect(std::vector<address> to);
+  task<result<runtime_internal::handle>> connect(std::vector<address> to);
 
  private:
   task<> attempt(address to, std::size_t number);
@@ -39,7 +39,7 @@ class happy_eyeballs {
   scope running_;
   event<> newest_ended_;
   std::size_t started_ = 0;
-  io::handle winner_ = io::no_handle;
+  runtime_internal::handle winner_ = runtime_internal::no_handle;
   std::vector<status> failures_;  // in the order in which the attempts failed
 };
 

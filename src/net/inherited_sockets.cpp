@@ -29,14 +29,15 @@ status nothing_passed() {
       "try it by systemd-socket-activate --listen=PORT PROGRAM");
 }
 
-status for_somebody_else(const io::kernel::inheritance& said) {
+status for_somebody_else(const runtime_internal::kernel::inheritance& said) {
   return status::failed_precondition("the sockets of LISTEN_FDS are for process " +
                                      said.for_process.value_or("(LISTEN_PID is not set)") + ", and this is " +
                                      std::to_string(said.process_id) +
                                      ": a script that the service manager starts must exec the program");
 }
 
-result<std::vector<std::string>> names_of(const io::kernel::inheritance& said, std::size_t count) {
+result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheritance& said,
+                                          std::size_t count) {
   if (!said.names) return std::vector<std::string>(count, "unknown");
   std::vector<std::string> names;
   std::string_view rest = *said.names;
@@ -61,7 +62,7 @@ status no_such_name(std::string_view name, const std::vector<std::string>& names
 
 }  // namespace
 
-result<std::vector<inherited_socket>> inherited_sockets(const io::kernel::inheritance& said,
+result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& said,
                                                         std::string_view name) {
   if (!said.count || said.count->empty()) return nothing_passed();
   if (!said.for_process || number<std::int64_t>(*said.for_process) != said.process_id)
@@ -75,15 +76,15 @@ result<std::vector<inherited_socket>> inherited_sockets(const io::kernel::inheri
   std::vector<inherited_socket> chosen;
   for (std::size_t i = 0; i < names->size(); ++i)
     if (name.empty() || (*names)[i] == name)
-      chosen.push_back({io::kernel::first_inherited + static_cast<int>(i), (*names)[i]});
+      chosen.push_back({runtime_internal::kernel::first_inherited + static_cast<int>(i), (*names)[i]});
   if (chosen.empty()) return no_such_name(name, *names);
   return chosen;
 }
 
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name) {
-  const io::kernel::inheritance said = io::kernel::read_inheritance();
+  const runtime_internal::kernel::inheritance said = runtime_internal::kernel::read_inheritance();
   result<std::vector<inherited_socket>> chosen = inherited_sockets(said, name);
-  if (chosen) io::kernel::keep_from_children(number<std::uint16_t>(*said.count).value_or(0));
+  if (chosen) runtime_internal::kernel::keep_from_children(number<std::uint16_t>(*said.count).value_or(0));
   return chosen;
 }
 

@@ -21,7 +21,7 @@ struct inherited_socket {
 // the manager's: an acceptor adopts one by a descriptor of its own, so that the next server may do so again.
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name);
 // The same for what was read.
-result<std::vector<inherited_socket>> inherited_sockets(const io::kernel::inheritance& said,
+result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& said,
                                                         std::string_view name);
 // Why backend::adopt_listener() refused it.
 status inherited_error(std::int64_t error, const inherited_socket& s);

@@ -16,9 +16,9 @@ namespace {
 using ownership = open_descriptor::ownership;
 
 task<result<std::size_t>> read_disk(open_descriptor& d, mutable_bytes into) {
-  file_call call(d.on, d.descriptor, io::file_request::action::read);
+  file_call call(d.on, d.descriptor, runtime_internal::file_request::action::read);
   call.into = into;
-  call.request.offset = io::current_position;
+  call.request.offset = runtime_internal::current_position;
   const std::int64_t got = co_await call.perform();
   if (got >= 0) co_return static_cast<std::size_t>(got);
   if (!call.ended_early().ok()) co_return call.ended_early();
@@ -53,7 +53,7 @@ task<result<std::size_t>> input::read(mutable_bytes into) {
   if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
   const in_use held(d.waiting, "two reads wait on one input at a time");
   if (d.on_disk) co_return co_await read_disk(d, into);
-  io_wait reading(d.on, io::operation::kind::receive, d.descriptor);
+  io_wait reading(d.on, runtime_internal::operation::kind::receive, d.descriptor);
   reading.no_socket = true;
   reading.into = into;
   const std::int64_t got = co_await reading;

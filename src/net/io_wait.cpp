@@ -16,7 +16,8 @@ status why_stopped(const loop& on, time_point deadline) {
   return status::cancelled("the task was asked to stop");
 }
 
-io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept
+io_wait::io_wait(loop& home, runtime_internal::operation::kind operation_kind,
+                 runtime_internal::handle handle) noexcept
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<io_wait&>(c);
         self.interrupt(why_stopped(self.home_, self.deadline_));
@@ -24,7 +25,9 @@ io_wait::io_wait(loop& home, io::operation::kind operation_kind, io::handle hand
       home_(home) {
   what = operation_kind;
   on = handle;
-  complete = [](io::operation& o, std::int64_t result) noexcept { static_cast<io_wait&>(o).ended(result); };
+  complete = [](runtime_internal::operation& o, std::int64_t result) noexcept {
+    static_cast<io_wait&>(o).ended(result);
+  };
   fire = [](coro::timer& t) noexcept { static_cast<io_wait&>(t).interrupt(expired()); };
 }
 

@@ -21,9 +21,10 @@ status why_stopped(const loop& on, time_point deadline);
 // whatever it points to is the kernel's no longer when the await ends. What happened all the same counts: a
 // result >= 0 is given even after a stop. Lives in the awaiting frame, or beside its handle, to be awaited
 // again and again.
-class io_wait : public io::operation, coro::stop_callback, coro::timer {
+class io_wait : public runtime_internal::operation, coro::stop_callback, coro::timer {
  public:
-  io_wait(loop& home, io::operation::kind operation_kind, io::handle handle) noexcept;
+  io_wait(loop& home, runtime_internal::operation::kind operation_kind,
+          runtime_internal::handle handle) noexcept;
   io_wait(const io_wait&) = delete;
   io_wait& operator=(const io_wait&) = delete;
 

@@ -80,7 +80,7 @@ task<result<stream>> listener::accept() {
   std::int64_t got = 0;
   status early;
   do {
-    io_wait next(on, io::operation::kind::accept, s.socket);
+    io_wait next(on, runtime_internal::operation::kind::accept, s.socket);
     s.waiting = &next;
     got = co_await next;
     s.waiting = nullptr;
@@ -95,7 +95,8 @@ task<result<stream>> listener::accept() {
   // The closer destroys `s` in a later work: not before this coroutine is done with it.
   coro::work* const closer = std::exchange(s.closer, nullptr);
   if (closer) on.post(*closer);
-  if (got >= 0) co_return stream(std::make_unique<open_stream>(on, static_cast<io::handle>(got)));
+  if (got >= 0)
+    co_return stream(std::make_unique<open_stream>(on, static_cast<runtime_internal::handle>(got)));
   if (!early.ok()) co_return early;
   if (closer) co_return was_closed();
   co_return stream_error(got, "accepting");

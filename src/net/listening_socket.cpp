@@ -11,8 +11,8 @@ namespace coracle::net {
 namespace {
 
 // A UNIX socket's file outlives a program that crashed. Only when nobody listens behind it, it may go.
-std::int64_t bind_and_listen(loop& on, const address& at, const io::listen_options& options) {
-  const io::raw_address raw = to_raw(at);
+std::int64_t bind_and_listen(loop& on, const address& at, const runtime_internal::listen_options& options) {
+  const runtime_internal::raw_address raw = to_raw(at);
   const std::int64_t opened = on.io().open_listener(raw, options);
   if (opened != -EADDRINUSE || at.kind() != address::family::path) return opened;
   const std::int64_t removed = on.io().remove_stale_path(raw);
@@ -24,16 +24,16 @@ std::int64_t bind_and_listen(loop& on, const address& at, const io::listen_optio
 result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const address& at,
                                                                  const listen_options& options) {
   if (at.kind() == address::family::none) return status::invalid_argument("there is no address to listen on");
-  io::listen_options how;
+  runtime_internal::listen_options how;
   how.backlog = options.backlog();
   how.reuse_port = options.reuse_port();
   how.only_ipv6 = options.only_ipv6();
   const std::int64_t opened = bind_and_listen(on, at, how);
   if (opened < 0) return listen_error(opened, at);
 
-  const auto handle = static_cast<io::handle>(opened);
+  const auto handle = static_cast<runtime_internal::handle>(opened);
   address bound = at;
-  io::raw_address raw;
+  runtime_internal::raw_address raw;
   if (at.is_ip() && on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
   return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::opened);
 }
@@ -43,8 +43,8 @@ result<std::unique_ptr<listening_socket>> listening_socket::adopt(loop& on, cons
     return status::unimplemented("a simulation has no service manager: listen on an address");
   const std::int64_t adopted = on.io().adopt_listener(from.descriptor);
   if (adopted < 0) return inherited_error(adopted, from);
-  const auto handle = static_cast<io::handle>(adopted);
-  io::raw_address raw;
+  const auto handle = static_cast<runtime_internal::handle>(adopted);
+  runtime_internal::raw_address raw;
   address bound;
   if (on.io().local_address(handle, raw) >= 0) bound = from_raw(raw);
   return std::make_unique<listening_socket>(on, handle, std::move(bound), origin::inherited);

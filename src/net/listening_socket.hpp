@@ -25,14 +25,14 @@ class listening_socket {
   // One that the service manager has opened; it lives on, and so does its file.
   static result<std::unique_ptr<listening_socket>> adopt(loop& on, const inherited_socket& from);
   enum class origin : bool { opened, inherited };
-  listening_socket(loop& home, io::handle handle, address bound, origin from) noexcept
+  listening_socket(loop& home, runtime_internal::handle handle, address bound, origin from) noexcept
       : on(home), socket(handle), local(std::move(bound)), whose(from), pause(home) {}
   listening_socket(const listening_socket&) = delete;
   listening_socket& operator=(const listening_socket&) = delete;
   ~listening_socket();
 
   loop& on;
-  const io::handle socket;
+  const runtime_internal::handle socket;
   const address local;
   const origin whose;
   // The listener's. While an accept() is under way, what it waits for: a connection, or the end of a rest.

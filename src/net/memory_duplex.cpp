@@ -1,8 +1,8 @@
 #include "net/memory_duplex.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "coracle/base/assert.hpp"
-#include "coracle/base/output_buffer.hpp"
+#include "base/output_buffer.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <cerrno>

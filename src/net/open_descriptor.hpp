@@ -1,7 +1,7 @@
 // open_descriptor: what input and output hold.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
@@ -17,13 +17,13 @@ class open_descriptor {
   enum class ownership : bool { borrowed, owned };
   // On the current loop.
   static result<std::unique_ptr<open_descriptor>> open(int descriptor, ownership whose);
-  open_descriptor(loop& home, io::handle h, ownership whose) noexcept;
+  open_descriptor(loop& home, runtime_internal::handle h, ownership whose) noexcept;
   open_descriptor(const open_descriptor&) = delete;
   open_descriptor& operator=(const open_descriptor&) = delete;
   ~open_descriptor();
 
   loop& on;
-  const io::handle descriptor;
+  const runtime_internal::handle descriptor;
   const ownership owned;
   const bool on_disk;  // its reads and writes are those of a file, at its own position
   bool waiting = false;

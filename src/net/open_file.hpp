@@ -1,7 +1,7 @@
 // open_file: the descriptor behind a file.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
 
@@ -15,7 +15,7 @@ namespace coracle::net {
 // Owns the handle, which must not be closed under an operation: its number might be another file's by then.
 class open_file {
  public:
-  open_file(loop& home, io::handle handle, std::string name) noexcept
+  open_file(loop& home, runtime_internal::handle handle, std::string name) noexcept
       : on(home), descriptor(handle), path(std::move(name)) {}
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
@@ -38,7 +38,7 @@ class open_file {
   };
 
   loop& on;
-  const io::handle descriptor;
+  const runtime_internal::handle descriptor;
   const std::string path;
   std::size_t under_way = 0;
   std::uint64_t position = 0;

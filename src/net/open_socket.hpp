@@ -1,7 +1,7 @@
 // open_socket: the descriptor behind a udp_socket.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
 
@@ -10,7 +10,7 @@ namespace coracle::net {
 // Owns the handle. The flags catch two operations of a direction at a time, and a close under either.
 class open_socket {
  public:
-  open_socket(loop& home, io::handle handle) noexcept : on(home), socket(handle) {}
+  open_socket(loop& home, runtime_internal::handle handle) noexcept : on(home), socket(handle) {}
   open_socket(const open_socket&) = delete;
   open_socket& operator=(const open_socket&) = delete;
   ~open_socket() {
@@ -21,7 +21,7 @@ class open_socket {
   }
 
   loop& on;
-  const io::handle socket;
+  const runtime_internal::handle socket;
   bool receiving = false;
   bool sending = false;
 };

@@ -12,11 +12,11 @@ namespace coracle::net {
 // Owns the handle and the one operation that each direction may have, so that a read makes no frame.
 class open_stream {
  public:
-  open_stream(loop& home, io::handle handle) noexcept
+  open_stream(loop& home, runtime_internal::handle handle) noexcept
       : on(home),
         socket(handle),
-        reading(home, io::operation::kind::receive, handle),
-        writing(home, io::operation::kind::send, handle),
+        reading(home, runtime_internal::operation::kind::receive, handle),
+        writing(home, runtime_internal::operation::kind::send, handle),
         ends(home, handle) {
     writing.pieces = &to_write;
     writing.piece_count = 1;
@@ -30,10 +30,10 @@ class open_stream {
   }
 
   loop& on;
-  const io::handle socket;
+  const runtime_internal::handle socket;
   io_wait reading;
   io_wait writing;
-  io::operation::piece to_write{};
+  runtime_internal::operation::piece to_write{};
   connection_ends ends;
   bool abort_on_close = false;
 };

@@ -18,11 +18,11 @@ using ownership = open_descriptor::ownership;
 
 task<status> write_disk(open_descriptor& d, bytes_view bytes) {
   for (std::size_t put = 0; put < bytes.size();) {
-    file_call call(d.on, d.descriptor, io::file_request::action::write);
-    const io::operation::piece rest{bytes.data() + put, bytes.size() - put};
+    file_call call(d.on, d.descriptor, runtime_internal::file_request::action::write);
+    const runtime_internal::operation::piece rest{bytes.data() + put, bytes.size() - put};
     call.pieces = &rest;
     call.piece_count = 1;
-    call.request.offset = io::current_position;
+    call.request.offset = runtime_internal::current_position;
     const std::int64_t n = co_await call.perform();
     if (n < 0 && !call.ended_early().ok()) co_return call.ended_early();
     if (n <= 0) co_return stream_error(n < 0 ? n : -EIO, "writing");
@@ -59,8 +59,8 @@ task<status> output::write(bytes_view bytes) {
   if (bytes.empty()) co_return status();
   const in_use held(d.waiting, "two writes wait on one output at a time");
   if (d.on_disk) co_return co_await write_disk(d, bytes);
-  const io::operation::piece whole{bytes.data(), bytes.size()};
-  io_wait writing(d.on, io::operation::kind::send, d.descriptor);
+  const runtime_internal::operation::piece whole{bytes.data(), bytes.size()};
+  io_wait writing(d.on, runtime_internal::operation::kind::send, d.descriptor);
   writing.no_socket = true;
   writing.pieces = &whole;
   writing.piece_count = 1;

@@ -11,7 +11,7 @@ pipe_ends::pipe_ends(std::unique_ptr<open_descriptor> from, std::unique_ptr<open
 
 result<pipe_ends> pipe() {
   loop& on = current_loop();
-  io::handle ends[2];
+  runtime_internal::handle ends[2];
   const std::int64_t opened = on.io().open_pipe(ends);
   if (opened < 0) return stream_error(opened, "making a pipe");
   constexpr auto owned = open_descriptor::ownership::owned;

@@ -12,8 +12,8 @@ namespace coracle::net {
 namespace {
 
 template <class Sockaddr>
-io::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noexcept {
-  io::raw_address raw;
+runtime_internal::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noexcept {
+  runtime_internal::raw_address raw;
   static_assert(sizeof(Sockaddr) <= sizeof raw.bytes);
   std::memcpy(raw.bytes, &s, size);
   raw.size = static_cast<std::uint32_t>(size);
@@ -21,13 +21,13 @@ io::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noe
 }
 
 template <class Sockaddr>
-Sockaddr unwrap(const io::raw_address& raw) noexcept {
+Sockaddr unwrap(const runtime_internal::raw_address& raw) noexcept {
   Sockaddr s{};
   std::memcpy(&s, raw.bytes, std::min<std::size_t>(raw.size, sizeof s));
   return s;
 }
 
-io::raw_address unix_raw(const address& a) noexcept {
+runtime_internal::raw_address unix_raw(const address& a) noexcept {
   sockaddr_un s{};
   s.sun_family = AF_UNIX;
   const bool abstract = a.kind() == address::family::abstract;
@@ -36,7 +36,7 @@ io::raw_address unix_raw(const address& a) noexcept {
   return wrap(s, offsetof(sockaddr_un, sun_path) + a.name().size() + 1);
 }
 
-address unix_address(const io::raw_address& raw) {
+address unix_address(const runtime_internal::raw_address& raw) {
   const auto s = unwrap<sockaddr_un>(raw);
   if (raw.size <= offsetof(sockaddr_un, sun_path)) return {};
   const std::string_view held(s.sun_path, raw.size - offsetof(sockaddr_un, sun_path));
@@ -57,7 +57,7 @@ int raw_family(const address& a) noexcept {
   return AF_UNSPEC;
 }
 
-io::raw_address to_raw(const address& a) noexcept {
+runtime_internal::raw_address to_raw(const address& a) noexcept {
   switch (a.kind()) {
     case address::family::ipv4: {
       sockaddr_in s{};
@@ -81,7 +81,7 @@ io::raw_address to_raw(const address& a) noexcept {
   return {};
 }
 
-address from_raw(const io::raw_address& raw) {
+address from_raw(const runtime_internal::raw_address& raw) {
   if (raw.size < sizeof(sa_family_t)) return {};
   const auto family = unwrap<sa_family_t>(raw);
   if (family == AF_INET && raw.size >= sizeof(sockaddr_in)) {

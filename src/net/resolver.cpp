@@ -21,7 +21,7 @@ task<result<std::vector<address>>> resolver::resolve(std::string host, std::uint
   if (!fit.ok()) co_return fit;
 
   loop& on = current_loop();
-  io::name_answer said;
+  runtime_internal::name_answer said;
   if (on.io().look_up(host, said)) {
     task<result<std::vector<address>>> answer = answer_in_time(on, std::move(said), std::move(host), port);
     co_return co_await std::move(answer);

@@ -11,7 +11,7 @@
 namespace coracle::net {
 
 struct signal_watch::state {
-  state(loop& home, io::handle handle) noexcept : on(home), events(handle) {}
+  state(loop& home, runtime_internal::handle handle) noexcept : on(home), events(handle) {}
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() {
@@ -19,7 +19,7 @@ struct signal_watch::state {
     on.io().close_signals(events);
   }
   loop& on;
-  const io::handle events;
+  const runtime_internal::handle events;
   std::uint32_t come = 0;
   bool waiting = false;
 };
@@ -37,14 +37,14 @@ result<signal_watch> signal_watch::open(std::initializer_list<process_signal> wa
   if (opened == -EMFILE)
     return status::resource_exhausted("no more watches for signals: share one, or close some");
   if (opened < 0) return stream_error(opened, "watching for signals");
-  return signal_watch(std::make_unique<state>(on, static_cast<io::handle>(opened)));
+  return signal_watch(std::make_unique<state>(on, static_cast<runtime_internal::handle>(opened)));
 }
 
 task<result<process_signal>> signal_watch::next() {
   state& s = *state_;
   CORACLE_REQUIRE(!s.waiting, "one task waits on a signal_watch at a time");
   while (s.come == 0) {
-    io_wait readable(s.on, io::operation::kind::poll_in, s.events);
+    io_wait readable(s.on, runtime_internal::operation::kind::poll_in, s.events);
     s.waiting = true;
     const std::int64_t outcome = co_await readable;
     s.waiting = false;

@@ -11,9 +11,9 @@ namespace coracle::net {
 
 namespace {
 
-std::vector<address> addresses_of(const io::name_answer& said, std::uint16_t port) {
+std::vector<address> addresses_of(const runtime_internal::name_answer& said, std::uint16_t port) {
   std::vector<address> found;
-  for (const io::raw_address& raw : said.addresses) {
+  for (const runtime_internal::raw_address& raw : said.addresses) {
     if (found.size() == resolver::answers_max) break;
     found.push_back(from_raw(raw).with_port(port));
   }
@@ -22,8 +22,8 @@ std::vector<address> addresses_of(const io::name_answer& said, std::uint16_t por
 
 }  // namespace
 
-task<result<std::vector<address>>> answer_in_time(loop& on, io::name_answer said, std::string host,
-                                                  std::uint16_t port) {
+task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer said,
+                                                  std::string host, std::uint16_t port) {
   const coro::environment& here = co_await coro::this_environment();
   const time_point answered = deadline_after(on.now(), said.after);
   try {
@@ -32,8 +32,8 @@ task<result<std::vector<address>>> answer_in_time(loop& on, io::name_answer said
     if (on.now() < here.deadline) co_return name_stopped(host);
   }
   if (on.now() < answered) co_return name_late(host);
-  if (said.what == io::name_answer::outcome::failed) co_return no_name_server(host);
-  if (said.what == io::name_answer::outcome::no_such_name) co_return no_such_name(host);
+  if (said.what == runtime_internal::name_answer::outcome::failed) co_return no_name_server(host);
+  if (said.what == runtime_internal::name_answer::outcome::no_such_name) co_return no_such_name(host);
   co_return addresses_of(said, port);
 }
 

@@ -11,9 +11,9 @@ namespace coracle::net {
 namespace {
 
 // Three things may be in flight: the receive source, one send, and the work that calls closed().
-class socket_duplex final : public duplex, io::receive_source, coro::work {
+class socket_duplex final : public duplex, runtime_internal::receive_source, coro::work {
  public:
-  socket_duplex(loop& home, io::handle socket) noexcept
+  socket_duplex(loop& home, runtime_internal::handle socket) noexcept
       : home_(home), socket_(socket), ends_(home, socket), send_(*this) {
     run = [](coro::work& w) noexcept { static_cast<socket_duplex&>(w).finish(); };
   }
@@ -75,11 +75,11 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
   [[nodiscard]] const address& local_address() const noexcept override { return ends_.local(); }
 
  private:
-  struct send_operation : io::operation {
+  struct send_operation : runtime_internal::operation {
     explicit send_operation(socket_duplex& d) noexcept : owner(d) {
       what = kind::send;
       on = d.socket_;
-      complete = [](io::operation& o, std::int64_t result) noexcept {
+      complete = [](runtime_internal::operation& o, std::int64_t result) noexcept {
         static_cast<send_operation&>(o).owner.send_ended(result);
       };
     }
@@ -115,7 +115,7 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
   }
 
   loop& home_;
-  const io::handle socket_;
+  const runtime_internal::handle socket_;
   connection_ends ends_;
   send_operation send_;
   duplex_sink* sink_ = nullptr;
@@ -131,7 +131,7 @@ class socket_duplex final : public duplex, io::receive_source, coro::work {
 
 }  // namespace
 
-std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected) {
+std::unique_ptr<duplex> make_socket_duplex(loop& on, runtime_internal::handle connected) {
   try {
     return std::make_unique<socket_duplex>(on, connected);
   } catch (const std::bad_alloc&) {
@@ -142,7 +142,7 @@ std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected) {
 
 task<result<std::unique_ptr<duplex>>> connect_duplex(address to) {
   loop& on = current_loop();
-  const result<io::handle> connected = co_await connect_socket(on, std::move(to));
+  const result<runtime_internal::handle> connected = co_await connect_socket(on, std::move(to));
   if (!connected) co_return connected.status();
   co_return make_socket_duplex(on, *connected);
 }

@@ -16,7 +16,7 @@ class loop;
 namespace coracle::net {
 
 // Owns `connected` from here on; closes it when it throws std::bad_alloc. On `on`'s thread.
-std::unique_ptr<duplex> make_socket_duplex(loop& on, io::handle connected);
+std::unique_ptr<duplex> make_socket_duplex(loop& on, runtime_internal::handle connected);
 
 // Connects from the current loop, under the awaiter's stop token and deadline, as stream::connect() does.
 task<result<std::unique_ptr<duplex>>> connect_duplex(address to);

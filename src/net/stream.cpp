@@ -30,7 +30,7 @@ stream::~stream() = default;
 
 task<result<stream>> stream::connect(address to) {
   loop& on = current_loop();
-  const result<io::handle> connected = co_await connect_socket(on, std::move(to));
+  const result<runtime_internal::handle> connected = co_await connect_socket(on, std::move(to));
   if (!connected) co_return connected.status();
   co_return stream(std::make_unique<open_stream>(on, *connected));
 }

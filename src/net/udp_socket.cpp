@@ -20,10 +20,10 @@ open_socket& checked(const std::unique_ptr<open_socket>& s) {
 }
 
 // A null `to` is the fixed peer.
-task<status> send_one(open_socket& s, bytes_view datagram, const io::raw_address* to) {
+task<status> send_one(open_socket& s, bytes_view datagram, const runtime_internal::raw_address* to) {
   const in_use held(s.sending, "two sends wait on one udp_socket at a time");
-  const io::operation::piece whole{datagram.data(), datagram.size()};
-  io_wait sending(s.on, io::operation::kind::send_to, s.socket);
+  const runtime_internal::operation::piece whole{datagram.data(), datagram.size()};
+  io_wait sending(s.on, runtime_internal::operation::kind::send_to, s.socket);
   sending.pieces = &whole;
   sending.piece_count = 1;
   sending.address = to;
@@ -50,12 +50,12 @@ udp_socket::~udp_socket() = default;
 result<udp_socket> udp_socket::bind(const address& at, const udp_options& options) {
   if (!at.is_ip()) return status::invalid_argument("UDP needs an IP address, not " + at.to_string());
   loop& on = current_loop();
-  io::listen_options how;
+  runtime_internal::listen_options how;
   how.reuse_port = options.reuse_port();
   how.only_ipv6 = options.only_ipv6();
   const std::int64_t opened = on.io().open_datagram(to_raw(at), how);
   if (opened < 0) return listen_error(opened, at);
-  return udp_socket(std::make_unique<open_socket>(on, static_cast<io::handle>(opened)));
+  return udp_socket(std::make_unique<open_socket>(on, static_cast<runtime_internal::handle>(opened)));
 }
 
 status udp_socket::connect(const address& peer) {
@@ -68,7 +68,7 @@ status udp_socket::connect(const address& peer) {
 task<status> udp_socket::send_to(bytes_view datagram, address to) {
   open_socket& s = checked(socket_);
   if (!to.is_ip()) co_return status::invalid_argument("UDP needs an IP address, not " + to.to_string());
-  const io::raw_address raw = to_raw(to);
+  const runtime_internal::raw_address raw = to_raw(to);
   co_return co_await send_one(s, datagram, &raw);
 }
 
@@ -77,8 +77,8 @@ task<status> udp_socket::send(bytes_view datagram) { return send_one(checked(soc
 task<result<received_datagram>> udp_socket::receive_from(mutable_bytes into) {
   open_socket& s = checked(socket_);
   const in_use held(s.receiving, "two receives wait on one udp_socket at a time");
-  io::raw_address raw;
-  io_wait receiving(s.on, io::operation::kind::receive_from, s.socket);
+  runtime_internal::raw_address raw;
+  io_wait receiving(s.on, runtime_internal::operation::kind::receive_from, s.socket);
   receiving.into = into;
   receiving.sender = &raw;
   const std::int64_t got = co_await receiving;
@@ -96,7 +96,7 @@ void udp_socket::close() noexcept { socket_.reset(); }
 
 address udp_socket::local_address() const {
   const open_socket& s = checked(socket_);
-  io::raw_address raw;
+  runtime_internal::raw_address raw;
   return s.on.io().local_address(s.socket, raw) < 0 ? address() : from_raw(raw);
 }
 

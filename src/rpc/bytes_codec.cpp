@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 const codec bytes_codec{
     message_kind::own,
@@ -17,4 +17,4 @@ const codec bytes_codec{
     },
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

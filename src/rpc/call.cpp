@@ -1,7 +1,7 @@
 #include "rpc/call.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "protocol/envelope.hpp"
 #include "rpc/message_footprint.hpp"
 #include "rpc/message_workspace.hpp"
@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 namespace {
 
@@ -35,8 +35,8 @@ status stopped_wait() { return status::cancelled("the task was asked to stop"); 
 
 }  // namespace
 
-status broken_message(deframer::state s, std::uint32_t limit) {
-  if (s == deframer::state::too_large) return too_large_to_receive(limit);
+status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit) {
+  if (s == protocol::grpc::deframer::state::too_large) return too_large_to_receive(limit);
   return status::internal("a message has a flag byte that means nothing");
 }
 
@@ -64,8 +64,8 @@ bool call::begin_read(read_operation& op) noexcept {
 
 // Settles `op` by what is kept, or by the end.
 call::next_message call::take_kept(read_operation& op) noexcept {
-  using state = deframer::state;
-  framed_message message;
+  using state = protocol::grpc::deframer::state;
+  protocol::grpc::framed_message message;
   const state s = deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
     // What arrives is charged by its connection; a reader that finds a message yields when others are to have a turn.
@@ -105,7 +105,7 @@ call::next_message call::take_kept(read_operation& op) noexcept {
 }
 
 // Failed: the operation has failed, and the call with it.
-call::decoded call::settle_read(read_operation& op, const framed_message& message) noexcept {
+call::decoded call::settle_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept {
   status why;
   const std::size_t held_before = held_bytes_;
   const decoded how = read_message(*op.codec_, op.into_, message, why);
@@ -120,7 +120,8 @@ call::decoded call::settle_read(read_operation& op, const framed_message& messag
 }
 
 // What a peer's bytes decompress to, and what protobuf makes of them, may be more than there is memory for.
-call::decoded call::read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept {
+call::decoded call::read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                                 status& why) noexcept {
   try {
     return read(k, into, m, why);
   } catch (const std::bad_alloc&) {
@@ -135,7 +136,7 @@ call::decoded call::no_memory_to_read(status& why) noexcept {
   return decoded::failed;
 }
 
-call::decoded call::read(const codec& k, void* into, const framed_message& m, status& why) {
+call::decoded call::read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& why) {
   read_compressed_ = m.compressed;
   if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
     return read_large(k, into, m, why);
@@ -180,7 +181,8 @@ status call::hold(std::size_t bytes) {
   return {};
 }
 
-call::decoded call::read_large(const codec& k, void* into, const framed_message& m, status& why) {
+call::decoded call::read_large(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                               status& why) {
   using transport::decode_budget;
   decode_budget& budget = this->budget();
   const bool begun = deferred_ && deferred_->begun;
@@ -251,8 +253,9 @@ void call::take_data(bytes_view bytes, bool end_stream) {
   uncredited_ += bytes.size();
   read_operation* direct = nullptr;
   if (reader_ && deframer_.empty()) {
-    framed_message message;
-    if (deframer::peek(bytes, max_receive_bytes_, message) == deframer::state::message) {
+    protocol::grpc::framed_message message;
+    if (protocol::grpc::deframer::peek(bytes, max_receive_bytes_, message) ==
+        protocol::grpc::deframer::state::message) {
       direct = std::exchange(reader_, nullptr);
       switch (settle_read(*direct, message)) {
         case decoded::done: bytes = bytes.subspan(envelope_prefix_bytes + message.body.size()); break;
@@ -427,7 +430,8 @@ bool call::send_formatted(const codec& k, const void* message, bool may_pack, bo
 }
 
 bool call::send_body(bytes_view body, bool may_pack, bool end_stream) {
-  const framed_message m = may_pack ? format_.pack(body) : framed_message{body, false};
+  const protocol::grpc::framed_message m =
+      may_pack ? format_.pack(body) : protocol::grpc::framed_message{body, false};
   return send_framed({body.size(), m.body.size()}, end_stream, [&](std::uint8_t* to) {
     protocol::write_envelope_prefix(to, m.compressed, static_cast<std::uint32_t>(m.body.size()));
     if (!m.body.empty()) std::memcpy(to + envelope_prefix_bytes, m.body.data(), m.body.size());
@@ -458,4 +462,4 @@ void call::send_end() {
   else exchange_.queue_data(nullptr, 0, true);
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -3,8 +3,8 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_traffic.hpp"
-#include "coracle/rpc/operations.hpp"
-#include "rpc/deframer.hpp"
+#include "coracle/rpc/impl/operations.hpp"
+#include "protocol/grpc/deframer.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/message_watch.hpp"
 #include "rpc/request_record.hpp"
@@ -16,7 +16,7 @@
 #include <memory>
 #include <optional>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // Lives on one loop. Waiters resume on the spot when bytes or room arrive (no user code is below on
 // the stack then), and through the loop's queue when the call ends for another reason.
@@ -77,7 +77,8 @@ class call {
   // Parses one message as the call's format says, decompressing it first if need be. failed: the call cannot go on, and
   // `why` says the reason. deferred: the loop's decode budget is spent, or the message waits for its share; the message stays
   // in the deframer until continue_message() is called, which asks for the same message again.
-  decoded read_message(const codec& k, void* into, const framed_message& m, status& why) noexcept;
+  decoded read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                       status& why) noexcept;
   // The one message of a call whose reader is no task. True: the message is deferred again.
   virtual bool continue_message() = 0;
   // A deferred message waits no longer for its connection, which has lost the call; or for nothing any more.
@@ -99,7 +100,7 @@ class call {
 
   transport::exchange exchange_;
   request_record* record_ = nullptr;  // in the exchange's place
-  deframer deframer_;
+  protocol::grpc::deframer deframer_;
   message_format format_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
   incoming incoming_ = incoming::open;
@@ -144,17 +145,18 @@ class call {
 
  private:
   enum class next_message : std::uint8_t { settled, missing, deferred };
-  decoded settle_read(read_operation& op, const framed_message& message) noexcept;
+  decoded settle_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept;
   next_message take_kept(read_operation& op) noexcept;
   [[gnu::cold, gnu::noinline]] decoded no_memory_to_read(status& why) noexcept;
   // These throw std::bad_alloc.
-  decoded read(const codec& k, void* into, const framed_message& m, status& why);
+  decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& why);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
   [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
   [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Not ok: the quota has no room.
   [[gnu::noinline]] status hold(std::size_t bytes);
-  [[gnu::noinline]] decoded read_large(const codec& k, void* into, const framed_message& m, status& why);
+  [[gnu::noinline]] decoded read_large(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                                       status& why);
   [[gnu::noinline]] decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
@@ -186,6 +188,6 @@ class call {
 };
 
 // A message that a peer sent breaks the rules of `s`.
-status broken_message(deframer::state s, std::uint32_t limit);
+status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit);
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

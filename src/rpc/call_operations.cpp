@@ -3,7 +3,7 @@
 
 #include <coroutine>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 read_operation::~read_operation() {
   if (call_) call_->abandon_read();
@@ -56,4 +56,4 @@ bool write_operation::start(call* c, std::coroutine_handle<> waiter, const coro:
   return true;
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 std::shared_ptr<channel_registry> channel_registry::of(runtime& rt) {
   return rt.core().companion<channel_registry>();
@@ -29,4 +29,4 @@ std::map<std::uint64_t, std::shared_ptr<shown_channel>> channel_registry::all() 
   return alive;
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -18,7 +18,7 @@ namespace coracle {
 class runtime;
 }
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 class subchannel_snapshot {
  public:
@@ -76,4 +76,4 @@ class channel_registry {
   std::map<std::uint64_t, std::weak_ptr<shown_channel>> channels_;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

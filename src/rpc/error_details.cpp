@@ -9,9 +9,9 @@ namespace coracle {
 
 namespace {
 
-using calls::proto_reader;
-using calls::put_number;
-using calls::put_text;
+using rpc::proto_reader;
+using rpc::put_number;
+using rpc::put_text;
 using pair = std::pair<std::string, std::string>;
 
 constexpr std::int64_t nanos_per_second = 1'000'000'000;
@@ -21,13 +21,13 @@ constexpr std::int64_t seconds_max = 9'000'000'000;
 // Messages of two texts: an entry of a map, a violation.
 std::string to_message(const pair& p) {
   std::string bytes;
-  put_text(bytes, 1, p.first);
-  put_text(bytes, 2, p.second);
+  rpc::put_text(bytes, 1, p.first);
+  rpc::put_text(bytes, 2, p.second);
   return bytes;
 }
 
 std::optional<pair> from_message(std::string_view bytes) {
-  proto_reader in(bytes);
+  rpc::proto_reader in(bytes);
   pair p;
   while (in.next()) {
     if (in.field() == 1) p.first = in.text();
@@ -48,14 +48,14 @@ std::optional<std::string_view> error_info::find(std::string_view key) const noe
 
 std::string error_info::to_bytes() const {
   std::string bytes;
-  put_text(bytes, 1, reason_);
-  put_text(bytes, 2, domain_);
-  for (const pair& p : metadata_) put_text(bytes, 3, to_message(p), true);
+  rpc::put_text(bytes, 1, reason_);
+  rpc::put_text(bytes, 2, domain_);
+  for (const pair& p : metadata_) rpc::put_text(bytes, 3, to_message(p), true);
   return bytes;
 }
 
 std::optional<error_info> error_info::from_bytes(std::string_view bytes) {
-  proto_reader in(bytes);
+  rpc::proto_reader in(bytes);
   error_info out;
   while (in.next()) {
     if (in.field() == 1) out.reason_ = in.text();
@@ -72,20 +72,20 @@ std::optional<error_info> error_info::from_bytes(std::string_view bytes) {
 std::string retry_info::to_bytes() const {
   const std::int64_t all = std::chrono::duration_cast<std::chrono::nanoseconds>(delay_).count();
   std::string length;
-  put_number(length, 1, static_cast<std::uint64_t>(all / nanos_per_second));
-  put_number(length, 2, static_cast<std::uint64_t>(all % nanos_per_second));
+  rpc::put_number(length, 1, static_cast<std::uint64_t>(all / nanos_per_second));
+  rpc::put_number(length, 2, static_cast<std::uint64_t>(all % nanos_per_second));
   std::string bytes;
-  put_text(bytes, 1, length, true);
+  rpc::put_text(bytes, 1, length, true);
   return bytes;
 }
 
 std::optional<retry_info> retry_info::from_bytes(std::string_view bytes) {
-  proto_reader in(bytes);
+  rpc::proto_reader in(bytes);
   std::int64_t seconds = 0;
   std::int64_t nanos = 0;
   while (in.next()) {
     if (in.field() != 1) continue;
-    proto_reader length(in.text());
+    rpc::proto_reader length(in.text());
     while (length.next()) {
       if (length.field() == 1) seconds = static_cast<std::int64_t>(length.number());
       if (length.field() == 2) nanos = static_cast<std::int32_t>(length.number());
@@ -99,12 +99,12 @@ std::optional<retry_info> retry_info::from_bytes(std::string_view bytes) {
 
 std::string bad_request::to_bytes() const {
   std::string bytes;
-  for (const pair& p : violations_) put_text(bytes, 1, to_message(p), true);
+  for (const pair& p : violations_) rpc::put_text(bytes, 1, to_message(p), true);
   return bytes;
 }
 
 std::optional<bad_request> bad_request::from_bytes(std::string_view bytes) {
-  proto_reader in(bytes);
+  rpc::proto_reader in(bytes);
   bad_request out;
   while (in.next()) {
     if (in.field() != 1) continue;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 void event_trace::add(wall_time now, std::string_view what, traced_event::severity how,
                       std::uint64_t subchannel) {
@@ -23,4 +23,4 @@ std::vector<traced_event> event_trace::latest() const {
   return all;
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // One of a trace's events.
 class traced_event {
@@ -44,4 +44,4 @@ class event_trace {
   std::vector<traced_event> ring_;  // once full, the oldest at added_ % events_max
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

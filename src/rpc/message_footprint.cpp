@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 namespace {
 
@@ -361,4 +361,4 @@ std::size_t message_footprint::measure(const codec& k, const void* message, std:
   return arena ? static_cast<std::size_t>(arena->SpaceAllocated()) : m.SpaceUsedLong();
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
-#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/impl/codec.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -12,7 +12,7 @@ namespace google::protobuf {
 class Descriptor;
 }
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // Protobuf's objects take more memory than their bytes on the wire: a submessage of two bytes becomes an object of at least 24 and
 // a pointer to it. Sizes here are those that SpaceUsedLong() counts: objects, elements, strings, unknown fields, nodes of
@@ -58,4 +58,4 @@ class message_footprint {
   std::unordered_map<const google::protobuf::Descriptor*, std::unique_ptr<layout>> layouts_;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

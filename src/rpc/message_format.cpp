@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <new>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 namespace {
 
@@ -94,7 +94,7 @@ status message_format::read(const codec& k, void* into, bytes_view message) cons
   }
 }
 
-framed_message message_format::pack(bytes_view body) const {
+protocol::grpc::framed_message message_format::pack(bytes_view body) const {
   if (packing_.what() == encoding::identity || body.size() < packing_.min_bytes()) return {body, false};
   message_workspace& here = message_workspace::here();
   base::output_buffer& to = message_workspace::emptied(here.packed);
@@ -104,4 +104,4 @@ framed_message message_format::pack(bytes_view body) const {
   return {to.pending(), true};
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

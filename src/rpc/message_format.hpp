@@ -3,16 +3,16 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/compress/compression.hpp"
-#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/impl/codec.hpp"
 #include "coracle/rpc/message_codec.hpp"
-#include "rpc/deframer.hpp"
+#include "protocol/grpc/deframer.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // Part of a call. One that nothing was asked of costs its call a branch per message.
 class message_format {
@@ -55,7 +55,7 @@ class message_format {
 
   // A body as it goes into an envelope: compressed if that was asked for and helps. Borrowed from the argument or
   // the loop, until the loop's next message.
-  [[nodiscard]] framed_message pack(bytes_view body) const;
+  [[nodiscard]] protocol::grpc::framed_message pack(bytes_view body) const;
 
  private:
   void settle() noexcept { as_is_ = !form_ && packing_.what() == encoding::identity; }
@@ -76,4 +76,4 @@ status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept;
 // A call ends because an allocation has failed.
 status out_of_memory() noexcept;
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -3,7 +3,7 @@
 
 #include "coracle/rpc/message_size.hpp"
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // A call has one when an observer watches it, else null: one branch.
 class message_watch {
@@ -15,4 +15,4 @@ class message_watch {
   ~message_watch() = default;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -2,8 +2,8 @@
 // put together the head of a reply that says so, and foresee how much memory a message takes.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "compress/coders.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "coracle/coro/executor.hpp"
 #include "rpc/message_footprint.hpp"
 #include "transport/header_block.hpp"
@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // One a loop, made by the first message that needs it. A message is in here only while it passes through.
 class message_workspace final : public coro::attachment {
@@ -47,4 +47,4 @@ class message_workspace final : public coro::attachment {
   static constexpr std::size_t kept_bytes = 256u << 10;  // per buffer and loop
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

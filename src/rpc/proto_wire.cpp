@@ -1,6 +1,6 @@
 #include "rpc/proto_wire.hpp"
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 bool proto_reader::take_varint(std::uint64_t& n) {
   n = 0;
@@ -40,4 +40,4 @@ bool proto_reader::next() {
   }
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 inline void put_varint(std::string& to, std::uint64_t n) {
   for (; n >= 0x80; n >>= 7) to.push_back(static_cast<char>(n | 0x80));
@@ -48,4 +48,4 @@ class proto_reader {
   bool ok_ = true;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -1,11 +1,11 @@
 // The binary format of protobuf messages.
-#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/impl/codec.hpp"
 
 #include <google/protobuf/message_lite.h>
 
 #include <limits>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 namespace {
 
@@ -31,4 +31,4 @@ bool read(void* message, bytes_view from) {
 const codec protobuf_codec{message_kind::protobuf, size_bytes, write, read};
 const codec protobuf_lite_codec{message_kind::protobuf_lite, size_bytes, write, read};
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

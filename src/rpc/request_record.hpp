@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // The record outlives the call's sending: a call that is given an exchange leaves its record first.
 class request_record {
@@ -24,4 +24,4 @@ class request_record {
   ~request_record() = default;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

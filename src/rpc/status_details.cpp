@@ -5,7 +5,7 @@
 
 #include <google/protobuf/message_lite.h>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::string type_name_of(const google::protobuf::MessageLite& message) {
 
 std::string bytes_of(const google::protobuf::MessageLite& message) { return message.SerializeAsString(); }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -1,6 +1,6 @@
 #include "rpc/take_snapshot.hpp"
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 wall_time on_the_wall(loop& l, time_point t) {
   if (t == time_point{}) return {};
@@ -13,7 +13,7 @@ connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::conne
   s.id = id;
   s.local = c.local_address();
   s.peer = c.peer_address();
-  if (const net::auth_context* a = c.auth()) s.auth = a->weak_from_this().lock();
+  if (const auth_context* a = c.auth()) s.auth = a->weak_from_this().lock();
   s.secure = c.auth() != nullptr;
   s.streams_started = f.streams_started;
   s.streams_succeeded = f.streams_succeeded;
@@ -31,4 +31,4 @@ connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::conne
   return s;
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 unpacking::unpacking(encoding e) : encoding_(e) {
   if (e == encoding::identity) {
@@ -54,4 +54,4 @@ bool unpacking::step(bytes_view packed, std::uint32_t most_bytes, std::size_t st
   return true;
 }
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

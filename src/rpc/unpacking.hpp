@@ -1,16 +1,16 @@
 // unpacking: one compressed message of a peer's on its way to being decompressed, in as many steps as the loop allows.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "compress/coder.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "coracle/base/status.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 // Borrows a coder and a buffer from the loop's message_workspace, and returns them when it is destroyed. Lives on
 // one loop.
@@ -40,4 +40,4 @@ class unpacking {
   status why_;
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

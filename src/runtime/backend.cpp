@@ -6,7 +6,7 @@
 #include "runtime/kernel/socket_path.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 std::int64_t backend::adopt_listener(int descriptor) noexcept { return kernel::adopt_listener(descriptor); }
 
@@ -31,4 +31,4 @@ void backend::close_signals(handle h) noexcept {
 
 bool backend::look_up(std::string_view, name_answer&) { return false; }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

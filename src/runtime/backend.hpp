@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // A descriptor of the backend's world: the kernel's on `uring` and `epoll`, a simulated one in `sim`.
 using handle = int;
@@ -226,4 +226,4 @@ class backend {
   stall_detector* stalls_ = nullptr;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -6,7 +6,7 @@
 
 #include <exception>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 bool blocking_pool::push(coro::blocking_job& j) noexcept {
   const std::lock_guard lock(mutex_);
@@ -70,4 +70,4 @@ std::size_t blocking_pool::threads() noexcept {
   return threads_.size();
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -1,7 +1,7 @@
 // blocking_pool: the threads behind offload().
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/runtime/offload.hpp"
 
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Threads are started one by one, when a job comes and none is idle, up to the limit, and stay.
 // The queue needs no bound of its own: its links lie in the coroutines that wait.
@@ -45,4 +45,4 @@ class blocking_pool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
   return made;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // What CORACLE_BACKEND's value asks for (null or "": automatic). Throws status_error for an unknown one.
 backend_choice backend_choice_of(const char* environment_value);
@@ -18,4 +18,4 @@ backend_choice backend_choice_of(const char* environment_value);
 // allows; logs the choice and its reason once, at info. Throws status_error as runtime's constructor says.
 std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& options);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -2,12 +2,12 @@
 
 #include "runtime/runtime_core.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 // Works a turn: enough to spread the cost of a look at I/O, few enough that it comes within
@@ -137,7 +137,7 @@ int driven_loop::pollable() noexcept {
 
 loop_counters driven_loop::counters() const noexcept {
   CORACLE_ASSERT(is_current() || !executor::current(), "a loop's counters are read on the loop");
-  const io::counters& of_backend = backend_->counted();
+  const runtime_internal::counters& of_backend = backend_->counted();
   loop_counters c;
   c.turns = of_backend.turns;
   c.resumes = resumes_;
@@ -151,4 +151,4 @@ loop_counters driven_loop::counters() const noexcept {
   return c;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -6,7 +6,7 @@
 #include "runtime/stall_detector.hpp"
 #include "runtime/timer_wheel.hpp"
 
-#include "coracle/base/intrusive_queue.hpp"
+#include "base/intrusive_queue.hpp"
 #include "coracle/runtime/loop.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <memory>
 #include <optional>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Lives in a runtime_core. Whoever turns it is its thread for that time; between turns it may pass
 // to another thread after leave().
@@ -88,4 +88,4 @@ class driven_loop final : public loop {
   std::atomic<bool> stop_asked_{false};
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Has one thread for all loops that it drives. Outlives the runtimes that were made over it.
 class driver {
@@ -30,4 +30,4 @@ class driver {
 std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log,
                                              driver& by);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Lives in its owner as long as the operation that points to it. The result is that of the system call of this
 // name: the new handle, bytes or 0, or -errno; a short read or write is not made longer here.
@@ -30,4 +30,4 @@ struct file_request {
 inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
 inline constexpr std::size_t file_size_room = 256;
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -1,10 +1,10 @@
 #include "runtime/fork_guard.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <pthread.h>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -33,4 +33,4 @@ void fork_guard::check() const noexcept {
       "leave the child by exec() or _exit()");
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Threads do not come along into a child of fork(), and rings and epoll sets are shared with the parent: a child that
 // went on would hang, or take the parent's I/O. One for each runtime; costs a load where it is asked.
@@ -18,4 +18,4 @@ class fork_guard {
   std::atomic<unsigned> forks_before_{0};  // 0: nothing to guard yet
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -9,7 +9,8 @@ namespace coracle {
 
 const char loop::kind_ = 0;
 
-loop::loop(runtime& owner, std::size_t index, logger& log, coracle::io::backend& backend) noexcept
+loop::loop(runtime& owner, std::size_t index, logger& log,
+           coracle::runtime_internal::backend& backend) noexcept
     : executor(&kind_),
       owner_(owner),
       index_(index),
@@ -24,7 +25,7 @@ loop* loop::current() noexcept {
 }
 
 loop_counters loop::counted() const noexcept {
-  return static_cast<const coracle::io::driven_loop&>(*this).counters();
+  return static_cast<const coracle::runtime_internal::driven_loop&>(*this).counters();
 }
 
 std::chrono::system_clock::time_point loop::wall_now() const noexcept {

@@ -1,13 +1,13 @@
 // mailbox: works from other threads on their way to a loop.
 #pragma once
 
-#include "coracle/base/intrusive_queue.hpp"
+#include "base/intrusive_queue.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <atomic>
 #include <cstddef>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Intrusive, lock-free, any number of producers, one consumer. Works of one producer come out in
 // the order in which they went in. Memory order comes from read-modify-writes alone, which TSan
@@ -46,4 +46,4 @@ class mailbox {
   std::atomic<coro::work*> top_{nullptr};
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

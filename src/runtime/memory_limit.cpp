@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -67,4 +67,4 @@ memory_limit read_memory_limit(const std::string& root, std::uint64_t address_sp
   return l;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 struct memory_limit {
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
@@ -23,4 +23,4 @@ std::uint64_t address_space_limit() noexcept;
 memory_limit read_memory_limit(const std::string& root = {},
                                std::uint64_t address_space_bytes = address_space_limit());
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 struct name_answer {
   enum class outcome : std::uint8_t { found, no_such_name, failed };
@@ -14,4 +14,4 @@ struct name_answer {
   std::vector<raw_address> addresses;  // in the order to try them in, with port 0
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

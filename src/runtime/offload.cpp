@@ -3,7 +3,7 @@
 #include "runtime/blocking_pool.hpp"
 #include "runtime/runtime_core.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
 
@@ -12,7 +12,7 @@ namespace coracle::coro {
 blocking_job::blocking_job(void (*call)(blocking_job&) noexcept) noexcept
     : stop_callback([](stop_callback& c) noexcept {
         auto& self = static_cast<blocking_job&>(c);
-        coracle::io::runtime_core& core = self.home_->owner().core();
+        coracle::runtime_internal::runtime_core& core = self.home_->owner().core();
         if (core.driven_by()) {
           self.stopped_ = true;
           self.home_->arm(self, time_point::min());
@@ -42,8 +42,8 @@ bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) n
     stopped_ = true;
     return false;
   }
-  coracle::io::runtime_core& core = home_->owner().core();
-  if (coracle::io::driver* d = core.driven_by())
+  coracle::runtime_internal::runtime_core& core = home_->owner().core();
+  if (coracle::runtime_internal::driver* d = core.driven_by())
     home_->arm(*this, deadline_after(home_->now(), d->offload_delay()));
   else if (!core.pool().push(*this)) {
     stop_callback::unlink();

@@ -1,6 +1,6 @@
 #include "coracle/runtime/on.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/runtime/loop.hpp"
 

@@ -1,8 +1,8 @@
-#include "coracle/runtime/parallel_chunks.hpp"
+#include "coracle/runtime/impl/parallel_chunks.hpp"
 
 #include "runtime/runtime_core.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/runtime/loop.hpp"
 
@@ -27,7 +27,7 @@ parallel_chunks::parallel_chunks(std::size_t elements) noexcept
 std::size_t parallel_chunks::threads() const noexcept {
   const loop* home = loop::current();
   CORACLE_ASSERT(home, "parallel_for() needs a runtime: await it in a task that runs on a loop");
-  coracle::io::runtime_core& core = home->owner().core();
+  coracle::runtime_internal::runtime_core& core = home->owner().core();
   if (core.driven_by()) return std::min<std::size_t>(1, chunks_);
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   return std::min({cores, core.pool().threads_max(), chunks_});

@@ -1,11 +1,11 @@
 #include "runtime/resident.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "runtime/runtime_core.hpp"
 
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Suspends the resident's life until left(); a stop of the runtime meanwhile makes it leave.
 class resident::stay : coro::stop_callback {
@@ -84,4 +84,4 @@ void residence::ask_to_leave() noexcept {
   who_->home_->post(who_->ask_);
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -3,16 +3,16 @@
 
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/post_function.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coro/post_function.hpp"
 
 #include <coroutine>
 #include <memory>
 #include <mutex>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 class resident;
 
@@ -81,4 +81,4 @@ class resident {
   bool left_ = false;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

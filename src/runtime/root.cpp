@@ -2,12 +2,12 @@
 
 #include "runtime/runtime_core.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <exception>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
            bool resident) noexcept
@@ -34,4 +34,4 @@ std::coroutine_handle<> root::finished(coro::promise_base& promise, std::corouti
   return std::noop_coroutine();
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -4,13 +4,13 @@
 #include "runtime/driven_loop.hpp"
 
 #include "coracle/coro/block_on.hpp"
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <coroutine>
 #include <cstddef>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 class runtime_core;
 
@@ -33,4 +33,4 @@ class root final : public coro::work, coro::completion {
   bool resident_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

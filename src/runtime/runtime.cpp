@@ -4,7 +4,7 @@
 #include "runtime/runtime_core.hpp"
 #include "runtime/task_dump.hpp"
 
-#include "coracle/coro/post_function.hpp"
+#include "coro/post_function.hpp"
 
 #include <utility>
 
@@ -14,15 +14,18 @@ runtime::runtime() : runtime(runtime_options()) {}
 runtime::runtime(std::size_t loops) : runtime(runtime_options().loops(loops)) {}
 
 runtime::runtime(const runtime_options& options)
-    : runtime(std::make_unique<coracle::io::runtime_core>(coracle::io::make_backends(options), options.log(),
-                                                          options.blocking_threads(), nullptr)) {
+    : runtime(std::make_unique<coracle::runtime_internal::runtime_core>(
+          coracle::runtime_internal::make_backends(options), options.log(), options.blocking_threads(),
+          nullptr)) {
   if (options.memory()) core_->take_memory_from(*options.memory());
   if (options.stalls() > duration::zero())
     for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.stalls());
-  if (options.dump_tasks_on()) coracle::io::task_dump::settle_on(at(0), *options.dump_tasks_on());
+  if (options.dump_tasks_on())
+    coracle::runtime_internal::task_dump::settle_on(at(0), *options.dump_tasks_on());
 }
 
-runtime::runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept : core_(std::move(core)) {
+runtime::runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept
+    : core_(std::move(core)) {
   core_->belong_to(*this);
 }
 
@@ -39,13 +42,13 @@ std::string_view runtime::backend_name() const noexcept { return core_->loop_at(
 
 void runtime::spawn_on(loop& where, task<> t) {
   CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
-  core_->spawn(static_cast<coracle::io::driven_loop&>(where), std::move(t));
+  core_->spawn(static_cast<coracle::runtime_internal::driven_loop&>(where), std::move(t));
 }
 
 void runtime::spawn_and_wait(loop& where, task<> t) {
   coro::refuse_to_block_an_executor();
   CORACLE_REQUIRE(&where.owner() == this, "the loop belongs to another runtime");
-  core_->spawn_and_wait(static_cast<coracle::io::driven_loop&>(where), std::move(t));
+  core_->spawn_and_wait(static_cast<coracle::runtime_internal::driven_loop&>(where), std::move(t));
 }
 
 void runtime::run() { core_->run(never, nullptr); }
@@ -61,7 +64,7 @@ void runtime::start() {
 void runtime::stop() noexcept { core_->stop(); }
 void runtime::dump_tasks() {
   for (std::size_t i = 0; i < size(); ++i)
-    coro::post_function(at(i), [&of = at(i)] { coracle::io::log_tasks(of); });
+    coro::post_function(at(i), [&of = at(i)] { coracle::runtime_internal::log_tasks(of); });
 }
 bool runtime::stopping() const noexcept { return core_->stopping(); }
 void runtime::restart() { core_->restart(); }
@@ -72,12 +75,12 @@ void runtime::work_guard::release() noexcept {
   if (runtime* of = std::exchange(of_, nullptr)) of->core().release();
 }
 
-namespace io {
+namespace runtime_internal {
 
 std::unique_ptr<runtime> make_driven_runtime(std::vector<std::unique_ptr<backend>> backends, logger& log,
                                              driver& by) {
   return std::make_unique<runtime>(std::make_unique<runtime_core>(std::move(backends), log, 1, &by));
 }
 
-}  // namespace io
+}  // namespace runtime_internal
 }  // namespace coracle

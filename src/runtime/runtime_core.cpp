@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 runtime_core::runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log,
                            std::size_t blocking_threads, driver* by)
@@ -117,4 +117,4 @@ void runtime_core::restart() {
   state_.fetch_and(~stop_bit, std::memory_order_acq_rel);
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Owned by a runtime. The members that the runtime passes on have its thread rules.
 class runtime_core {
@@ -128,4 +128,4 @@ class runtime_core {
   fork_guard guard_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

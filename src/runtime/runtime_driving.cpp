@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -253,4 +253,4 @@ void runtime_core::shut_down() noexcept {
   pool_.join();
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -2,13 +2,13 @@
 
 #include "runtime/backend.hpp"
 
-#include "coracle/base/assert.hpp"
-#include "coracle/coro/task_tree.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 
 #include <chrono>
 #include <string>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 time_point stall_detector::begin() noexcept {
   base::last_noted = {};
@@ -26,4 +26,4 @@ void stall_detector::end(time_point began) noexcept {
                "a task " + text + "; its last co_await: " + coro::describe(base::last_noted));
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

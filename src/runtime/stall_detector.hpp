@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 class backend;
 
@@ -45,4 +45,4 @@ class stall_detector {
   const duration limit_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

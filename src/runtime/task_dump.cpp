@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 void task_dump::settle_on(loop& home, process_signal when) {
   const std::int64_t events = home.io().open_signals(1u << static_cast<unsigned>(when));
@@ -48,4 +48,4 @@ void log_tasks(loop& of) noexcept {
     of.log().write(log_level::warning, name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

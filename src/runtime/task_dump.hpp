@@ -8,10 +8,10 @@
 
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Lives on loop 0 of its runtime, from the runtime's constructor to its stop.
-class task_dump final : public resident, io::operation {
+class task_dump final : public resident, runtime_internal::operation {
  public:
   // Says so in the log where the signal cannot be watched for.
   static void settle_on(loop& home, process_signal when);
@@ -30,4 +30,4 @@ class task_dump final : public resident, io::operation {
 // Writes the tasks of one loop, on its thread.
 void log_tasks(loop& of) noexcept;
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

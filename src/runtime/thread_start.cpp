@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 std::thread start_thread(const std::string& name, std::function<void()> body) {
   sigset_t blocked;
@@ -23,4 +23,4 @@ std::thread start_thread(const std::string& name, std::function<void()> body) {
   return t;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,10 +5,10 @@
 #include <string>
 #include <thread>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Starts `body` on a thread with this name (15 characters count) and with all signals blocked but
 // those that a fault of its own raises: signals are for the program's threads.
 std::thread start_thread(const std::string& name, std::function<void()> body);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

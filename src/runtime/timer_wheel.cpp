@@ -2,12 +2,12 @@
 
 #include "runtime/stall_detector.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <bit>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 void timer_wheel::list::push(coro::timer& t) noexcept {
   t.next = nullptr;
@@ -123,4 +123,4 @@ void timer_wheel::advance(time_point now, stall_detector* stalls) noexcept {
   }
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 class stall_detector;
 
@@ -72,4 +72,4 @@ class timer_wheel {
   list due_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

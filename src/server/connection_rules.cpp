@@ -1,6 +1,6 @@
 #include "server/connection_rules.hpp"
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 duration jittered(duration d, std::uint64_t random) noexcept {
   if (d == duration::max()) return d;
@@ -25,4 +25,4 @@ transport::connection_options connection_rules(const server_options& o) {
   return c;
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

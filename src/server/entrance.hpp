@@ -10,13 +10,13 @@
 #include <memory>
 #include <utility>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 // Owned by loop 0's shard, which destroys it when it is told that the socket is closed.
 class entrance final : private net::acceptor_sink {
  public:
   entrance(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
-           std::function<void(io::handle)> accepted, std::function<void(entrance&)> closed)
+           std::function<void(runtime_internal::handle)> accepted, std::function<void(entrance&)> closed)
       : id_(id),
         acceptor_(std::move(a)),
         log_(log),
@@ -29,7 +29,7 @@ class entrance final : private net::acceptor_sink {
   [[nodiscard]] const net::address& local_address() const noexcept { return acceptor_->local_address(); }
 
  private:
-  void accepted(io::handle connection) noexcept override { accepted_(connection); }
+  void accepted(runtime_internal::handle connection) noexcept override { accepted_(connection); }
   void accept_failed(status why) noexcept override {
     base::if_memory_allows([&] { log_.write(log_level::error, "listening ended: " + why.to_string()); });
   }
@@ -38,8 +38,8 @@ class entrance final : private net::acceptor_sink {
   const std::uint64_t id_;  // among the server's connections and listeners
   std::unique_ptr<net::acceptor> acceptor_;
   logger& log_;
-  std::function<void(io::handle)> accepted_;
+  std::function<void(runtime_internal::handle)> accepted_;
   std::function<void(entrance&)> closed_;
 };
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 
@@ -44,14 +44,15 @@ result<acceptors> adopt(loop& on, std::string_view name) {
   return adopted;
 }
 
-std::unique_ptr<net::duplex> open(loop& on, io::handle connection, net::server_security* security) {
+std::unique_ptr<net::duplex> open(loop& on, runtime_internal::handle connection,
+                                  security::server_security* security) {
   auto raw = net::make_socket_duplex(on, connection);
   return security ? security->secure(on, std::move(raw)) : std::move(raw);
 }
 
 }  // namespace
 
-status server_state::listen(std::string_view text, const transport::server_credentials& credentials) {
+status server_state::listen(std::string_view text, const server_credentials& credentials) {
   const std::lock_guard lock(setting_up);
   const status why = try_to_listen(text, credentials);
   if (!why.ok() && listen_failure.ok()) listen_failure = why;
@@ -64,7 +65,7 @@ status server_state::ready_to_run() {
   return status::failed_precondition("the server has no address: call listen() before run()");
 }
 
-status server_state::try_to_listen(std::string_view text, const transport::server_credentials& credentials) {
+status server_state::try_to_listen(std::string_view text, const server_credentials& credentials) {
   if (const status why = credentials.failure(); !why.ok()) return why;
   loop& on = owner.at(0);
   const bool inherited = text.starts_with(inherited_scheme);
@@ -84,8 +85,8 @@ status server_state::try_to_listen(std::string_view text, const transport::serve
   return {};
 }
 
-void server_state::accepted(io::handle connection,
-                            const std::shared_ptr<net::server_security>& security) noexcept {
+void server_state::accepted(runtime_internal::handle connection,
+                            const std::shared_ptr<security::server_security>& security) noexcept {
   const std::size_t i = least_loaded();
   if (i == size()) return refuse(connection, "server_limits::connections are open");
   loop& to = owner.at(i);
@@ -104,8 +105,8 @@ void server_state::accepted(io::handle connection,
 }
 
 // On the connection's loop. Of a shard that is gone, or without memory, the connection is closed.
-void server_state::adopt_connection(shard* by, loop& on, io::handle connection,
-                                    net::server_security* security) noexcept {
+void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handle connection,
+                                    security::server_security* security) noexcept {
   const bool adopted = base::if_memory_allows([&] {
     auto stream = open(on, connection, security);
     if (by) by->adopt(std::move(stream));
@@ -116,7 +117,7 @@ void server_state::adopt_connection(shard* by, loop& on, io::handle connection,
   if (by) by->note_refused_connection();
 }
 
-void server_state::refuse(io::handle connection, std::string_view why) noexcept {
+void server_state::refuse(runtime_internal::handle connection, std::string_view why) noexcept {
   owner.at(0).io().close(connection);
   base::if_memory_allows([&] {
     refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
@@ -139,4 +140,4 @@ std::size_t server_state::least_loaded() noexcept {
   return all < options.limits().connections() ? best : size();
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 constexpr duration relief_interval = std::chrono::milliseconds(50);
@@ -25,7 +25,8 @@ memory_quota quota_for(runtime& on, const server_limits& limits) {
   if (limits.memory()) return *limits.memory();
   // A simulated world does not depend on the machine that it runs on.
   const bool real = on.at(0).io().takes_descriptors();
-  const io::memory_limit system = real ? io::read_memory_limit() : io::memory_limit();
+  const runtime_internal::memory_limit system =
+      real ? runtime_internal::read_memory_limit() : runtime_internal::memory_limit();
   const bool tight = system.bytes / 2 < default_quota_bytes_max;
   const std::uint64_t bytes = tight ? system.bytes / 2 : default_quota_bytes_max;
   if (on.log().wants(log_level::info)) {
@@ -193,4 +194,4 @@ void server_state::tell_shards(const loop* but, memory_state what) noexcept {
   }
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 
-using verb = calls::request_head::verb;
+using verb = request_head::verb;
 
 struct plain_answer {
   std::string_view status;
@@ -22,7 +22,7 @@ struct plain_answer {
 // Neither methods nor version: everyone who can connect may read it, whatever the interceptors would say to a call.
 constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
-plain_answer answer_to(const calls::request_head& request) {
+plain_answer answer_to(const request_head& request) {
   const bool reads = request.method == verb::get || request.method == verb::head;
   if (reads && request.root_path) return {"200", "text/html; charset=utf-8", page};
   if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
@@ -34,7 +34,7 @@ plain_answer answer_to(const calls::request_head& request) {
           request.root_path ? "GET, HEAD" : "POST"};
 }
 
-void send(transport::exchange& x, const calls::request_head& request) {
+void send(transport::exchange& x, const request_head& request) {
   const plain_answer a = answer_to(request);
   const bool head_only = request.method == verb::head;  // RFC 9110 9.3.2: the fields of a GET, and no content
   transport::header_block head;
@@ -76,10 +76,10 @@ class answered_request final : public transport::exchange_handler {
 
 }  // namespace
 
-void answer_plain(transport::exchange x, const calls::request_head& request, bool end_stream) {
+void answer_plain(transport::exchange x, const request_head& request, bool end_stream) {
   send(x, request);
-  if (end_stream || request.type != calls::request_head::content::none) return x.release();
+  if (end_stream || request.type != request_head::content::none) return x.release();
   new answered_request(x);
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

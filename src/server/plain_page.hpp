@@ -1,10 +1,9 @@
 // plain_page: the answers to requests that are no gRPC.
 #pragma once
 
-#include "server/request_reader.hpp"
 #include "transport/exchange.hpp"
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 // GET / and HEAD /: a static page that says that this is a gRPC server. It names no services, because interceptors do not
 // check it. Anything else: 404, 405, or 415 for a POST whose content-type is not one that is spoken here. Takes x over.
@@ -12,7 +11,6 @@ namespace coracle::serving {
 // The whole answer leaves at once, END_STREAM included: a client that streams its body may wait for it before it goes on.
 // Where a body still comes, RST_STREAM(NO_ERROR) follows (RFC 9113 8.1). A request without a content-type is not reset: its
 // body is dropped as it comes, and what is malformed in it is still found.
-[[gnu::noinline]] void answer_plain(transport::exchange x, const calls::request_head& request,
-                                    bool end_stream);
+[[gnu::noinline]] void answer_plain(transport::exchange x, const request_head& request, bool end_stream);
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

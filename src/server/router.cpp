@@ -1,8 +1,8 @@
 #include "server/router.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 void router::add(service& s) {
   services_.push_back(&s);
@@ -13,9 +13,10 @@ void router::add(service& s) {
   }
 }
 
-const router::row* router::find(std::string_view path) const noexcept {
+std::optional<std::uint32_t> router::find_route(std::string_view path) const noexcept {
   const auto it = by_path_.find(path);
-  return it == by_path_.end() ? nullptr : &rows_[it->second];
+  if (it == by_path_.end()) return std::nullopt;
+  return it->second;
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

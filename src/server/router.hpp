@@ -1,22 +1,23 @@
 // router: who answers a request: a gRPC method by its path, or a plain page.
 #pragma once
 
-#include "coracle/rpc/service.hpp"
-#include "rpc/request_head.hpp"
-#include "rpc/subtype.hpp"
+#include "coracle/server/service.hpp"
+#include "server/request_head.hpp"
+#include "server/subtype.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 // Filled before the first connection, read by every loop afterwards.
 class router final : public service_host {
  public:
-  using row = calls::served_method;
+  using row = served_method;
   // Without service::added_to().
   void add(service& s);
   // For paths that no service has; null: none does.
@@ -28,15 +29,16 @@ class router final : public service_host {
   void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
   [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
   [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
-  // Null for a path that no service has.
-  [[nodiscard]] const row* find(std::string_view path) const noexcept;
-  [[nodiscard]] std::uint32_t index_of(const row& r) const noexcept {
-    return static_cast<std::uint32_t>(&r - rows_.data());
+  // What protocol::grpc::request_reader asks for: indexes of rows and of subtypes.
+  [[nodiscard]] std::optional<std::uint32_t> find_route(std::string_view path) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> find_subtype(std::string_view name) const noexcept {
+    return subtypes.find(name);
   }
+  [[nodiscard]] bool keeps_unknown_subtypes() const noexcept { return fallback() != nullptr; }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
   // The forms that requests may have.
-  calls::subtype_table subtypes;
+  subtype_table subtypes;
   // How requests may be compressed.
   encoding_set encodings = encoding_set::all();
 
@@ -48,4 +50,4 @@ class router final : public service_host {
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -1,6 +1,6 @@
 #include "coracle/server/server.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "net/duplex.hpp"
 #include "net/memory_duplex.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 class in_process_connector final : public transport::connector {
  public:
-  explicit in_process_connector(std::shared_ptr<serving::server_state> to) : server_(std::move(to)) {}
+  explicit in_process_connector(std::shared_ptr<server_internal::server_state> to) : server_(std::move(to)) {}
 
   task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
     const std::size_t i = on.index() % server_->size();
@@ -25,7 +25,7 @@ class in_process_connector final : public transport::connector {
     std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));
     ++load;
     auto held = std::make_shared<std::unique_ptr<net::duplex>>(std::move(there));
-    const bool taken = server_->with_shard(i, [held, &load](serving::shard* s) {
+    const bool taken = server_->with_shard(i, [held, &load](server_internal::shard* s) {
       if (s) s->adopt(std::move(*held));
       else --load;
     });
@@ -39,18 +39,19 @@ class in_process_connector final : public transport::connector {
   [[nodiscard]] bool stays_in_process() const noexcept override { return true; }
 
  private:
-  std::shared_ptr<serving::server_state> server_;
+  std::shared_ptr<server_internal::server_state> server_;
 };
 
 }  // namespace
 
 server::server(const server_options& options)
-    : own_(std::make_unique<runtime>()), state_(std::make_shared<serving::server_state>(*own_, options)) {
+    : own_(std::make_unique<runtime>()),
+      state_(std::make_shared<server_internal::server_state>(*own_, options)) {
   state_->settle();
 }
 
 server::server(runtime& on, const server_options& options)
-    : state_(std::make_shared<serving::server_state>(on, options)) {
+    : state_(std::make_shared<server_internal::server_state>(on, options)) {
   state_->settle();
 }
 
@@ -96,7 +97,7 @@ void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   state_->kept_interceptors.push_back(std::move(i));
 }
 
-status server::listen(std::string_view address, transport::server_credentials credentials) {
+status server::listen(std::string_view address, server_credentials credentials) {
   return state_->listen(address, credentials);
 }
 

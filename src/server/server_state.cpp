@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
@@ -28,7 +28,7 @@ void server_state::settle() {
   for (std::size_t i = 0; i < owner.size(); ++i) {
     auto made = std::make_unique<shard>(shared_from_this(), owner.at(i));
     shards_.push_back(made.get());
-    doors_.push_back(io::resident::settle(owner.at(i), std::move(made)));
+    doors_.push_back(runtime_internal::resident::settle(owner.at(i), std::move(made)));
   }
 }
 
@@ -44,7 +44,7 @@ void server_state::hold_termination() {
   if (!owner.at(0).io().takes_descriptors()) return;  // a simulation's signals begin with its loops
   {
     const std::lock_guard held(holding_);
-    held_termination_ = std::make_unique<io::kernel::held_termination>();
+    held_termination_ = std::make_unique<runtime_internal::kernel::held_termination>();
   }
   with_shard(0, [this](shard*) {
     if (!runs_) give_back_termination();
@@ -171,4 +171,4 @@ task<> server_state::serve_until_told() {
   co_await watching.join();
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -1,17 +1,17 @@
 // server_state: what a server's shards share, and how other threads reach them.
 #pragma once
 
-#include "coracle/base/repeated_line.hpp"
+#include "base/repeated_line.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/net/signal_watch.hpp"
-#include "coracle/rpc/server_interceptor.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/security/credentials.hpp"
+#include "coracle/server/server_interceptor.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
-#include "coracle/transport/credentials.hpp"
 #include "net/acceptor.hpp"
 #include "runtime/kernel/held_termination.hpp"
 #include "runtime/resident.hpp"
@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 class shard;
 
@@ -41,7 +41,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   // --- any thread
   void settle();  // makes the shards; once
-  status listen(std::string_view text, const transport::server_credentials& credentials);
+  status listen(std::string_view text, const server_credentials& credentials);
   // What run() has to say instead of running.
   [[nodiscard]] status ready_to_run();
   void request_stop() noexcept;
@@ -78,10 +78,12 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   // --- loop 0
   // security: null for plaintext.
-  void accepted(io::handle connection, const std::shared_ptr<net::server_security>& security) noexcept;
+  void accepted(runtime_internal::handle connection,
+                const std::shared_ptr<security::server_security>& security) noexcept;
 
   // --- the loop of the connection
-  void adopt_connection(shard* by, loop& on, io::handle connection, net::server_security* security) noexcept;
+  void adopt_connection(shard* by, loop& on, runtime_internal::handle connection,
+                        security::server_security* security) noexcept;
 
   runtime& owner;
   const server_options options;
@@ -102,9 +104,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::atomic<std::uint16_t> port{0};
 
  private:
-  status try_to_listen(std::string_view text, const transport::server_credentials& credentials);
+  status try_to_listen(std::string_view text, const server_credentials& credentials);
   [[nodiscard]] std::size_t least_loaded() noexcept;
-  void refuse(io::handle connection, std::string_view why) noexcept;
+  void refuse(runtime_internal::handle connection, std::string_view why) noexcept;
   void join_quota();
   void tell_shards(const loop* but, memory_state what) noexcept;
   task<> watch_signals(net::signal_watch& signals);
@@ -112,12 +114,12 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> drain_as_told();
 
   std::vector<shard*> shards_;  // by loop; each entry is its loop's
-  std::vector<std::shared_ptr<io::residence>> doors_;
+  std::vector<std::shared_ptr<runtime_internal::residence>> doors_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
   std::vector<std::atomic<bool>> asked_for_room_;
   std::atomic<bool> runs_{false};
   std::mutex holding_;
-  std::unique_ptr<io::kernel::held_termination> held_termination_;
+  std::unique_ptr<runtime_internal::kernel::held_termination> held_termination_;
   std::size_t next_ = 0;  // where the next one goes if all are alike
   repeated_line refused_lines_;
   // On loop 0.
@@ -125,4 +127,4 @@ class server_state : public std::enable_shared_from_this<server_state> {
   bool serving_ = false;  // somebody waits to be told
 };
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

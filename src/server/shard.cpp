@@ -1,12 +1,13 @@
 #include "server/shard.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "net/duplex.hpp"
+#include "protocol/grpc/request_headers.hpp"
+#include "protocol/grpc/status_headers.hpp"
 #include "runtime/backend.hpp"
 #include "server/connection_rules.hpp"
 #include "server/plain_page.hpp"
-#include "server/request_reader.hpp"
 #include "server/unknown_methods.hpp"
 #include "transport/header_block.hpp"
 
@@ -14,7 +15,7 @@
 #include <new>
 #include <utility>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 
@@ -37,28 +38,28 @@ std::size_t least_bytes_in(duration d) noexcept {
 }
 
 // Trailers-Only, for a call that reaches no handler.
-[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const calls::request_head& request,
+[[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_head& request,
                                          const status& why, encoding_set accepted = encoding_set::all()) {
   transport::header_block block(request.subtype->reply_head);
-  block.add("grpc-status", std::to_string(static_cast<int>(why.code()))).add("grpc-message", why.message());
-  if (request.unknown_encoding) block.add("grpc-accept-encoding", calls::accepted_encodings_text(accepted));
+  protocol::grpc::add_status(block, why);
+  if (request.unknown_encoding)
+    block.add(protocol::grpc::accept_encoding_header, protocol::grpc::accepted_encodings_text(accepted));
   x.send_block(block.bytes(), true);
   x.release();
 }
 
 // A gRPC call that no service has goes to the fallback service, in whatever form its messages are; without one, the
 // answer is that of unknown_methods() when somebody wants to hear of it.
-[[gnu::noinline]] std::unique_ptr<calls::foreign_call> foreign_call_of(calls::request_head& r,
-                                                                       const router& routes) {
-  const bool grpc = r.type == calls::request_head::content::grpc || !r.foreign_subtype.empty();
-  if (r.row || !grpc || r.method != calls::request_head::verb::post || r.foreign_path.empty()) return nullptr;
-  auto call = std::make_unique<calls::foreign_call>();
-  if (!r.foreign_subtype.empty()) {
-    call->form = calls::make_subtype(r.foreign_subtype, nullptr);
+[[gnu::noinline]] std::unique_ptr<foreign_call> foreign_call_of(request_head& r, const router& routes) {
+  const bool grpc = r.type == request_head::content::grpc || !r.unknown_subtype.empty();
+  if (r.row || !grpc || r.method != request_head::verb::post || r.unknown_path.empty()) return nullptr;
+  auto call = std::make_unique<foreign_call>();
+  if (!r.unknown_subtype.empty()) {
+    call->form = make_subtype(r.unknown_subtype, nullptr);
     r.subtype = &*call->form;
-    r.type = calls::request_head::content::grpc;
+    r.type = request_head::content::grpc;
   }
-  call->path = std::move(r.foreign_path);
+  call->path = std::move(r.unknown_path);
   r.row = routes.fallback() ? routes.fallback() : &unknown_methods();
   return call;
 }
@@ -66,13 +67,13 @@ std::size_t least_bytes_in(duration d) noexcept {
 // Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
 struct read_request_head final : transport::kept_heads {
   std::uint32_t number = 0;
-  calls::request_head summary;
-  calls::received_metadata received;
+  request_head summary;
+  received_metadata received;
 };
 constexpr std::size_t kept_metadata_bytes = 2048;
 
-void keep(transport::exchange& x, std::uint32_t number, const calls::request_head& r,
-          const calls::received_metadata& received) {
+void keep(transport::exchange& x, std::uint32_t number, const request_head& r,
+          const received_metadata& received) {
   if (received.get().capacity_bytes() > kept_metadata_bytes) return x.heads().reset();
   auto kept = std::make_unique<read_request_head>();
   kept->number = number;
@@ -101,10 +102,10 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
   stall_bytes = least_bytes_in(stall_time);
   abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
   messages.limit(share_of(quota_->limit / kept_messages_share, home_.owner().size()), quota_->used);
-  abandoned_changed = [](calls::call_set& set, std::size_t before) noexcept {
+  abandoned_changed = [](call_set& set, std::size_t before) noexcept {
     static_cast<shard&>(set).on_abandoned(before);
   };
-  emptied = [](calls::call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
+  emptied = [](call_set& set) noexcept { static_cast<shard&>(set).settle_if_empty(); };
 }
 
 shard::~shard() {
@@ -114,11 +115,11 @@ shard::~shard() {
   server_->forget(home_);
 }
 
-void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security) {
+void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security) {
   if (draining_ || leaving_) return;
   entrances_.push_back(std::make_unique<entrance>(
       ++server_->last_id, std::move(a), home_.log(),
-      [this, security = std::move(security)](io::handle h) { server_->accepted(h, security); },
+      [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
       [this](entrance& e) {
         shard& self = *this;  // the entrance takes this function along
         std::erase_if(self.entrances_, [&](const auto& p) { return p.get() == &e; });
@@ -161,11 +162,14 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
     if (!fields.ok()) return x.release();
     return begin_call(x, last->summary, nullptr, last->received, end_stream);
   }
-  calls::request_head r;
-  calls::received_metadata received = take_metadata();
-  if (!read_request(fields, server_->routes, r, received.own())) return x.release();
+  request_head r;
+  received_metadata received = take_metadata();
+  protocol::grpc::request_reader reader(server_->routes, r, received.own());
+  if (!reader.read(fields)) return x.release();
+  if (r.route_index != r.none) r.row = &server_->routes.at(r.route_index);
+  if (r.subtype_index != r.none) r.subtype = &server_->routes.subtypes.at(r.subtype_index);
   auto foreign = foreign_call_of(r, server_->routes);
-  if (r.type != calls::request_head::content::grpc || r.method != calls::request_head::verb::post)
+  if (r.type != request_head::content::grpc || r.method != request_head::verb::post)
     return answer_plain(x, r, end_stream);
   if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
   if (r.unknown_encoding)
@@ -176,9 +180,8 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   begin_call(x, r, std::move(foreign), std::move(received), end_stream);
 }
 
-void shard::begin_call(transport::exchange x, const calls::request_head& r,
-                       std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
-                       bool end_stream) {
+void shard::begin_call(transport::exchange x, const request_head& r, std::unique_ptr<foreign_call> foreign,
+                       received_metadata received, bool end_stream) {
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return turn_away(x, r,
                      status::resource_exhausted("too many handlers run on behind calls that have ended"));
@@ -188,10 +191,10 @@ void shard::begin_call(transport::exchange x, const calls::request_head& r,
   const time_point deadline = timeout == duration::max() ? never : deadline_after(home_.now(), timeout);
   if (!count_in())
     return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
-  calls::server_call* call = nullptr;
+  server_call* call = nullptr;
   try {
     // It owns itself.
-    call = new calls::server_call(x, r, deadline, std::move(foreign), std::move(received), *this);
+    call = new server_call(x, r, deadline, std::move(foreign), std::move(received), *this);
   } catch (const std::bad_alloc&) {
     if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
     throw;
@@ -208,7 +211,7 @@ bool shard::count_in() noexcept {
   return false;
 }
 
-void shard::turn_away(transport::exchange x, const calls::request_head& request, const status& why) {
+void shard::turn_away(transport::exchange x, const request_head& request, const status& why) {
   turned_away_lines_.write(home_.log(), log_level::warning, home_.now(),
                            "calls are refused: " + std::string(why.message()));
   refuse(x, request, why);
@@ -253,7 +256,7 @@ task<> shard::drain(duration grace) {
   begin_drain();
   if (empty_.is_set()) co_return;
   task<> all_gone = wait_until_empty();
-  timeout<void> limited(grace, std::move(all_gone));
+  with_timeout<void> limited(grace, std::move(all_gone));
   const status in_time = co_await limited;
   if (in_time.ok()) co_return;
   hurry();
@@ -263,9 +266,9 @@ task<> shard::drain(duration grace) {
 void shard::hurry() noexcept {
   begin_drain();
   // Calls end one by one and unlink themselves, some inside this loop.
-  base::intrusive_list<calls::server_call> ending;
+  base::intrusive_list<server_call> ending;
   ending.take(running);
-  while (calls::server_call* c = ending.pop_front()) {
+  while (server_call* c = ending.pop_front()) {
     running.push_back(*c);
     c->cancel(status::unavailable("the server is going away"));
   }
@@ -285,4 +288,4 @@ void shard::settle_if_empty() noexcept {
   if (leaving_ && !std::exchange(left_called_, true)) left();
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -1,12 +1,12 @@
 // shard: a server on one loop: its connections and calls there.
 #pragma once
 
-#include "coracle/base/repeated_line.hpp"
+#include "base/repeated_line.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/coro/event.hpp"
-#include "rpc/server_call.hpp"
 #include "runtime/resident.hpp"
 #include "server/entrance.hpp"
+#include "server/server_call.hpp"
 #include "server/server_state.hpp"
 #include "transport/exchange.hpp"
 
@@ -16,13 +16,13 @@
 #include <unordered_map>
 #include <vector>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 // Everything happens on the loop.
-class shard final : public io::resident,
+class shard final : public runtime_internal::resident,
                     private transport::connection_owner,
                     private transport::request_acceptor,
-                    private calls::call_set {
+                    private call_set {
  public:
   shard(std::shared_ptr<server_state> server, loop& home);
   ~shard() override;
@@ -33,7 +33,7 @@ class shard final : public io::resident,
   // Logs that a connection was closed as it came, for want of memory.
   void note_refused_connection() noexcept;
   // security: null for plaintext.
-  void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<net::server_security> security);
+  void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security);
   // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
   // when no connection is left.
   [[nodiscard]] task<> drain(duration grace);
@@ -56,7 +56,7 @@ class shard final : public io::resident,
     bool given_up = false;
   };
 
-  // io::resident
+  // runtime_internal::resident
   void leave() noexcept override;
   // transport::connection_owner
   void on_closed(transport::connection& c) noexcept override;
@@ -67,9 +67,8 @@ class shard final : public io::resident,
                                              bool end_stream) override;
 
   // Of a good request for a method.
-  void begin_call(transport::exchange x, const calls::request_head& request,
-                  std::unique_ptr<calls::foreign_call> foreign, calls::received_metadata received,
-                  bool end_stream);
+  void begin_call(transport::exchange x, const request_head& request, std::unique_ptr<foreign_call> foreign,
+                  received_metadata received, bool end_stream);
 
   // memory.cpp
   [[nodiscard]] std::size_t even_share() const noexcept;
@@ -85,7 +84,7 @@ class shard final : public io::resident,
   void on_abandoned(std::size_t before) noexcept;
   // False when the server has as many calls as it takes.
   [[nodiscard]] bool count_in() noexcept;
-  [[gnu::cold, gnu::noinline]] void turn_away(transport::exchange x, const calls::request_head& request,
+  [[gnu::cold, gnu::noinline]] void turn_away(transport::exchange x, const request_head& request,
                                               const status& why);
   void begin_drain() noexcept;
   task<> wait_until_empty();
@@ -119,4 +118,4 @@ class shard final : public io::resident,
   bool left_called_ = false;
 };
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

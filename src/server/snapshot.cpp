@@ -3,12 +3,12 @@
 #include "server/server_state.hpp"
 #include "server/shard.hpp"
 
-#include "coracle/coro/post_function.hpp"
+#include "coro/post_function.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 
@@ -36,14 +36,14 @@ server_snapshot shard::snapshot() const {
   s.calls_started = calls_started_;
   s.calls_succeeded = succeeded;
   s.calls_failed = failed;
-  s.last_call_started = calls::on_the_wall(home_, last_call_started_);
+  s.last_call_started = rpc::on_the_wall(home_, last_call_started_);
   for (const auto& e : entrances_) {
     s.listeners.emplace_back();
     s.listeners.back().id = e->id();
     s.listeners.back().local = e->local_address();
   }
   for (const auto& [c, kept] : connections_) {
-    s.connections.push_back(calls::take_snapshot(home_, kept.id, *c));
+    s.connections.push_back(rpc::take_snapshot(home_, kept.id, *c));
     s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
   }
   return s;
@@ -68,4 +68,4 @@ task<server_snapshot> server_state::snapshot() {
   co_return whole;
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -1,13 +1,13 @@
 #include "server/unknown_methods.hpp"
 
-#include "coracle/rpc/generic_service.hpp"
+#include "coracle/server/generic_service.hpp"
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 namespace {
 
 class unknown final : public generic_service {
-  stream<bytes_message> call(server_context&, reader<bytes_message>) override {
+  replies<bytes_message> call(server_context&, reader<bytes_message>) override {
     co_return status::unimplemented("the server knows no such method");
   }
 };
@@ -20,4 +20,4 @@ const router::row& unknown_methods() {
   return row;
 }
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

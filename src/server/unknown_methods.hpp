@@ -3,9 +3,9 @@
 
 #include "server/router.hpp"
 
-namespace coracle::serving {
+namespace coracle::server_internal {
 
 // A row whose method ends each call with UNIMPLEMENTED, so that interceptors and the observer hear of it as of any other.
 [[nodiscard]] const router::row& unknown_methods();
 
-}  // namespace coracle::serving
+}  // namespace coracle::server_internal

@@ -58,7 +58,7 @@ std::string first_certificate(std::string_view pem) {
   return protocol::grpc::base64_decode(text, der) ? der : std::string();
 }
 
-void write(const net::auth_context& from, wire::Security& to) {
+void write(const auth_context& from, wire::Security& to) {
   if (from.type() != "tls") {
     to.mutable_other()->set_name(std::string(from.type()));
     return;
@@ -70,14 +70,14 @@ void write(const net::auth_context& from, wire::Security& to) {
   to.mutable_tls()->set_remote_certificate(first_certificate(from.peer_certificates_pem()));
 }
 
-void write(const calls::event_trace& from, wire::ChannelTrace& to) {
+void write(const rpc::event_trace& from, wire::ChannelTrace& to) {
   to.set_num_events_logged(number(from.added()));
   write_time(from.made(), [&] { return to.mutable_creation_timestamp(); });
-  for (const calls::traced_event& e : from.latest()) {
+  for (const rpc::traced_event& e : from.latest()) {
     wire::ChannelTraceEvent& event = *to.add_events();
     event.set_description(e.what);
-    event.set_severity(e.how == calls::traced_event::severity::info ? wire::ChannelTraceEvent::CT_INFO
-                                                                    : wire::ChannelTraceEvent::CT_WARNING);
+    event.set_severity(e.how == rpc::traced_event::severity::info ? wire::ChannelTraceEvent::CT_INFO
+                                                                  : wire::ChannelTraceEvent::CT_WARNING);
     write_time(e.when, [&] { return event.mutable_timestamp(); });
     if (e.subchannel != 0) event.mutable_subchannel_ref()->set_subchannel_id(number(e.subchannel));
   }
@@ -125,7 +125,7 @@ void write(const listener_snapshot& from, wire::Socket& to) {
   to.mutable_data();
 }
 
-void write(const calls::channel_snapshot& from, wire::Channel& to) {
+void write(const rpc::channel_snapshot& from, wire::Channel& to) {
   to.mutable_ref()->set_channel_id(number(from.id));
   to.mutable_ref()->set_name(from.target);
   auto& data = *to.mutable_data();
@@ -136,14 +136,14 @@ void write(const calls::channel_snapshot& from, wire::Channel& to) {
   data.set_calls_succeeded(number(from.calls_succeeded));
   data.set_calls_failed(number(from.calls_failed));
   write_time(from.last_call_started, [&] { return data.mutable_last_call_started_timestamp(); });
-  for (const calls::subchannel_snapshot& s : from.subchannels) {
+  for (const rpc::subchannel_snapshot& s : from.subchannels) {
     auto& ref = *to.add_subchannel_ref();
     ref.set_subchannel_id(number(s.id));
     ref.set_name(s.address);
   }
 }
 
-void write(const calls::subchannel_snapshot& from, wire::Subchannel& to) {
+void write(const rpc::subchannel_snapshot& from, wire::Subchannel& to) {
   to.mutable_ref()->set_subchannel_id(number(from.id));
   to.mutable_ref()->set_name(from.address);
   auto& data = *to.mutable_data();

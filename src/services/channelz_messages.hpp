@@ -14,8 +14,8 @@ inline constexpr std::int64_t server_id = 1;
 void write(const server_snapshot& from, wellknown::channelz::v1::Server& to);
 void write(const connection_snapshot& from, wellknown::channelz::v1::Socket& to);
 void write(const listener_snapshot& from, wellknown::channelz::v1::Socket& to);
-void write(const calls::channel_snapshot& from, wellknown::channelz::v1::Channel& to);
-void write(const calls::subchannel_snapshot& from, wellknown::channelz::v1::Subchannel& to);
+void write(const rpc::channel_snapshot& from, wellknown::channelz::v1::Channel& to);
+void write(const rpc::subchannel_snapshot& from, wellknown::channelz::v1::Subchannel& to);
 void write_ref(const connection_snapshot& from, wellknown::channelz::v1::SocketRef& to);
 
 }  // namespace coracle::services

@@ -26,39 +26,40 @@ status unknown(const char* what) { return status::not_found(std::string("no such
 
 class channelz_service::implementation final : public wire::rpc::Channelz::service {
  public:
-  explicit implementation(server& of) : server_(of), channels_(calls::channel_registry::of(of.owner())) {}
+  explicit implementation(server& of) : server_(of), channels_(rpc::channel_registry::of(of.owner())) {}
 
-  rpc<wire::GetTopChannelsResponse> GetTopChannels(server_context&,
-                                                   const wire::GetTopChannelsRequest& request) override {
+  reply<wire::GetTopChannelsResponse> GetTopChannels(server_context&,
+                                                     const wire::GetTopChannelsRequest& request) override {
     const auto all = channels_->all();
     const std::size_t most = page_size(request.max_results());
     wire::GetTopChannelsResponse reply;
     auto next =
         all.lower_bound(static_cast<std::uint64_t>(std::max<std::int64_t>(request.start_channel_id(), 0)));
     for (std::size_t n = 0; n < most && next != all.end(); ++n, ++next) {
-      const calls::channel_snapshot now = co_await next->second->figures();
+      const rpc::channel_snapshot now = co_await next->second->figures();
       services::write(now, *reply.add_channel());
     }
     reply.set_end(next == all.end());
     co_return reply;
   }
 
-  rpc<wire::GetChannelResponse> GetChannel(server_context&, const wire::GetChannelRequest& request) override {
+  reply<wire::GetChannelResponse> GetChannel(server_context&,
+                                             const wire::GetChannelRequest& request) override {
     const auto all = channels_->all();
     const auto found = all.find(static_cast<std::uint64_t>(request.channel_id()));
     if (found == all.end()) co_return unknown("channel");
-    const calls::channel_snapshot now = co_await found->second->figures();
+    const rpc::channel_snapshot now = co_await found->second->figures();
     wire::GetChannelResponse reply;
     services::write(now, *reply.mutable_channel());
     co_return reply;
   }
 
-  rpc<wire::GetSubchannelResponse> GetSubchannel(server_context&,
-                                                 const wire::GetSubchannelRequest& request) override {
+  reply<wire::GetSubchannelResponse> GetSubchannel(server_context&,
+                                                   const wire::GetSubchannelRequest& request) override {
     const auto all = channels_->all();
     for (const auto& [id, channel] : all) {
-      const calls::channel_snapshot now = co_await channel->figures();
-      for (const calls::subchannel_snapshot& s : now.subchannels) {
+      const rpc::channel_snapshot now = co_await channel->figures();
+      for (const rpc::subchannel_snapshot& s : now.subchannels) {
         if (static_cast<std::int64_t>(s.id) != request.subchannel_id()) continue;
         wire::GetSubchannelResponse reply;
         services::write(s, *reply.mutable_subchannel());
@@ -68,7 +69,8 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     co_return unknown("subchannel");
   }
 
-  rpc<wire::GetServersResponse> GetServers(server_context&, const wire::GetServersRequest& request) override {
+  reply<wire::GetServersResponse> GetServers(server_context&,
+                                             const wire::GetServersRequest& request) override {
     wire::GetServersResponse reply;
     reply.set_end(true);
     if (request.start_server_id() <= services::server_id) {
@@ -78,7 +80,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     co_return reply;
   }
 
-  rpc<wire::GetServerResponse> GetServer(server_context&, const wire::GetServerRequest& request) override {
+  reply<wire::GetServerResponse> GetServer(server_context&, const wire::GetServerRequest& request) override {
     if (request.server_id() != services::server_id) co_return unknown("server");
     const server_snapshot now = co_await server_.snapshot();
     wire::GetServerResponse reply;
@@ -86,7 +88,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     co_return reply;
   }
 
-  rpc<wire::GetServerSocketsResponse> GetServerSockets(
+  reply<wire::GetServerSocketsResponse> GetServerSockets(
       server_context&, const wire::GetServerSocketsRequest& request) override {
     if (request.server_id() != services::server_id) co_return unknown("server");
     const server_snapshot now = co_await server_.snapshot();
@@ -102,7 +104,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
     co_return reply;
   }
 
-  rpc<wire::GetSocketResponse> GetSocket(server_context&, const wire::GetSocketRequest& request) override {
+  reply<wire::GetSocketResponse> GetSocket(server_context&, const wire::GetSocketRequest& request) override {
     const server_snapshot now = co_await server_.snapshot();
     wire::GetSocketResponse reply;
     const auto asked = [&](const auto& s) { return static_cast<std::int64_t>(s.id) == request.socket_id(); };
@@ -118,8 +120,8 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
   task<result<wire::GetSocketResponse>> socket_of_a_channel(std::int64_t asked) {
     const auto all = channels_->all();
     for (const auto& [id, channel] : all) {
-      const calls::channel_snapshot now = co_await channel->figures();
-      for (const calls::subchannel_snapshot& s : now.subchannels) {
+      const rpc::channel_snapshot now = co_await channel->figures();
+      for (const rpc::subchannel_snapshot& s : now.subchannels) {
         for (const connection_snapshot& c : s.connections) {
           if (static_cast<std::int64_t>(c.id) != asked) continue;
           wire::GetSocketResponse reply;
@@ -138,7 +140,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
   }
 
   server& server_;
-  const std::shared_ptr<calls::channel_registry> channels_;
+  const std::shared_ptr<rpc::channel_registry> channels_;
 };
 
 channelz_service::channelz_service(server& of) : implementation_(std::make_unique<implementation>(of)) {}

@@ -1,6 +1,6 @@
 #include "services/descriptor_lookup.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "wellknown/descriptors.hpp"
 
 #include <google/protobuf/descriptor.pb.h>

@@ -27,7 +27,7 @@ HealthCheckResponse::ServingStatus on_the_wire(health_status s) noexcept {
 
 class health_service::implementation final : public wellknown::health::v1::rpc::Health::service {
  public:
-  rpc<HealthCheckResponse> Check(server_context&, const HealthCheckRequest& request) override {
+  reply<HealthCheckResponse> Check(server_context&, const HealthCheckRequest& request) override {
     const auto found = book.of(request.service());
     if (!found.status) return status::not_found("the server knows no service of that name");
     HealthCheckResponse reply;
@@ -35,7 +35,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
     return reply;
   }
 
-  stream<HealthCheckResponse> Watch(server_context&, const HealthCheckRequest& request) override {
+  replies<HealthCheckResponse> Watch(server_context&, const HealthCheckRequest& request) override {
     services::health_book::watcher self(book);
     if (!self.admitted()) co_return status::resource_exhausted("too many calls watch the server's health");
     HealthCheckResponse reply;
@@ -52,7 +52,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
     }
   }
 
-  rpc<HealthListResponse> List(server_context&, const HealthListRequest&) override {
+  reply<HealthListResponse> List(server_context&, const HealthListRequest&) override {
     const auto all = book.all();
     if (all.size() > listed_max) return status::resource_exhausted("the server has more than 100 services");
     HealthListResponse reply;

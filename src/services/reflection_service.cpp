@@ -101,8 +101,8 @@ class conversation {
 class reflection_service::implementation final
     : public wellknown::reflection::v1::rpc::ServerReflection::service {
  public:
-  stream<ServerReflectionResponse> ServerReflectionInfo(server_context&,
-                                                        reader<ServerReflectionRequest> questions) override {
+  replies<ServerReflectionResponse> ServerReflectionInfo(server_context&,
+                                                         reader<ServerReflectionRequest> questions) override {
     conversation c(descriptors_, host_);
     ServerReflectionRequest question;
     while (co_await questions.read(question)) {

@@ -1,7 +1,7 @@
 // served_names(): the services that a server answers for.
 #pragma once
 
-#include "coracle/rpc/service.hpp"
+#include "coracle/server/service.hpp"
 
 #include <set>
 #include <string>

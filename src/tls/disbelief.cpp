@@ -1,7 +1,7 @@
 #include "tls/disbelief.hpp"
 
 #include "base/printable.hpp"
-#include "coracle/net/auth_context.hpp"
+#include "coracle/security/auth_context.hpp"
 #include "tls/peer.hpp"
 
 #include <vector>
@@ -29,8 +29,8 @@ std::string subject_of(const X509* x) {
 
 std::string other_names(const handshake_notes& notes, const X509* x) {
   std::string names;
-  for (const net::peer_identity& i : identities_of(x)) {
-    if (i.what() == net::peer_identity::kind::common_name) continue;
+  for (const peer_identity& i : identities_of(x)) {
+    if (i.what() == peer_identity::kind::common_name) continue;
     names.append(names.empty() ? "" : ", ").append(i.value());
   }
   if (names.empty())

@@ -1,8 +1,8 @@
 // engine: one connection's TLS without I/O: encrypted bytes go in and out, plain ones out and in.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "tls/handshake_notes.hpp"
 #include "tls/owned.hpp"
 #include "tls/record_bio.hpp"

@@ -13,7 +13,7 @@ namespace coracle::tls {
 
 namespace {
 
-using kind = net::peer_identity::kind;
+using kind = peer_identity::kind;
 
 // A zero byte inside a name is an attempt to be taken for another one.
 std::optional<std::string> text_of(const ASN1_STRING* s) {
@@ -30,11 +30,11 @@ std::optional<std::string> ip_text(const ASN1_OCTET_STRING* s) {
   return ::inet_ntop(size == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(s), text, sizeof text);
 }
 
-void add(std::vector<net::peer_identity>& to, kind what, std::optional<std::string> value) {
+void add(std::vector<peer_identity>& to, kind what, std::optional<std::string> value) {
   if (value) to.emplace_back(what, *std::move(value));
 }
 
-void add_alternative(std::vector<net::peer_identity>& to, const GENERAL_NAME& name) {
+void add_alternative(std::vector<peer_identity>& to, const GENERAL_NAME& name) {
   switch (name.type) {
     case GEN_DNS: return add(to, kind::dns_name, text_of(name.d.dNSName));
     case GEN_IPADD: return add(to, kind::ip_address, ip_text(name.d.iPAddress));
@@ -70,8 +70,8 @@ std::string text_or_none(const char* s) { return s ? s : ""; }
 
 }  // namespace
 
-std::vector<net::peer_identity> identities_of(const X509* x) {
-  std::vector<net::peer_identity> found;
+std::vector<peer_identity> identities_of(const X509* x) {
+  std::vector<peer_identity> found;
   if (!x) return found;
   const owned<GENERAL_NAMES> names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(x, NID_subject_alt_name, nullptr, nullptr)));
@@ -81,8 +81,8 @@ std::vector<net::peer_identity> identities_of(const X509* x) {
   return found;
 }
 
-std::shared_ptr<const net::auth_context> describe_peer(SSL& connection, bool server) {
-  auto c = std::make_shared<net::auth_context>();
+std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server) {
+  auto c = std::make_shared<auth_context>();
   const unsigned char* alpn = nullptr;
   unsigned alpn_size = 0;
   SSL_get0_alpn_selected(&connection, &alpn, &alpn_size);

@@ -1,7 +1,7 @@
 // peer: who is at the other end of a connection whose handshake has ended.
 #pragma once
 
-#include "coracle/net/auth_context.hpp"
+#include "coracle/security/auth_context.hpp"
 #include "tls/owned.hpp"
 
 #include <memory>
@@ -10,8 +10,8 @@
 namespace coracle::tls {
 
 // The names in a certificate, believed or not: subjectAltNames in their order, then the CN.
-std::vector<net::peer_identity> identities_of(const X509* certificate);
+std::vector<peer_identity> identities_of(const X509* certificate);
 
-std::shared_ptr<const net::auth_context> describe_peer(SSL& connection, bool server);
+std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server);
 
 }  // namespace coracle::tls

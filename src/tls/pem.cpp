@@ -1,6 +1,6 @@
 #include "tls/pem.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "tls/error_queue.hpp"
 
 #include <openssl/err.h>

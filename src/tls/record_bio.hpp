@@ -1,8 +1,8 @@
 // record_bio: where OpenSSL finds encrypted bytes and puts them.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "coracle/base/bytes.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "tls/owned.hpp"
 
 namespace coracle::tls {

@@ -23,7 +23,7 @@ std::vector<std::string> files_of(const client_options& o) {
   return files;
 }
 
-class secured_client final : public net::client_security {
+class secured_client final : public security::client_security {
  public:
   explicit secured_client(const client_options& o)
       : target_name_(o.target_name()),
@@ -51,8 +51,8 @@ class secured_client final : public net::client_security {
 
 }  // namespace
 
-result<std::shared_ptr<net::client_security>> client_options::build() const {
-  std::shared_ptr<net::client_security> made = std::make_shared<secured_client>(*this);
+result<std::shared_ptr<security::client_security>> client_options::build() const {
+  std::shared_ptr<security::client_security> made = std::make_shared<secured_client>(*this);
   if (status s = made->reload(); !s.ok()) return s;
   return made;
 }

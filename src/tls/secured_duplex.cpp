@@ -1,8 +1,8 @@
 #include "tls/secured_duplex.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "coracle/base/assert.hpp"
-#include "coracle/base/repeated_line.hpp"
+#include "base/repeated_line.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/tls/limits.hpp"
 #include "tls/peer.hpp"

@@ -43,7 +43,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   void give_up_unacknowledged(duration after) noexcept override { raw_->give_up_unacknowledged(after); }
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
-  [[nodiscard]] const net::auth_context* auth() const noexcept override { return auth_.get(); }
+  [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
   [[nodiscard]] std::string_view end_reason() const noexcept override { return end_reason_; }
 
  private:
@@ -79,7 +79,7 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   engine engine_;
   const duration handshake_timeout_;
   net::duplex_sink* sink_ = nullptr;
-  std::shared_ptr<const net::auth_context> auth_;
+  std::shared_ptr<const auth_context> auth_;
   std::string end_reason_;
   std::int64_t send_error_ = 0;
   std::optional<std::int64_t> raw_end_;  // it gives nothing any more; what it gave may not be read yet

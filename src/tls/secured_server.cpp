@@ -23,7 +23,7 @@ std::vector<std::string> files_of(const server_options& o) {
   return files;
 }
 
-class secured_server final : public net::server_security {
+class secured_server final : public security::server_security {
  public:
   explicit secured_server(const server_options& o)
       : handshake_timeout_(o.handshake_timeout()),
@@ -44,8 +44,8 @@ class secured_server final : public net::server_security {
 
 }  // namespace
 
-result<std::shared_ptr<net::server_security>> server_options::build() const {
-  std::shared_ptr<net::server_security> made = std::make_shared<secured_server>(*this);
+result<std::shared_ptr<security::server_security>> server_options::build() const {
+  std::shared_ptr<security::server_security> made = std::make_shared<secured_server>(*this);
   if (status s = made->reload(); !s.ok()) return s;
   return made;
 }

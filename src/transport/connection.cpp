@@ -2,7 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "base/printable.hpp"
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "transport/exchange.hpp"
 
 #include <algorithm>

@@ -96,7 +96,7 @@ class connection final : private net::duplex_sink, private coro::work, private c
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
   // Null in plaintext. As long-lived as the connection.
-  [[nodiscard]] const net::auth_context* auth() const noexcept { return stream_->auth(); }
+  [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
 
   [[nodiscard]] const message_counts& messages() const noexcept { return messages_; }
 

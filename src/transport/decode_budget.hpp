@@ -2,9 +2,9 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/coro/attachment.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
+#include "coracle/coro/impl/attachment.hpp"
 
 #include <algorithm>
 #include <chrono>

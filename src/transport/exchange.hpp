@@ -3,7 +3,7 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/net/address.hpp"
-#include "coracle/net/auth_context.hpp"
+#include "coracle/security/auth_context.hpp"
 #include "transport/connection.hpp"
 #include "transport/decode_budget.hpp"
 
@@ -94,7 +94,7 @@ class exchange {
   }
   [[nodiscard]] loop& home() const noexcept { return connection_->home_; }
   [[nodiscard]] const net::address& peer_address() const noexcept { return connection_->peer_address(); }
-  [[nodiscard]] const net::auth_context* auth() const noexcept { return connection_->auth(); }
+  [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
  private:
   // What is written at once may be put behind what waits for this turn's end.

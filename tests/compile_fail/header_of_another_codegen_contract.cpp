@@ -1,6 +1,6 @@
 // expect: kinds.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again
-#include "coracle/rpc/service.hpp"
-#include "coracle/rpc/stub.hpp"
+#include "coracle/client/stub.hpp"
+#include "coracle/server/service.hpp"
 
 // As if the library had been renewed after the header.
 #ifdef MISUSE

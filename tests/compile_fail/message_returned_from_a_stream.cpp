@@ -2,7 +2,7 @@
 #include "kinds.coracle.hpp"
 
 class kinds final : public misuse::rpc::Kinds::service {
-  coracle::stream<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+  coracle::replies<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
 #ifdef MISUSE
     co_return misuse::Answer();
 #else

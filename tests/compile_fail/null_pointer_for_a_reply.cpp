@@ -2,7 +2,7 @@
 #include "kinds.coracle.hpp"
 
 class kinds final : public misuse::rpc::Kinds::service {
-  coracle::rpc<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
+  coracle::reply<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
 #ifdef MISUSE
     co_return nullptr;
 #endif

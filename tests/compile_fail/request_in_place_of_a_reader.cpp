@@ -3,11 +3,11 @@
 
 class kinds final : public misuse::rpc::Kinds::service {
 #ifdef MISUSE
-  coracle::rpc<misuse::Answer> Gather(coracle::server_context&, const misuse::Ask&) override {
+  coracle::reply<misuse::Answer> Gather(coracle::server_context&, const misuse::Ask&) override {
     return misuse::Answer();
   }
 #else
-  coracle::rpc<misuse::Answer> Gather(coracle::server_context&, coracle::reader<misuse::Ask>) override {
+  coracle::reply<misuse::Answer> Gather(coracle::server_context&, coracle::reader<misuse::Ask>) override {
     return misuse::Answer();
   }
 #endif

@@ -3,11 +3,11 @@
 
 class kinds final : public misuse::rpc::Kinds::service {
 #ifdef MISUSE
-  coracle::rpc<misuse::Answer> One(coracle::server_context&, misuse::Ask&) override {
+  coracle::reply<misuse::Answer> One(coracle::server_context&, misuse::Ask&) override {
     return misuse::Answer();
   }
 #else
-  coracle::rpc<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
+  coracle::reply<misuse::Answer> One(coracle::server_context&, const misuse::Ask&) override {
     return misuse::Answer();
   }
 #endif

@@ -3,11 +3,11 @@
 
 class kinds final : public misuse::rpc::Kinds::service {
 #ifdef MISUSE
-  coracle::rpc<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+  coracle::reply<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
     co_return misuse::Answer();
   }
 #else
-  coracle::stream<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
+  coracle::replies<misuse::Answer> Scatter(coracle::server_context&, const misuse::Ask&) override {
     co_yield misuse::Answer();
     co_return coracle::status();
   }

@@ -2,8 +2,8 @@
 #include "movie.coracle.fake.hpp"
 
 #include "coracle/client.hpp"
-#include "coracle/rpc/generic_stub.hpp"
-#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/status_details.hpp"
 #include "coracle/server.hpp"
@@ -34,8 +34,8 @@ movie::Movie named(std::string title) {
 
 class strict final : public movie::rpc::MovieService::service {
   // [with_details]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context&,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,
+                                                   const movie::Movie& movie) override {
     if (movie.title().empty()) {
       co_return coracle::with_details(coracle::status::invalid_argument("a title is needed"),
                                       coracle::error_info("NO_TITLE", "movies.example"),
@@ -105,8 +105,8 @@ class agency final : public movie::rpc::MovieService::service {
 
  private:
   // [carried]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
     context.baggage().set("tenant", "acme");            // and everybody further down the line reads it
     const auto reply = co_await next_.AddMovie(movie);  // carries the trace and the baggage on
     // Inherits nothing of all that.
@@ -139,8 +139,8 @@ coracle::task<std::string> add_in_bytes(coracle::channel& channel, std::string r
 
 class built_in_place final : public movie::rpc::MovieService::service {
   // [make_reply]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
     auto& reply = context.make_reply<movie::AddMovieResponse>();
     reply.set_movie_id(movie.id());
     co_return &reply;  // a pointer: sent from where it is
@@ -150,8 +150,8 @@ class built_in_place final : public movie::rpc::MovieService::service {
 
 // [take]
 class shelf final : public movie::rpc::MovieService::service {
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
     movies_.push_back(context.take(movie));  // moves it; `movie` is empty from here on
     co_return movie::AddMovieResponse();
   }
@@ -166,7 +166,7 @@ class catalog final : public movie::rpc::MovieService::service {
     return true;
   }  // requests are parsed into it, too
 
-  coracle::rpc<movie::AddMultipleMoviesResponse> AddMultipleMovies(
+  coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context& context, coracle::reader<movie::Movie> requests) override {
     auto* const reply =
         google::protobuf::Arena::CreateMessage<movie::AddMultipleMoviesResponse>(&context.arena());
@@ -178,8 +178,8 @@ class catalog final : public movie::rpc::MovieService::service {
 
 class packed final : public movie::rpc::MovieService::service {
   // [compressed_reply]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie&) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie&) override {
     context.compression(coracle::compression(coracle::encoding::zstd).level(9).min_bytes(4096));
     co_return movie::AddMovieResponse();
   }

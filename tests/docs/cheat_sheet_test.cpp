@@ -19,8 +19,8 @@ using movies_stub = movie::rpc::MovieService::stub;
 
 class shelf final : public movie::rpc::MovieService::service {
   // [unary_server]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie& movie) override {
     if (movie.title().empty()) co_return coracle::status::invalid_argument("a title is needed");
     context.initial_metadata().add("x-shelf", "upper");
     movie::AddMovieResponse reply;
@@ -30,7 +30,7 @@ class shelf final : public movie::rpc::MovieService::service {
   // [/unary_server]
 
   // [client_streaming_server]
-  coracle::rpc<movie::AddMultipleMoviesResponse> AddMultipleMovies(
+  coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context&, coracle::reader<movie::Movie> requests) override {
     movie::AddMultipleMoviesResponse reply;
     while (const auto movie = co_await requests.next()) reply.add_movie_ids(add(*movie));
@@ -39,15 +39,15 @@ class shelf final : public movie::rpc::MovieService::service {
   // [/client_streaming_server]
 
   // [server_streaming_server]
-  coracle::stream<movie::Movie> ListMovies(coracle::server_context&,
-                                           const movie::ListMoviesRequest&) override {
+  coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
+                                            const movie::ListMoviesRequest&) override {
     for (const auto& movie : movies_) co_yield movie;
     co_return coracle::status();
   }
   // [/server_streaming_server]
 
   // [bidi_server]
-  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+  coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
     while (const auto request = co_await requests.next()) {
       const movie::Movie* const found = find(request->movie_id());

@@ -38,10 +38,10 @@ coracle::status listen_and_reload(coracle::server& server) {
 
 class guarded final : public movie::rpc::MovieService::service {
   // [peer]
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
-                                                 const movie::Movie&) override {
-    const coracle::net::auth_context* const client = context.auth();  // null in plaintext
-    if (!client || !client->has_identity(coracle::net::peer_identity::kind::uri, "spiffe://example/ada"))
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
+                                                   const movie::Movie&) override {
+    const coracle::auth_context* const client = context.auth();  // null in plaintext
+    if (!client || !client->has_identity(coracle::peer_identity::kind::uri, "spiffe://example/ada"))
       co_return coracle::status::permission_denied("not for you");
     co_return movie::AddMovieResponse();
   }

@@ -42,7 +42,7 @@ coracle::task<coracle::status> add_all(movies_stub movies, std::vector<movie::Mo
 }
 
 coracle::task<coracle::status> add_all_in_time(movies_stub movies, std::vector<movie::Movie> shelf) {
-  co_return co_await coracle::timeout(2s, add_all(movies, std::move(shelf)));
+  co_return co_await coracle::with_timeout(2s, add_all(movies, std::move(shelf)));
 }
 // [/several]
 
@@ -51,7 +51,7 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
   auto call = movies.ListMovies(movie::ListMoviesRequest());
   co_await call.start();  // out here: a call has the deadline of the await that begins it
   for (;;) {
-    const auto next = co_await coracle::timeout(5s, call.next());
+    const auto next = co_await coracle::with_timeout(5s, call.next());
     if (!next) co_return next.status();       // too slow: `call` goes, and is cancelled with it
     if (!*next) co_return coracle::status();  // the list has ended
     ++seen;
@@ -87,8 +87,8 @@ class projector final : public movie::rpc::MovieService::service {
   [[nodiscard]] int audience() const { return audience_; }
 
  private:
-  coracle::stream<movie::Movie> ListMovies(coracle::server_context& context,
-                                           const movie::ListMoviesRequest&) override {
+  coracle::replies<movie::Movie> ListMovies(coracle::server_context& context,
+                                            const movie::ListMoviesRequest&) override {
     if (context.deadline() - coracle::coro::this_executor().now() < 1s)
       co_return coracle::status::deadline_exceeded("the film takes longer");  // before it has cost anything
     const visit here(audience_);
@@ -104,7 +104,7 @@ class projector final : public movie::rpc::MovieService::service {
 
 // [busy]
 class accountant final : public movie::rpc::MovieService::service {
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context&, const movie::Movie&) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&, const movie::Movie&) override {
     movie::AddMovieResponse reply;
     int sum = 0;
     for (int page = 0; page < 1000; ++page) {
@@ -123,8 +123,8 @@ class audited final : public movie::rpc::MovieService::service {
   explicit audited(coracle::call_channel& journal) : journal_(journal) {}
 
  private:
-  coracle::rpc<movie::AddMovieResponse> AddMovie(coracle::server_context&,
-                                                 const movie::Movie& movie) override {
+  coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,
+                                                   const movie::Movie& movie) override {
     // Written down although the caller may not wait for it any more.
     co_return co_await journal_.AddMovie(movie, coracle::call_options().detached().timeout(5s));
   }
@@ -135,7 +135,7 @@ class audited final : public movie::rpc::MovieService::service {
 TEST(GuideToDeadlines, ACallEndsWithItsTime) {
   simulated_fake fixture(1);
   fixture.service().on.AddMovie = [](coracle::server_context&,
-                                     const movie::Movie&) -> coracle::rpc<movie::AddMovieResponse> {
+                                     const movie::Movie&) -> coracle::reply<movie::AddMovieResponse> {
     co_await coracle::sleep_for(1500ms);
     co_return movie::AddMovieResponse();
   };
@@ -153,7 +153,7 @@ TEST(GuideToDeadlines, ACallEndsWithItsTime) {
 TEST(GuideToDeadlines, EachStepMayHaveItsOwnTime) {
   simulated_fake fixture(1);
   fixture.service().on.ListMovies = [](coracle::server_context&,
-                                       const movie::ListMoviesRequest&) -> coracle::stream<movie::Movie> {
+                                       const movie::ListMoviesRequest&) -> coracle::replies<movie::Movie> {
     const movie::Movie one;
     for (int i = 0; i < 3; ++i) {
       co_await coracle::sleep_for(4s);

@@ -3,8 +3,8 @@
 #include "movie.coracle.hpp"
 
 #include "coracle/client.hpp"
+#include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/when_any.hpp"
-#include "coracle/rpc/generic_stub.hpp"
 #include "coracle/server.hpp"
 #include "coracle/testing/service_fixture.hpp"
 
@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 
 // [service]
 class greeter final : public helloworld::rpc::Greeter::service {
-  coracle::rpc<helloworld::HelloReply> SayHello(coracle::server_context& context,
-                                                const helloworld::HelloRequest& request) override {
+  coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context& context,
+                                                  const helloworld::HelloRequest& request) override {
     if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
     context.trailing_metadata().add("x-served-by", "coracle");
     helloworld::HelloReply reply;
@@ -73,8 +73,8 @@ coracle::task<std::size_t> greet_all(helloworld::rpc::Greeter::stub stub, std::v
 
 // [streams]
 class movies final : public movie::rpc::MovieService::service {
-  coracle::stream<movie::Movie> ListMovies(coracle::server_context&,
-                                           const movie::ListMoviesRequest&) override {
+  coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
+                                            const movie::ListMoviesRequest&) override {
     movie::Movie movie;
     for (int year = 1993; year <= 1994; ++year) {
       movie.set_year_of_production(year);

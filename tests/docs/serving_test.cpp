@@ -2,9 +2,9 @@
 #include "movie.coracle.hpp"
 
 #include "coracle/client.hpp"
-#include "coracle/rpc/call_statistics.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/server.hpp"
+#include "coracle/server/call_statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ int serve(const std::string& where) {
 
 class premieres final : public movie::rpc::MovieService::service {
   // [drain]
-  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+  coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
     movie::WatchTogetherResponse response;
     for (;;) {

@@ -85,9 +85,9 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
 // [handler]
 class library final : public movie::rpc::MovieService::service {
   // Looks each movie up on a thread that may block and replies when it is found; reads the next request meanwhile.
-  coracle::stream<movie::WatchTogetherResponse> WatchTogether(
+  coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
-    const auto replies = co_await coracle::stream<movie::WatchTogetherResponse>::writer();
+    const auto replies = co_await coracle::replies<movie::WatchTogetherResponse>::writer();
     coracle::mutex writing;  // one write at a time
     coracle::scope lookups{context.environment()};
     for (;;) {

@@ -2,10 +2,10 @@
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
-#include "coracle/rpc/client_observer.hpp"
-#include "coracle/rpc/intercepted_channel.hpp"
-#include "coracle/rpc/server_observer.hpp"
+#include "coracle/client/client_observer.hpp"
+#include "coracle/client/intercepted_channel.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/server/server_observer.hpp"
 
 #include <algorithm>
 #include <chrono>

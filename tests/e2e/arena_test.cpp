@@ -3,7 +3,7 @@
 #include "support/every_backend.hpp"
 
 #include "coracle/client.hpp"
-#include "coracle/rpc/generic_stub.hpp"
+#include "coracle/client/generic_stub.hpp"
 #include "coracle/server.hpp"
 
 #include <google/protobuf/arena.h>
@@ -21,7 +21,7 @@ using google::protobuf::ListValue;
 class lists : public service {
  public:
   explicit lists(bool in_arena) : in_arena_(in_arena) {}
-  rpc<ListValue> Double(server_context& context, const ListValue& request) {
+  reply<ListValue> Double(server_context& context, const ListValue& request) {
     EXPECT_EQ(request.GetArena(), in_arena_ ? &context.arena() : nullptr);
     if (!in_arena_) {
       ListValue reply;
@@ -32,7 +32,7 @@ class lists : public service {
     fill(*reply, request);
     co_return reply;
   }
-  rpc<ListValue> DoubleAtOnce(server_context& context, const ListValue& request) {
+  reply<ListValue> DoubleAtOnce(server_context& context, const ListValue& request) {
     auto* reply = Arena::CreateMessage<ListValue>(&context.arena());
     fill(*reply, request);
     return reply;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 // Gives back what it was called with: metadata "x-...", the deadline, the user-agent.
 class mirror_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     echo::Text reply = request;
     for (const auto field : context.metadata()) {
       if (field.name.starts_with("x-") || field.name == "user-agent")
@@ -162,7 +162,7 @@ TEST_F(a_channel_pool, TakesOptionsWithAPassphrasesCallbackForTheSameOnlyWhenThe
   const tls::client_options asking = trusting("ca").certificate(pair);
   const auto first = pool.get("10.0.0.1:1", asking);
   EXPECT_NE(pool.get("10.0.0.1:1", asking), first);
-  const transport::channel_credentials built = asking;
+  const channel_credentials built = asking;
   const auto second = pool.get("10.0.0.1:1", built);
   EXPECT_EQ(pool.get("10.0.0.1:1", built), second);
 }

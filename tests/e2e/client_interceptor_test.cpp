@@ -1,7 +1,7 @@
 // Interceptors of a client: around every kind of call, in order, to the call's end however it comes.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 
 #include <vector>
 
@@ -220,7 +220,7 @@ TEST_P(client_interceptors, ATimeoutAroundTheNextCancelsTheCall) {
       static task<status> run(next_call n) { co_return co_await n(); }
     };
     auto all = rest::run(next);
-    timeout<status> limited(20ms, std::move(all));
+    with_timeout<status> limited(20ms, std::move(all));
     const status s = co_await limited;
     co_return s.ok() ? s : status::resource_exhausted("slow");
   });

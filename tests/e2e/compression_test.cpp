@@ -11,24 +11,24 @@ namespace {
 // Says in `count` whether the request came compressed; answers in the encoding that x-reply names.
 class packing_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     echo::Text reply = request;
     reply.set_count(context.read_compressed());
     if (const auto name = context.metadata().find("x-reply")) context.compression(*encoding_named(*name));
     co_return reply;
   }
   // The second of three goes as it is.
-  stream<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
+  replies<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
     echo::Text reply = request;
     reply.set_count(context.read_compressed());
     context.compression(encoding::gzip);
-    auto replies = co_await stream<echo::Text>::writer();
-    co_await replies.write(reply);
-    co_await replies.write(reply, uncompressed());
+    auto writer = co_await replies<echo::Text>::writer();
+    co_await writer.write(reply);
+    co_await writer.write(reply, uncompressed());
     co_yield reply;
     co_return status();
   }
-  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+  replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
     echo::Text one;
     while (co_await texts.read(one)) {
       one.set_count(context.read_compressed());

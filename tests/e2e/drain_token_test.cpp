@@ -1,8 +1,8 @@
 // server_context::drain_token(): a handler learns that its server drains while its call goes on.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/sleep.hpp"
 
@@ -20,7 +20,7 @@ class draining_service final : public echo_service {
   channel* own = nullptr;
 
   // Echoes until the server drains; the first text names what it waits in.
-  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+  replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
     const auto first = co_await texts.next();
     if (!first) co_return status();
     EXPECT_TRUE(context.drain_token().stop_possible());
@@ -44,7 +44,7 @@ class draining_service final : public echo_service {
 
  private:
   static task<> on_event(event<>& e) { co_await e; }
-  static task<> on_channel(coro::channel<int>& c) { static_cast<void>(co_await c.receive()); }
+  static task<> on_channel(queue<int>& c) { static_cast<void>(co_await c.receive()); }
   static task<> on_semaphore(semaphore& s) { co_await s.acquire(); }
   static task<> on_call(channel& to) {
     echo::Text request;
@@ -66,7 +66,7 @@ class draining_service final : public echo_service {
       co_return co_await stop_on(drains, on_event(never_set));
     }
     if (where == "channel") {
-      coro::channel<int> empty(1);
+      queue<int> empty(1);
       co_return co_await stop_on(drains, on_channel(empty));
     }
     if (where == "semaphore") {

@@ -48,7 +48,7 @@ TEST_P(ending, ATimeoutAroundTheCallIsItsDeadline) {
     }
     static task<status> limited(echo_stub s) {
       auto inner = call(s);
-      timeout<result<echo::Text>> outer(30ms, std::move(inner));
+      with_timeout<result<echo::Text>> outer(30ms, std::move(inner));
       const auto outcome = co_await outer;
       co_return outcome.status();
     }

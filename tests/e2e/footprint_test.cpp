@@ -3,7 +3,7 @@
 #include "support/allocation_counter.hpp"
 #include "support/echo_fixture.hpp"
 
-#include "coracle/rpc/generic_stub.hpp"
+#include "coracle/client/generic_stub.hpp"
 
 #include <coroutine>
 #include <string>
@@ -34,7 +34,7 @@ std::string empty_strings(std::size_t bytes) {
 class waiting_service final : public echo_service {
  public:
   std::vector<std::coroutine_handle<>> waiting;
-  rpc<echo::Text> Say(server_context&, const echo::Text&) override {
+  reply<echo::Text> Say(server_context&, const echo::Text&) override {
     struct until_released {
       waiting_service& of;
       explicit until_released(waiting_service& s) noexcept : of(s) {}

@@ -2,7 +2,7 @@
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 
 #include <chrono>
 #include <coroutine>
@@ -137,7 +137,7 @@ TEST_P(foreign_coroutines, PassOnNoDeadlineButThatOfTheirCallOptions) {
       co_return co_await deadline_ms_at_the_server(s, options);
     }
     static task<int> within_an_hour(echo_stub s, call_options options) {
-      const auto answer = co_await timeout(1h, ask(s, options));
+      const auto answer = co_await with_timeout(1h, ask(s, options));
       co_return answer.ok() ? *answer : -3;
     }
   };
@@ -154,7 +154,7 @@ lazy<echo::Text> look_up(echo::Text request) {
 }
 
 class looking_up final : public echo_service {
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     co_return co_await look_up(request);
   }
 };

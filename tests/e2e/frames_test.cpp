@@ -1,7 +1,7 @@
 // What a steady call costs in coroutine frames and in memory.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 namespace coracle::testing_support {
 namespace {

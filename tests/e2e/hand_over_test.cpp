@@ -23,7 +23,7 @@ constexpr std::size_t loops = 3;
 // Tells on which loop it serves.
 class placed_service final : public echo_service {
  public:
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text&) override {
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text&) override {
     echo::Text reply;
     reply.set_count(static_cast<int>(loop::current()->index()));
     return reply;

@@ -34,14 +34,14 @@ bool never(const echo::Text& request) { return request.text() == "never"; }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wreturn-type"
-rpc<echo::Text> reach_the_end(const echo::Text& request) {
+reply<echo::Text> reach_the_end(const echo::Text& request) {
   if (never(request)) co_return request;
 }
-rpc<echo::Text> reach_the_end_after_a_wait(const echo::Text& request) {
+reply<echo::Text> reach_the_end_after_a_wait(const echo::Text& request) {
   co_await yield();
   if (never(request)) co_return request;
 }
-stream<echo::Text> reach_the_end_of_a_stream(const echo::Text& request) {
+replies<echo::Text> reach_the_end_of_a_stream(const echo::Text& request) {
   co_yield request;
   if (never(request)) co_return status();
 }
@@ -61,27 +61,27 @@ class slipping_service final : public echo_service {
   call_channel* strange = nullptr;
   call_channel* own = nullptr;
 
-  rpc<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
     const std::string& what = request.text();
     if (what == "end") return reach_the_end(request);
     if (what == "end after a wait") return reach_the_end_after_a_wait(request);
     if (what == "throw before") throw std::runtime_error("before the coroutine");
     return slip(context, request);
   }
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
     if (request.text() == "ok") return status();
     if (request.text() == "null") return static_cast<const echo::Text*>(nullptr);
     return request;
   }
-  stream<echo::Text> Repeat(server_context&, const echo::Text& request) override {
+  replies<echo::Text> Repeat(server_context&, const echo::Text& request) override {
     if (request.text() == "throw") throw std::runtime_error("no stream");
     return reach_the_end_of_a_stream(request);
   }
-  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+  replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
     const auto first = co_await texts.next();
     if (!first) co_return status();
     scope both(context.environment());
-    const auto out = co_await stream<echo::Text>::writer();
+    const auto out = co_await replies<echo::Text>::writer();
     if (first->text() == "read twice") {
       both.spawn(read(texts));
       both.spawn(read(texts));
@@ -104,7 +104,7 @@ class slipping_service final : public echo_service {
   }
   static task<int> one() { co_return 1; }
 
-  rpc<echo::Text> slip(server_context& context, const echo::Text& request) {
+  reply<echo::Text> slip(server_context& context, const echo::Text& request) {
     const std::string what = request.text();
     if (what == "ok") co_return status();
     if (what == "null") co_return static_cast<const echo::Text*>(nullptr);

@@ -4,7 +4,7 @@
 #include "support/raw_frames.hpp"
 
 #include "coracle/net/stream.hpp"
-#include "coracle/rpc/server_observer.hpp"
+#include "coracle/server/server_observer.hpp"
 
 #include <coroutine>
 #include <string>
@@ -30,7 +30,7 @@ class stubborn_service final : public echo_service {
  public:
   std::coroutine_handle<> waiting;
   bool done = false;
-  rpc<echo::Text> Say(server_context&, const echo::Text&) override {
+  reply<echo::Text> Say(server_context&, const echo::Text&) override {
     struct until_resumed {
       stubborn_service& of;
       explicit until_resumed(stubborn_service& s) noexcept : of(s) {}

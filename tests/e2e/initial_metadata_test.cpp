@@ -1,7 +1,7 @@
 // A client sees what a server sends before its first reply when it comes, and not with that reply.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 
 namespace coracle::testing_support {
 namespace {
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 class early_service final : public echo_service {
  public:
-  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+  replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
     if (context.metadata().find("x-refuse")) co_return status::not_found("nobody here");
     if (context.metadata().find("x-early")) {
       context.initial_metadata().add("x-early", "1");

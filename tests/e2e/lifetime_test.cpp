@@ -19,7 +19,7 @@ class stubborn_service final : public echo_service {
   std::string peer;
   bool waiting = false;
 
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     waiting = true;
     try {
       co_await sleep_for(1h);
@@ -32,7 +32,7 @@ class stubborn_service final : public echo_service {
     co_return request;
   }
   // Answers with more than a window before it has read anything.
-  rpc<echo::Text> Collect(server_context&, reader<echo::Text>) override {
+  reply<echo::Text> Collect(server_context&, reader<echo::Text>) override {
     echo::Text large;
     large.set_text(std::string(3'000'000, 'x'));
     return large;
@@ -114,7 +114,7 @@ TEST_P(lifetime, StopDrainsAServerThatWasStarted) {
 // Answers a client-streaming call with two replies.
 class generous_service final : public service {
  public:
-  stream<echo::Text> Collect(server_context&, reader<echo::Text>) {
+  replies<echo::Text> Collect(server_context&, reader<echo::Text>) {
     const echo::Text reply;
     co_yield reply;
     co_yield reply;
@@ -151,7 +151,7 @@ TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
 // Goes on for long after it was told to stop.
 class deaf_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     scope unstoppable;
     unstoppable.spawn(work());
     co_await unstoppable.join();

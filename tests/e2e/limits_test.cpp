@@ -3,7 +3,7 @@
 #include "support/kept_log.hpp"
 #include "support/limited_process.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/runtime/sim.hpp"
 
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
 #include "support/counting_resource.hpp"
 #include "support/echo_fixture.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 namespace coracle::testing_support {
 namespace {

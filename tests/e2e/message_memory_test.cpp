@@ -2,7 +2,7 @@
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/server/memory_quota.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr bool reuses = calls::reuses_messages;
+constexpr bool reuses = server_internal::reuses_messages;
 
 class message_memory : public echo_fixture {
  protected:
@@ -43,7 +43,7 @@ class taking final : public echo_service {
  public:
   std::vector<echo::Text> taken;
   const void* address = nullptr;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     if (request.text() == "copy") {
       const echo::Text copy = request;
       taken.push_back(context.take(copy));
@@ -54,12 +54,12 @@ class taking final : public echo_service {
     EXPECT_TRUE(request.text().empty());
     co_return taken.back();
   }
-  rpc<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override {
+  reply<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override {
     const auto first = co_await texts.next();
     taken.push_back(context.take(*first));
     co_return echo::Text();
   }
-  stream<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
+  replies<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
     taken.push_back(context.take(request));
     co_yield taken.back();
     co_return status();
@@ -109,7 +109,7 @@ TEST_P(message_memory, LetsAHandlerTakeNoOtherMessage) {
 class growing final : public echo_service {
  public:
   std::size_t seen = 0;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     seen = std::max(seen, request.text().capacity());
     if (request.text() == "grows") context.take(request).mutable_text()->resize(1'000'000);
     co_return echo::Text();
@@ -125,7 +125,7 @@ TEST_P(message_memory, KeepsNoRequestThatItsHandlerHasMadeLarge) {
 
 class in_place_echo final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     auto& reply = context.make_reply<echo::Text>();
     reply.set_text(request.text());
     co_return &reply;
@@ -144,7 +144,8 @@ TEST_P(message_memory, CountsInTheQuotaAndIsFreedWhenIdle) {
   if (rt().at(0).backend_name() == "sim") {  // whose minutes are short
     run(program::wait(60s));
     const std::size_t at_rest = quota.used_bytes();
-    EXPECT_EQ(busy >= at_rest + 2 * calls::message_store::object_bytes_min, reuses) << busy << " " << at_rest;
+    EXPECT_EQ(busy >= at_rest + 2 * server_internal::message_store::object_bytes_min, reuses)
+        << busy << " " << at_rest;
     EXPECT_EQ(run(say(stub(), "again")), "again");
   }
   TearDown();
@@ -156,7 +157,7 @@ class allocating final : public echo_service {
  public:
   bool in_place = false;
   std::vector<std::size_t> before;  // at the begin of each handler
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     before.push_back(test::malloc_count);
     if (!in_place) {
       echo::Text reply;

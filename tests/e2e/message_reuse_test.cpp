@@ -2,8 +2,8 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
+#include "coracle/client/generic_stub.hpp"
 #include "coracle/coro/event.hpp"
-#include "coracle/rpc/generic_stub.hpp"
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/text_format.h>
@@ -19,22 +19,22 @@ namespace {
 using namespace std::chrono_literals;
 using google::protobuf::Value;
 
-constexpr bool reuses = calls::reuses_messages;
+constexpr bool reuses = server_internal::reuses_messages;
 
 // Gives back what it was sent: from where it is, by value, and built in place.
 class values final : public service {
  public:
   int calls = 0;
 
-  rpc<Value> FromRequest(server_context&, const Value& request) {
+  reply<Value> FromRequest(server_context&, const Value& request) {
     ++calls;
     co_return &request;
   }
-  rpc<Value> ByValue(server_context&, const Value& request) {
+  reply<Value> ByValue(server_context&, const Value& request) {
     ++calls;
     return request;
   }
-  rpc<Value> InPlace(server_context& context, const Value& request) {
+  reply<Value> InPlace(server_context& context, const Value& request) {
     ++calls;
     auto& reply = context.make_reply<Value>();
     EXPECT_EQ(reply.ByteSizeLong(), 0u) << reply.ShortDebugString();
@@ -42,7 +42,7 @@ class values final : public service {
     reply.MergeFrom(request);
     co_return &reply;
   }
-  rpc<Value> InPlaceAtOnce(server_context& context, const Value& request) {
+  reply<Value> InPlaceAtOnce(server_context& context, const Value& request) {
     ++calls;
     auto& reply = context.make_reply<Value>();
     EXPECT_EQ(reply.ByteSizeLong(), 0u) << reply.ShortDebugString();
@@ -50,7 +50,7 @@ class values final : public service {
     return &reply;
   }
   // One that is not sent, of three.
-  rpc<Value> OneOfThree(server_context& context, const Value& request) {
+  reply<Value> OneOfThree(server_context& context, const Value& request) {
     ++calls;
     auto& before = context.make_reply<Value>();
     auto& reply = context.make_reply<Value>();
@@ -176,7 +176,7 @@ class capacities final : public echo_service {
  public:
   std::size_t of_request = 0;
   std::size_t of_reply = 0;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     auto& reply = context.make_reply<echo::Text>();
     EXPECT_TRUE(reply.text().empty());
     of_request = request.text().capacity();
@@ -215,7 +215,7 @@ TEST_P(message_reuse, KeepsNoMessageThatWasLargeBeforeItWasCompressed) {
 class wasteful final : public echo_service {
  public:
   std::size_t seen = 0;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     auto& reply = context.make_reply<echo::Text>();
     seen = std::max(seen, reply.mutable_text()->capacity());
     if (request.text() == "sent") return &reply;
@@ -270,7 +270,7 @@ class meddling final : public server_interceptor {
 class in_place_echo final : public echo_service {
  public:
   bool from_request = false;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     if (from_request) co_return &request;
     auto& reply = context.make_reply<echo::Text>();
     reply.set_text(request.text());
@@ -299,7 +299,7 @@ class stubborn final : public echo_service {
   event<> waits;  // `waiting` can be resumed
   event<> over;
   std::string seen;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     auto& reply = context.make_reply<echo::Text>();
     EXPECT_TRUE(reply.text().empty());
     reply.set_text(request.text());

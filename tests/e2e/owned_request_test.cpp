@@ -1,10 +1,10 @@
 // Requests that are moved into their calls: how long they live, and that nothing is lost by it.
 #include "support/echo_fixture.hpp"
 
+#include "coracle/client/client_interceptor.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/coro/event.hpp"
-#include "coracle/rpc/client_interceptor.hpp"
-#include "coracle/rpc/generic_stub.hpp"
-#include "coracle/rpc/intercepted_channel.hpp"
 
 #include <memory>
 #include <vector>
@@ -28,7 +28,7 @@ struct counted_text {
 
 }  // namespace coracle::testing_support
 
-namespace coracle::calls {
+namespace coracle::rpc {
 
 template <>
 struct codec_of<testing_support::counted_text> {
@@ -53,7 +53,7 @@ struct codec_of<testing_support::counted_text> {
   }
 };
 
-}  // namespace coracle::calls
+}  // namespace coracle::rpc
 
 namespace coracle::testing_support {
 namespace {
@@ -63,7 +63,7 @@ constexpr std::size_t large = 65u << 10;
 // Tells when a request has come, and answers once somebody has looked.
 class patient_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     ++came;
     if (failures-- > 0) co_return status::unavailable("once more");
     while (!looked) co_await sleep_for(1ms);

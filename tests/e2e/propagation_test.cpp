@@ -25,7 +25,7 @@ class hopping final : public echo_service {
   bool traces = false;
   std::string tenant;
 
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     const auto in = [&](std::string_view key) {
       return std::string(context.metadata().find(key).value_or(""));
     };

@@ -5,8 +5,8 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 
 #include <string>
 #include <vector>
@@ -92,7 +92,7 @@ TEST_P(races, ANextMayLoseBeforeAndAfterTheCallHasBegun) {
       EXPECT_TRUE(back);
       const auto first = co_await when_any_settled(call.next_result(), sleep_for(1ms));
       EXPECT_EQ(first.index(), 1u);
-      const auto late = co_await timeout(1ms, call.next_result());
+      const auto late = co_await with_timeout(1ms, call.next_result());
       EXPECT_EQ(late.status().code(), status_code::cancelled);
       co_await call.write(one);
       const auto again = co_await call.next();
@@ -207,11 +207,11 @@ TEST_P(races, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
 
 class racing_service final : public echo_service {
  public:
-  stream<echo::Text> Repeat(server_context&, const echo::Text&) override {
-    auto replies = co_await stream<echo::Text>::writer();
+  replies<echo::Text> Repeat(server_context&, const echo::Text&) override {
+    auto writer = co_await replies<echo::Text>::writer();
     for (int i = 0; !w.enough() && i < written::messages_max; ++i) {
       const echo::Text one = heavy_ball(i);
-      auto first = co_await when_any_settled(replies.write_result(one), sleep_for(20ms));
+      auto first = co_await when_any_settled(writer.write_result(one), sleep_for(20ms));
       w.note(first.index(), first.get<0>(), i);
     }
     done.set();

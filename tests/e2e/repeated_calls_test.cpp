@@ -12,10 +12,10 @@ using namespace std::chrono_literals;
 
 class telling_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     return told("Say", context, request);
   }
-  rpc<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
     return told("SayAtOnce", context, request);
   }
 

@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, rich_errors_of_calls, every_world_over_tcp,
 
 TEST_P(rich_errors_of_calls, ArriveAsTheyWereMade) {
   struct picky final : echo_service {
-    rpc<echo::Text> SayAtOnce(server_context&, const echo::Text&) override { return rich(); }
+    reply<echo::Text> SayAtOnce(server_context&, const echo::Text&) override { return rich(); }
   };
   picky handler;
   server_.emplace(rt());

@@ -1,9 +1,9 @@
 // Interceptors of a server: around every kind of call, in order, to the call's end however it comes.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/rpc/access_log.hpp"
-#include "coracle/rpc/authorization.hpp"
-#include "coracle/rpc/call_statistics.hpp"
+#include "coracle/server/access_log.hpp"
+#include "coracle/server/authorization.hpp"
+#include "coracle/server/call_statistics.hpp"
 #include "support/kept_log.hpp"
 
 #include <gmock/gmock.h>
@@ -197,7 +197,7 @@ TEST_P(server_interceptors, ATimeoutAroundTheNextReachesTheHandler) {
       static task<status> run(next_handler n) { co_return co_await n(); }
     };
     auto all = rest::run(next);
-    timeout<status> limited(20ms, std::move(all));
+    with_timeout<status> limited(20ms, std::move(all));
     status s = co_await limited;
     EXPECT_EQ(context.deadline(), never);
     co_return s.ok() ? s : status::resource_exhausted("slow");

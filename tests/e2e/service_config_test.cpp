@@ -1,10 +1,9 @@
 // Service configs as channels go by them, and observers of channels and servers.
 #include "support/server_fleet.hpp"
 
+#include "coracle/client/client_observer.hpp"
 #include "coracle/client/service_config.hpp"
-#include "coracle/rpc/client_observer.hpp"
-#include "coracle/rpc/retry_pushback.hpp"
-#include "coracle/rpc/server_observer.hpp"
+#include "coracle/server/server_observer.hpp"
 
 namespace coracle::testing_support {
 namespace {
@@ -84,10 +83,10 @@ constexpr const char* three_attempts =
 struct busy_service final : echo_service {
   bool at_all = true;
   int calls = 0;
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     if (++calls > 1) co_return request;
-    if (at_all) retry_after(context, 7s);
-    else do_not_retry(context);
+    if (at_all) context.retry_after(7s);
+    else context.do_not_retry();
     co_return status::unavailable("busy");
   }
 };

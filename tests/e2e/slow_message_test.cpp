@@ -3,7 +3,7 @@
 #include "support/raw_frames.hpp"
 
 #include "coracle/net/stream.hpp"
-#include "coracle/rpc/server_observer.hpp"
+#include "coracle/server/server_observer.hpp"
 
 #include <string>
 

@@ -216,7 +216,7 @@ TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
   struct yielding final : echo_service {
     int yielded_at = 0;
     int seen = 0;
-    stream<echo::Text> Repeat(server_context&, const echo::Text& request) override {
+    replies<echo::Text> Repeat(server_context&, const echo::Text& request) override {
       yielded_at = __LINE__ + 1;
       co_yield request;
       seen = static_cast<int>(base::last_noted.line());
@@ -271,7 +271,7 @@ TEST_P(streams, TheLastMessageEndsTheClientsSide) {
 TEST_P(streams, ACallCanBeginWithoutAMessage) {
   struct early final : echo_service {
     bool began = false;
-    stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
+    replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
       began = true;
       context.initial_metadata().add("x-early", "1");
       context.send_initial_metadata();

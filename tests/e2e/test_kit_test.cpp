@@ -28,7 +28,7 @@ echo::Text text(std::string what) {
 
 // [service]
 class parrot final : public echo::rpc::Echo::service {
-  coracle::rpc<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+  coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     if (request.text().empty()) co_return coracle::status::invalid_argument("say something");
     co_return request;
   }
@@ -49,7 +49,7 @@ class patient_relay final : public echo::rpc::Echo::service {
   explicit patient_relay(coracle::call_channel& backend) : backend_(backend) {}
 
  private:
-  coracle::rpc<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+  coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     auto reply = co_await backend_.Say(request);
     if (!reply) reply = co_await backend_.Say(request);
     co_return reply;
@@ -78,7 +78,7 @@ TEST(APatientRelay, AsksTwice) {
 // [gmock]
 class mock_echo : public echo::rpc::Echo::service {
  public:
-  MOCK_METHOD(coracle::rpc<echo::Text>, Say, (coracle::server_context&, const echo::Text&), (override));
+  MOCK_METHOD(coracle::reply<echo::Text>, Say, (coracle::server_context&, const echo::Text&), (override));
 };
 
 TEST(APatientRelay, AsksAgainWithTheSameWords) {
@@ -98,7 +98,7 @@ TEST(APatientRelay, AsksAgainWithTheSameWords) {
 TEST(ASimulatedFixture, LetsAnHourPassInNoTime) {
   coracle::testing::simulated_fixture<echo::rpc::EchoFake> fixture(1);  // the seed
   fixture.service().on.Say = [](coracle::server_context&,
-                                const echo::Text& request) -> coracle::rpc<echo::Text> {
+                                const echo::Text& request) -> coracle::reply<echo::Text> {
     co_await coracle::sleep_for(1h);
     co_return request;
   };
@@ -175,7 +175,7 @@ TEST_F(fakes, ReadAWholeConversationBeforeTheyAnswer) {
 }
 
 TEST_F(fakes, ConverseAsAHandlerDoes) {
-  on_.Chat = [](coracle::server_context&, coracle::reader<echo::Text> texts) -> coracle::stream<echo::Text> {
+  on_.Chat = [](coracle::server_context&, coracle::reader<echo::Text> texts) -> coracle::replies<echo::Text> {
     while (const auto one = co_await texts.next()) co_yield *one;
     co_return coracle::status();
   };
@@ -221,7 +221,7 @@ TEST(AFake, IsToldAndAskedByAllThreads) {
 
 TEST_F(fakes, KeepTheBehaviourThatACallBeganWith) {
   on_.Chat = [mark = std::string("old")](coracle::server_context&,
-                                         coracle::reader<echo::Text> texts) -> coracle::stream<echo::Text> {
+                                         coracle::reader<echo::Text> texts) -> coracle::replies<echo::Text> {
     while (co_await texts.next()) co_yield text(mark);
     co_return coracle::status();
   };

@@ -6,13 +6,13 @@
 //   client/channel_pool.hpp       everything
 //   client/resolver.hpp           manual_resolver::set()
 //   client/service_config.hpp     copies share what was parsed
-//   net/auth_context.hpp          any thread reads it
-//   net/security.hpp              reload(), while every loop makes connections
-//   rpc/call_channel.hpp, rpc/sync_wait.hpp  blocking calls of plain threads
-//   rpc/call_statistics.hpp       last_second()
-//   rpc/intercepted_channel.hpp   everything
-//   rpc/server_interceptor.hpp, rpc/client_interceptor.hpp  one object for the calls of all loops
-//   rpc/service.hpp               service_host::services(); draining() once, on any thread
+//   security/auth_context.hpp          any thread reads it
+//   security/security.hpp              reload(), while every loop makes connections
+//   client/impl/call_channel.hpp, client/sync_wait.hpp  blocking calls of plain threads
+//   server/call_statistics.hpp       last_second()
+//   client/intercepted_channel.hpp   everything
+//   server/server_interceptor.hpp, client/client_interceptor.hpp  one object for the calls of all loops
+//   server/service.hpp               service_host::services(); draining() once, on any thread
 //   server/memory_quota.hpp       everything
 //   server/server.hpp             every member; snapshot() and drain() on any runtime's loop
 //   services/health_service.hpp   set_status()
@@ -27,9 +27,9 @@
 #include "support/kept_log.hpp"
 
 #include "coracle/client/channel_pool.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/client/resolver.hpp"
-#include "coracle/rpc/call_statistics.hpp"
-#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/server/call_statistics.hpp"
 #include "coracle/server/memory_quota.hpp"
 #include "coracle/services/health_service.hpp"
 
@@ -77,7 +77,7 @@ class thread_claims : public every_backend {
     channel_.reset();
     server_.reset();
   }
-  void serve(const server_options& o = {}, const transport::server_credentials& credentials = insecure()) {
+  void serve(const server_options& o = {}, const server_credentials& credentials = insecure()) {
     server_.emplace(rt(), o);
     server_->add(echo_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
@@ -353,7 +353,7 @@ TEST_P(thread_claims, APoolGivesAllThreadsOneChannel) {
 class naming final : public echo_service {
  public:
   explicit naming(std::string name) : name_(std::move(name)) {}
-  coracle::rpc<echo::Text> Say(server_context&, const echo::Text&) override { co_return text(name_); }
+  coracle::reply<echo::Text> Say(server_context&, const echo::Text&) override { co_return text(name_); }
 
  private:
   const std::string name_;
@@ -407,21 +407,21 @@ TEST_P(thread_claims, InterceptorsStandAroundTheCallsOfAllThreads) {
 // Keeps what it knows of its callers.
 class acquainted final : public echo_service {
  public:
-  coracle::rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  coracle::reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     {
       const std::lock_guard lock(mutex_);
       known_ = context.auth()->shared_from_this();
     }
     co_return request;
   }
-  [[nodiscard]] std::shared_ptr<const net::auth_context> known() const {
+  [[nodiscard]] std::shared_ptr<const auth_context> known() const {
     const std::lock_guard lock(mutex_);
     return known_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const net::auth_context> known_;
+  std::shared_ptr<const auth_context> known_;
 };
 
 TEST_P(thread_claims, CertificatesAreReadAnewByAllThreadsWhileConnectionsAreMade) {

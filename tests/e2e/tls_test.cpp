@@ -30,9 +30,9 @@ using testing_support::trusting;
 
 // Says who calls.
 class identity_service final : public echo::rpc::Echo::service {
-  rpc<echo::Text> Say(server_context& context, const echo::Text&) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text&) override {
     echo::Text said;
-    const net::auth_context* who = context.auth();
+    const auth_context* who = context.auth();
     const auto token = context.metadata().find("authorization");
     if (!who && !token) co_return status::failed_precondition("plaintext");
     const bool named = who && !who->identities().empty();
@@ -59,12 +59,12 @@ class Tls : public testing_support::every_backend {
     channel_.reset();
     server_.reset();
   }
-  void serve(const transport::server_credentials& credentials) {
+  void serve(const server_credentials& credentials) {
     server_.emplace(rt());
     server_->add(identities_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", credentials), status());
   }
-  void call_by(const transport::channel_credentials& credentials, const channel_options& options = {}) {
+  void call_by(const channel_credentials& credentials, const channel_options& options = {}) {
     channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), credentials, options);
   }
   static task<result<echo::Text>> ask(channel& by, call_options options) {
@@ -131,7 +131,7 @@ TEST_P(Tls, FailsEveryCallOfCredentialsThatCannotBe) {
 
 TEST_P(Tls, TakesUpASessionOnTheNextConnection) {
   serve(served_as("server"));
-  const transport::channel_credentials shared = trusting("ca");
+  const channel_credentials shared = trusting("ca");
   call_by(shared);
   EXPECT_EQ(answer().value().count(), 0);
   EXPECT_EQ(answer().value().count(), 0);  // the tickets have come before
@@ -274,8 +274,8 @@ struct reload_run {
 };
 
 // Each call on a new connection now and then: the certificate matters.
-task<> keep_calling(runtime& on, std::string address, transport::channel_credentials credentials,
-                    duration pause, reload_run& r) {
+task<> keep_calling(runtime& on, std::string address, channel_credentials credentials, duration pause,
+                    reload_run& r) {
   while (!r.over) {
     channel fresh(on, address, credentials);
     const echo_stub stub(fresh);
@@ -292,7 +292,7 @@ task<> keep_calling(runtime& on, std::string address, transport::channel_credent
   }
 }
 
-task<> reload_often(std::string chain, std::string key, net::server_security& security, reload_run& r) {
+task<> reload_often(std::string chain, std::string key, security::server_security& security, reload_run& r) {
   namespace fs = std::filesystem;
   const auto& made = testing_support::certificates::made();
   for (int i = 0; i < 100; ++i) {
@@ -318,8 +318,8 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
   const auto security = tls::server_options().certificate_files(chain, key).build().value();
   serve(security);
   struct both {
-    static task<> at_once(runtime& on, std::string address, transport::channel_credentials credentials,
-                          std::string c, std::string k, net::server_security& s, reload_run& r) {
+    static task<> at_once(runtime& on, std::string address, channel_credentials credentials, std::string c,
+                          std::string k, security::server_security& s, reload_run& r) {
       task<> calling = keep_calling(on, address, credentials, 0s, r);
       task<> more = keep_calling(on, address, credentials, 0s, r);
       task<> reloading = reload_often(c, k, s, r);
@@ -357,8 +357,8 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
   fs::copy_file(certificate("server.key"), key, fs::copy_options::overwrite_existing);
   serve(tls::server_options().certificate_files(chain, key));
   struct all {
-    static task<> at_once(runtime& on, std::string address, transport::channel_credentials credentials,
-                          std::string c, std::string k, int times, reload_run& r) {
+    static task<> at_once(runtime& on, std::string address, channel_credentials credentials, std::string c,
+                          std::string k, int times, reload_run& r) {
       constexpr duration pause = 20ms;
       task<> first = keep_calling(on, address, credentials, pause, r);
       task<> second = keep_calling(on, address, credentials, pause, r);

@@ -1,10 +1,10 @@
 // Calls of methods that the server does not have: who hears of them.
 #include "support/echo_fixture.hpp"
 
-#include "coracle/rpc/access_log.hpp"
-#include "coracle/rpc/authorization.hpp"
-#include "coracle/rpc/generic_stub.hpp"
-#include "coracle/rpc/server_observer.hpp"
+#include "coracle/client/generic_stub.hpp"
+#include "coracle/server/access_log.hpp"
+#include "coracle/server/authorization.hpp"
+#include "coracle/server/server_observer.hpp"
 #include "support/kept_log.hpp"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

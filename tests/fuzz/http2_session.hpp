@@ -1,7 +1,5 @@
 // A user of an engine for fuzzers: the input chooses what it does, at each event and between the pieces of the peer's bytes.
 // It checks after each step what the engine promises for any input.
-//
-// long on purpose: each operation stands beside the checks that share its accounts.
 #pragma once
 
 #include "hpack/stateless_encoder.hpp"

@@ -18,7 +18,7 @@
 #include <limits>
 
 using namespace coracle;
-using calls::message_footprint;
+using rpc::message_footprint;
 
 namespace {
 
@@ -35,18 +35,18 @@ void look_at(bytes_view body, std::size_t enough) {
   // Kept from input to input, as a loop keeps it.
   static message_footprint footprints;
   static const T empty;
-  const auto foresee = [body](const calls::codec& k, std::size_t end) {
-    return footprints.foresee(k, calls::codec_of<T>::address(empty), body, end);
+  const auto foresee = [body](const rpc::codec& k, std::size_t end) {
+    return footprints.foresee(k, rpc::codec_of<T>::address(empty), body, end);
   };
   constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
-  const std::size_t foreseen = foresee(calls::protobuf_codec, no_end);
+  const std::size_t foreseen = foresee(rpc::protobuf_codec, no_end);
 
   // The message's types are known now. Counting that stops early gives the same up to there.
   const std::size_t before = allocations;
-  require(foresee(calls::protobuf_codec, no_end) == foreseen);
-  require(foresee(calls::protobuf_codec, enough) == std::min(foreseen, enough));
-  const std::size_t guessed = foresee(calls::protobuf_lite_codec, no_end);
-  require(foresee(calls::protobuf_lite_codec, enough) == std::min(guessed, enough));
+  require(foresee(rpc::protobuf_codec, no_end) == foreseen);
+  require(foresee(rpc::protobuf_codec, enough) == std::min(foreseen, enough));
+  const std::size_t guessed = foresee(rpc::protobuf_lite_codec, no_end);
+  require(foresee(rpc::protobuf_lite_codec, enough) == std::min(guessed, enough));
   require(allocations == before);
 
   // A byte on the wire becomes a limited number of bytes in memory, and none is counted that does not become any.

@@ -12,40 +12,40 @@ namespace golden::fakes::rpc {
 class OracleFake_ : public Oracle::service {
  public:
   struct {
-    ::coracle::testing::fake_method<::coracle::rpc<::golden::fakes::Answer>, const ::golden::fakes::Question&> Ask;
-    ::coracle::testing::fake_method<::coracle::rpc<::golden::fakes::Answer>, ::coracle::reader<::golden::fakes::Question>> Tell;
-    ::coracle::testing::fake_method<::coracle::stream<::golden::fakes::Answer>, const ::golden::fakes::Question&> Muse;
-    ::coracle::testing::fake_method<::coracle::stream<::golden::fakes::Answer>, ::coracle::reader<::golden::fakes::Question>> Talk;
-    ::coracle::testing::fake_method<::coracle::rpc<::golden::fakes::Answer>, const ::golden::fakes::Question&> on;
-    ::coracle::testing::fake_method<::coracle::rpc<::golden::fakes::Answer>, const ::golden::fakes::Question&> delete_;
+    ::coracle::testing::fake_method<::coracle::reply<::golden::fakes::Answer>, const ::golden::fakes::Question&> Ask;
+    ::coracle::testing::fake_method<::coracle::reply<::golden::fakes::Answer>, ::coracle::reader<::golden::fakes::Question>> Tell;
+    ::coracle::testing::fake_method<::coracle::replies<::golden::fakes::Answer>, const ::golden::fakes::Question&> Muse;
+    ::coracle::testing::fake_method<::coracle::replies<::golden::fakes::Answer>, ::coracle::reader<::golden::fakes::Question>> Talk;
+    ::coracle::testing::fake_method<::coracle::reply<::golden::fakes::Answer>, const ::golden::fakes::Question&> on;
+    ::coracle::testing::fake_method<::coracle::reply<::golden::fakes::Answer>, const ::golden::fakes::Question&> delete_;
   } on_;
 
-  ::coracle::rpc<::golden::fakes::Answer> Ask(
+  ::coracle::reply<::golden::fakes::Answer> Ask(
       ::coracle::server_context& context, const ::golden::fakes::Question& request) override {
     return on_.Ask(context, request);
   }
 
-  ::coracle::rpc<::golden::fakes::Answer> Tell(
+  ::coracle::reply<::golden::fakes::Answer> Tell(
       ::coracle::server_context& context, ::coracle::reader<::golden::fakes::Question> requests) override {
     return on_.Tell(context, requests);
   }
 
-  ::coracle::stream<::golden::fakes::Answer> Muse(
+  ::coracle::replies<::golden::fakes::Answer> Muse(
       ::coracle::server_context& context, const ::golden::fakes::Question& request) override {
     return on_.Muse(context, request);
   }
 
-  ::coracle::stream<::golden::fakes::Answer> Talk(
+  ::coracle::replies<::golden::fakes::Answer> Talk(
       ::coracle::server_context& context, ::coracle::reader<::golden::fakes::Question> requests) override {
     return on_.Talk(context, requests);
   }
 
-  ::coracle::rpc<::golden::fakes::Answer> on(
+  ::coracle::reply<::golden::fakes::Answer> on(
       ::coracle::server_context& context, const ::golden::fakes::Question& request) override {
     return on_.on(context, request);
   }
 
-  ::coracle::rpc<::golden::fakes::Answer> delete_(
+  ::coracle::reply<::golden::fakes::Answer> delete_(
       ::coracle::server_context& context, const ::golden::fakes::Question& request) override {
     return on_.delete_(context, request);
   }
@@ -56,10 +56,10 @@ class OracleFake_ : public Oracle::service {
 class OracleFakeFake : public OracleFake::service {
  public:
   struct {
-    ::coracle::testing::fake_method<::coracle::rpc<::golden::fakes::Answer>, const ::golden::fakes::Question&> Ask;
+    ::coracle::testing::fake_method<::coracle::reply<::golden::fakes::Answer>, const ::golden::fakes::Question&> Ask;
   } on;
 
-  ::coracle::rpc<::golden::fakes::Answer> Ask(
+  ::coracle::reply<::golden::fakes::Answer> Ask(
       ::coracle::server_context& context, const ::golden::fakes::Question& request) override {
     return on.Ask(context, request);
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Clients that mean harm: each is closed or bounded, memory stays within the quota, and a well-behaved client beside them
-is served. (long on purpose: a case for each way to attack)"""
+is served."""
 
 import gzip
 import re

@@ -18,15 +18,15 @@ class generous final : public echo::rpc::Echo::service {
     reply.set_text(std::string(static_cast<std::size_t>(request.count()), 'x'));
     return reply;
   }
-  coracle::rpc<echo::Text> SayAtOnce(coracle::server_context&, const echo::Text& request) override {
+  coracle::reply<echo::Text> SayAtOnce(coracle::server_context&, const echo::Text& request) override {
     return reply_to(request);
   }
   // All of them together, a while after they were asked.
-  coracle::rpc<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+  coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     co_await coracle::sleep_for(200ms);
     co_return reply_to(request);
   }
-  coracle::rpc<echo::Text> Collect(coracle::server_context&, coracle::reader<echo::Text> texts) override {
+  coracle::reply<echo::Text> Collect(coracle::server_context&, coracle::reader<echo::Text> texts) override {
     echo::Text all;
     while (const auto one = co_await texts.next()) all.set_count(all.count() + 1);
     co_return all;

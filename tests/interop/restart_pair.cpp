@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 class echoing final : public echo::rpc::Echo::service {
-  coracle::rpc<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
+  coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     co_await coracle::sleep_for(10ms);  // so that a restart finds calls under way
     co_return request;
   }

@@ -47,18 +47,18 @@ std::size_t address_space_bytes() {
 // Replies with as many bytes as the request's count says, or not before the call is cancelled.
 class growing_service final : public testing_support::echo_service {
  public:
-  rpc<echo::Text> Misbehave(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Misbehave(server_context&, const echo::Text& request) override {
     co_await sleep_for(std::chrono::hours(1));
     co_return request;
   }
   // From now on the process may take so many MiB more than it has.
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
     ::malloc_trim(0);
     testing_support::limit(RLIMIT_AS,
                            address_space_bytes() + static_cast<std::size_t>(request.count()) * mebibyte);
     return request;
   }
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     echo::Text reply;
     reply.mutable_text()->resize(static_cast<std::size_t>(request.count()), 'x');
     co_return reply;

@@ -34,7 +34,7 @@ inline echo::Text text(std::string what, int count = 0) {
 // Answers as it was asked, in the encoding that x-reply names.
 class packing_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     if (const auto name = context.metadata().find("x-reply")) context.compression(*encoding_named(*name));
     co_return request;
   }

@@ -22,8 +22,10 @@ constexpr int megabyte = 1 << 20;
 class generous_service final : public echo_service {
  public:
   int large = 0;
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return reply_to(request); }
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
+    return reply_to(request);
+  }
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     co_await sleep_for(1ms);
     co_return reply_to(request);
   }

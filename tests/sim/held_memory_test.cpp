@@ -21,7 +21,7 @@ constexpr std::size_t megabyte = 1u << 20;
 // Takes what comes, and answers shortly.
 class sink_service final : public echo_service {
  public:
-  rpc<echo::Text> Say(server_context&, const echo::Text&) override { co_return echo::Text(); }
+  reply<echo::Text> Say(server_context&, const echo::Text&) override { co_return echo::Text(); }
 };
 
 // Two messages that are begun and left: some 460 KB in the server's account.

@@ -54,7 +54,7 @@ struct program {
 };
 
 class slow_service final : public echo_service {
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override {
     co_await sleep_for(500ms);
     co_return request;
   }

@@ -40,7 +40,7 @@ struct meter {
 
 struct counting_service final : echo_service {
   explicit counting_service(meter& m) : seen(m) {}
-  rpc<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
+  reply<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
     echo::Text one;
     while (co_await texts.read(one)) seen.add(one.text().size());
     co_return echo::Text();

@@ -25,7 +25,7 @@ class link_of_the_row final : public echo_service {
   int running = 0;
   int unwound = 0;
 
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     const counted here(*this);
     left.push_back(context.deadline() - coro::this_executor().now());
     tenants.push_back(context.baggage().find("tenant").value_or(""));

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 using tally = std::map<status_code, int>;
 
-task<> call_often(echo_stub by, net::server_security& security, tally& ends) {
+task<> call_often(echo_stub by, security::server_security& security, tally& ends) {
   for (int i = 0; i < 30; ++i) {
     echo::Text request;
     request.set_text(std::string(static_cast<std::size_t>(i) * 1'771, static_cast<char>('a' + i % 26)));

@@ -24,6 +24,21 @@ def pragma_once(tree):
             yield f"{name}: #pragma once is missing"
 
 
+GRPC_HEADER = re.compile(r'"grpc-[a-z]')
+PROGRAM_NAME = re.compile(r'"grpc-c\+\+')  # begins our user-agent
+
+
+def header_names(tree):
+    """One room writes gRPC's header fields: another protocol or a fix then has one place."""
+    for name in tree.under("src/", "include/", ends=SOURCES):
+        if room_of(name) == "protocol":
+            continue
+        for number, line in enumerate(tree.lines(name), 1):
+            code = line.split("//")[0]
+            if GRPC_HEADER.search(code) and not PROGRAM_NAME.search(code) and " is malformed" not in code:
+                yield f"{name}:{number}: use a name of protocol/grpc/header_names.hpp, or add it there"
+
+
 # Spelled in pieces, so that this file passes its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:ro" r"ot|ho" r"me|wo" r"rk|Users)/")
 REGISTRY = re.compile(r"(?:proxy\.gol" r"ang|pypi|files\.python" r"hosted|registry\.npm" r"js|crat" r"es|"

@@ -31,7 +31,9 @@ def includes_of(tree, name):
 
 
 def library_files(tree):
-    return [name for name in tree.under("include/coracle/", "src/", "codegen/", ends=SOURCES) if room_of(name)]
+    """Not what protoc-gen-coracle makes: a generated header serves both sides, whichever of them its user needs."""
+    return [name for name in tree.under("include/coracle/", "src/", "codegen/", ends=SOURCES)
+            if room_of(name) and not name.endswith(".coracle.hpp")]
 
 
 def is_umbrella(name):

@@ -1,41 +1,23 @@
-"""Rules about size: a file that grows long holds a second thing, or says at its head why it does not."""
+"""Sizes: advice on files that have grown long, which nothing fails on, and a README of 60 lines for each room."""
 
-import re
-
-# folder, kind, aim in lines, hard limit in lines
-LIMITS = (
-    (("include/", "src/", "codegen/", "tools/", "bench/"), ".hpp", 150, 300),
-    (("include/", "src/", "codegen/", "tools/", "bench/"), ".cpp", 250, 500),
-    (("examples/",), ".cpp", 120, 120),
-    (("tests/",), ".hpp", 150, 300),
-    (("tests/",), ".cpp", 250, 500),
-    (("scripts/", "tests/"), ".py", 150, 300),
-    (("README.md",), "README.md", 150, 150),
+# folders, kind, lines beyond which a file is worth a look
+ADVICE = (
+    (("include/",), ".hpp", 250),
+    (("src/", "codegen/", "tools/", "bench/"), ".hpp", 300),
+    (("src/", "codegen/", "tools/", "bench/"), ".cpp", 500),
+    (("examples/",), ".cpp", 120),
+    (("tests/",), ".cpp", 500),
+    (("scripts/", "tests/", "bench/"), ".py", 300),
+    (("README.md",), "README.md", 120),
 )
-MARK = re.compile(r"long on purpose: *\S+")
 
 
-def exempt(tree, name):
-    return name.endswith(("_table.cpp", ".coracle.hpp")) or any(MARK.search(line) for line in tree.lines(name)[:15])
-
-
-def measured(tree):
-    for folders, kind, aim, limit in LIMITS:
+def long_files(tree):
+    """Whether a file holds a second idea is for its reader to decide."""
+    for folders, kind, lines in ADVICE:
         for name in tree.under(*folders, ends=(kind,)):
-            if not exempt(tree, name):
-                yield name, len(tree.lines(name)), aim, limit
-
-
-def hard_limits(tree):
-    for name, count, _, limit in measured(tree):
-        if count > limit:
-            yield (f"{name}: {count} lines, the limit is {limit}; give the second thing in it a file of its own, or write "
-                   f'"long on purpose: why" into its first 15 lines')
-
-
-def past_aim(tree):
-    """What is worth a look: no failure."""
-    return [f"{name}: {count} lines, aim {aim}" for name, count, aim, limit in measured(tree) if aim < count <= limit]
+            if not name.endswith(("_table.cpp", ".coracle.hpp")) and len(tree.lines(name)) > lines:
+                yield f"{name}: {len(tree.lines(name))} lines; does it hold a second idea?"
 
 
 def room_readmes(tree):

@@ -23,10 +23,10 @@ class echo_service : public echo::rpc::Echo::service {
   // Where Misbehave("relay") goes on to.
   call_channel* next = nullptr;
 
-  rpc<echo::Text> Say(server_context&, const echo::Text& request) override { co_return request; }
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return request; }
+  reply<echo::Text> Say(server_context&, const echo::Text& request) override { co_return request; }
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return request; }
 
-  rpc<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
+  reply<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
     echo::Text all;
     while (auto one = co_await texts.next()) {
       all.mutable_text()->append(one->text());
@@ -36,7 +36,7 @@ class echo_service : public echo::rpc::Echo::service {
     co_return all;
   }
 
-  stream<echo::Text> Repeat(server_context&, const echo::Text& request) override {
+  replies<echo::Text> Repeat(server_context&, const echo::Text& request) override {
     echo::Text reply = request;
     for (int i = 0; i < request.count(); ++i) {
       reply.set_count(i);
@@ -46,13 +46,13 @@ class echo_service : public echo::rpc::Echo::service {
     co_return status();
   }
 
-  stream<echo::Text> Chat(server_context&, reader<echo::Text> texts) override {
+  replies<echo::Text> Chat(server_context&, reader<echo::Text> texts) override {
     echo::Text one;
     while (co_await texts.read(one)) co_yield one;
     co_return status();
   }
 
-  rpc<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
     const std::string& what = request.text();
     if (what == "throw") throw std::runtime_error("secret");
     if (what == "throw status") throw status_error(status::aborted("thrown"));

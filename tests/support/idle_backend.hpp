@@ -14,29 +14,38 @@
 namespace coracle::test {
 
 // Counts what the loop asks of it.
-class idle_backend final : public io::backend {
+class idle_backend final : public runtime_internal::backend {
  public:
   std::string_view name() const noexcept override { return "idle"; }
-  void submit(io::operation&) noexcept override {}
-  void cancel(io::operation&) noexcept override {}
-  void start_accept(io::handle, io::accept_source&) noexcept override {}
-  void stop_accept(io::accept_source&) noexcept override {}
-  void start_receive(io::handle, io::receive_source&) noexcept override {}
-  void pause_receive(io::receive_source&) noexcept override {}
-  void resume_receive(io::receive_source&) noexcept override {}
-  void stop_receive(io::receive_source&) noexcept override {}
+  void submit(runtime_internal::operation&) noexcept override {}
+  void cancel(runtime_internal::operation&) noexcept override {}
+  void start_accept(runtime_internal::handle, runtime_internal::accept_source&) noexcept override {}
+  void stop_accept(runtime_internal::accept_source&) noexcept override {}
+  void start_receive(runtime_internal::handle, runtime_internal::receive_source&) noexcept override {}
+  void pause_receive(runtime_internal::receive_source&) noexcept override {}
+  void resume_receive(runtime_internal::receive_source&) noexcept override {}
+  void stop_receive(runtime_internal::receive_source&) noexcept override {}
   std::int64_t open_stream(int) noexcept override { return -1; }
-  std::int64_t open_listener(const io::raw_address&, const io::listen_options&) noexcept override {
+  std::int64_t open_listener(const runtime_internal::raw_address&,
+                             const runtime_internal::listen_options&) noexcept override {
     return -1;
   }
-  std::int64_t open_datagram(const io::raw_address&, const io::listen_options&) noexcept override {
+  std::int64_t open_datagram(const runtime_internal::raw_address&,
+                             const runtime_internal::listen_options&) noexcept override {
     return -1;
   }
-  std::int64_t connect_datagram(io::handle, const io::raw_address&) noexcept override { return -1; }
-  std::int64_t local_address(io::handle, io::raw_address&) noexcept override { return -1; }
-  std::int64_t peer_address(io::handle, io::raw_address&) noexcept override { return -1; }
-  void shutdown_send(io::handle) noexcept override {}
-  void close(io::handle, bool) noexcept override {}
+  std::int64_t connect_datagram(runtime_internal::handle,
+                                const runtime_internal::raw_address&) noexcept override {
+    return -1;
+  }
+  std::int64_t local_address(runtime_internal::handle, runtime_internal::raw_address&) noexcept override {
+    return -1;
+  }
+  std::int64_t peer_address(runtime_internal::handle, runtime_internal::raw_address&) noexcept override {
+    return -1;
+  }
+  void shutdown_send(runtime_internal::handle) noexcept override {}
+  void close(runtime_internal::handle, bool) noexcept override {}
   void turn(time_point until) noexcept override {
     waits.push_back(until);
     if (during_turn) during_turn();
@@ -47,22 +56,22 @@ class idle_backend final : public io::backend {
   time_point now() noexcept override { return clock; }
   std::int64_t wall_ns() noexcept override { return 0; }
   std::uint64_t random() noexcept override { return 0; }
-  const io::counters& counted() const noexcept override { return counters; }
+  const runtime_internal::counters& counted() const noexcept override { return counters; }
 
   std::vector<time_point> waits;
   std::function<void()> during_turn;
   std::atomic<int> wakes{0};
   time_point clock{std::chrono::seconds(1)};
-  io::counters counters;
+  runtime_internal::counters counters;
 };
 
-class by_hand final : public io::driver {
+class by_hand final : public runtime_internal::driver {
  public:
   void drive(bool (*done)(const void*) noexcept, const void* context) noexcept override {
     while (!done(context)) on->turn_once(time_point::min());
   }
   duration offload_delay() noexcept override { return std::chrono::milliseconds(5); }
-  io::driven_loop* on = nullptr;
+  runtime_internal::driven_loop* on = nullptr;
 };
 
 }  // namespace coracle::test

@@ -1,7 +1,7 @@
 // manual_executor: an executor whose queue and clock a test turns by hand. One thread.
 #pragma once
 
-#include "coracle/base/intrusive_queue.hpp"
+#include "base/intrusive_queue.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/task.hpp"
 

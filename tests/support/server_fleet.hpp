@@ -21,7 +21,7 @@ namespace coracle::testing_support {
 class naming_service final : public echo_service {
  public:
   explicit naming_service(std::string name) : name_(std::move(name)) {}
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     peers.insert(context.peer().to_string());
     ++calls;
     if (request.text() == "hang") co_await sleep_for(std::chrono::hours(1));

@@ -1,7 +1,7 @@
 // turned_executor: several executors on one thread, each current only while a test turns it. No timers.
 #pragma once
 
-#include "coracle/base/intrusive_queue.hpp"
+#include "base/intrusive_queue.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <cstddef>

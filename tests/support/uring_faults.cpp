@@ -13,7 +13,7 @@
 namespace coracle::testing_support {
 namespace {
 
-using io::uring_faults;
+using runtime_internal::uring_faults;
 
 struct named_fault {
   const char* name;
@@ -47,7 +47,7 @@ bool refusing = false;
 void inject(const std::string& name) {
   for (const named_fault& f : all_faults) {
     if (name != f.name) continue;
-    f.inject(io::injected_faults());
+    f.inject(runtime_internal::injected_faults());
     any = true;
     refusing = refusing || f.refuses;
     return;

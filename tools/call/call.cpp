@@ -8,9 +8,9 @@
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/event.hpp>
 #include <coracle/coro/scope.hpp>
-#include <coracle/rpc/generic_stub.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/sync_wait.hpp>
 

@@ -9,7 +9,7 @@
 #include "grpc/health/v1/health.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/rpc/sync_wait.hpp>
+#include <coracle/client/sync_wait.hpp>
 #include <coracle/runtime.hpp>
 
 #include <CLI/CLI.hpp>

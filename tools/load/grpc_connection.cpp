@@ -3,10 +3,10 @@
 #include "tools/terminal_text.hpp"
 
 #include <coracle/client/channel.hpp>
+#include <coracle/client/client_observer.hpp>
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/net/address.hpp>
-#include <coracle/rpc/client_observer.hpp>
-#include <coracle/rpc/generic_stub.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -82,7 +82,7 @@ class peer_observer final : public client_observer {
 
 class grpc_connection final : public connection {
  public:
-  grpc_connection(runtime& on, const std::string& target, const transport::channel_credentials& credentials,
+  grpc_connection(runtime& on, const std::string& target, const channel_credentials& credentials,
                   const channel_options& options)
       : channel_(on, target, credentials, options), stub_(channel_) {}
 

@@ -5,7 +5,7 @@
 
 #include <coracle/client/channel_options.hpp>
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/transport/credentials.hpp>
+#include <coracle/security/credentials.hpp>
 
 #include <memory>
 #include <string>
@@ -17,8 +17,7 @@ namespace coracle::tools::load {
 class grpc_connector final : public connector {
  public:
   // options.calls() has what all calls share: timeout, metadata, compression. `on` must outlive the connections.
-  grpc_connector(runtime& on, std::string target, transport::channel_credentials credentials,
-                 channel_options options)
+  grpc_connector(runtime& on, std::string target, channel_credentials credentials, channel_options options)
       : on_(on),
         target_(std::move(target)),
         credentials_(std::move(credentials)),
@@ -30,7 +29,7 @@ class grpc_connector final : public connector {
  private:
   runtime& on_;
   const std::string target_;
-  const transport::channel_credentials credentials_;
+  const channel_credentials credentials_;
   const channel_options options_;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <coracle/rpc/bytes_message.hpp>
-#include <coracle/rpc/method.hpp>
+#include <coracle/server/impl/method.hpp>
 
 #include <cstdint>
 #include <optional>

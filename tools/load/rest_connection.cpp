@@ -4,7 +4,7 @@
 
 #include <coracle/base/bytes.hpp>
 #include <coracle/base/result.hpp>
-#include <coracle/coro/timeout.hpp>
+#include <coracle/coro/with_timeout.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/net/connect.hpp>
 #include <coracle/net/stream.hpp>
@@ -30,7 +30,7 @@ class rest_connection final : public connection {
   rest_connection(const http_url& url, duration timeout) : url_(url), timeout_(timeout) {}
 
   task<call_end> open(duration at_most) override {
-    result<net::stream> made = co_await coracle::timeout(at_most, dial());
+    result<net::stream> made = co_await coracle::with_timeout(at_most, dial());
     if (!made.ok()) co_return end_of(made.status());
     peer_ = made->peer_address().to_string();
     idle_.push_back(std::move(*made));
@@ -42,7 +42,7 @@ class rest_connection final : public connection {
   task<call_end> call(const request_source& what, request_place which) override {
     const std::string body = what.json(which).value_or(std::string());
     call_end end;
-    result<http_response> reply = co_await coracle::timeout(timeout_, ask(body));
+    result<http_response> reply = co_await coracle::with_timeout(timeout_, ask(body));
     if (!reply.ok()) end = end_of(reply.status());
     else if (reply->code() < 200 || reply->code() > 299)
       end = call_end::failed("HTTP " + std::to_string(reply->code()), reply->reason());

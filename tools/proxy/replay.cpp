@@ -6,10 +6,10 @@
 #include "tools/proxy/recording.hpp"
 #include "tools/terminal_text.hpp"
 
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/event.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/coro/sleep.hpp>
-#include <coracle/rpc/generic_stub.hpp>
 #include <coracle/runtime.hpp>
 #include <coracle/runtime/sync_wait.hpp>
 

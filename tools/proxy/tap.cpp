@@ -39,7 +39,7 @@ std::optional<std::string> definitions_in(const std::string& path, const bytes_m
 
 tap::tap(session& at, recorder* recording) : at_(at), recording_(recording), next_(at.server()) {}
 
-stream<bytes_message> tap::call(server_context& context, reader<bytes_message> requests) {
+replies<bytes_message> tap::call(server_context& context, reader<bytes_message> requests) {
   course c;
   c.path = std::string(context.method());
   if (context.deadline() != never) c.timeout = context.deadline() - coro::this_executor().now();
@@ -50,7 +50,7 @@ stream<bytes_message> tap::call(server_context& context, reader<bytes_message> r
   scope work{context.environment()};
   work.spawn(pass_on(requests, onward, c));
 
-  auto replies = co_await stream<bytes_message>::writer();
+  auto writer = co_await replies<bytes_message>::writer();
   // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
   const status head = co_await onward.wait_for_initial_metadata();
   if (head.ok()) {
@@ -62,7 +62,7 @@ stream<bytes_message> tap::call(server_context& context, reader<bytes_message> r
     if (!one || !*one) break;
     const bytes_message& bytes = **one;
     co_await offload([&] { reply(c, bytes); });
-    const status written = co_await replies.write_result(bytes);
+    const status written = co_await writer.write_result(bytes);
     if (!written.ok()) break;
   }
   const status how = co_await onward.finish();

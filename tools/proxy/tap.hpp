@@ -4,9 +4,9 @@
 #include "tools/proxy/recording.hpp"
 #include "tools/schema/session.hpp"
 
-#include <coracle/rpc/generic_service.hpp>
-#include <coracle/rpc/generic_stub.hpp>
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/server.hpp>
+#include <coracle/server/generic_service.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ class tap final : public generic_service {
  public:
   // Both must outlive it; `recording` may be null.
   tap(session& at, recorder* recording);
-  stream<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
+  replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
   // Something was not recorded. Once no call is on its way.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <coracle/base/result.hpp>
+#include <coracle/client/generic_stub.hpp>
 #include <coracle/coro/scope.hpp>
 #include <coracle/coro/task.hpp>
 #include <coracle/net/signal_watch.hpp>
 #include <coracle/rpc/bytes_message.hpp>
-#include <coracle/rpc/generic_stub.hpp>
 #include <coracle/runtime/runtime.hpp>
 
 #include <optional>

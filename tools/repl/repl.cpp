@@ -14,8 +14,8 @@
 #include "tools/standard_output.hpp"
 #include "tools/terminal_text.hpp"
 
-#include <coracle/rpc/generic_stub.hpp>
-#include <coracle/rpc/sync_wait.hpp>
+#include <coracle/client/generic_stub.hpp>
+#include <coracle/client/sync_wait.hpp>
 #include <coracle/runtime/sync_wait.hpp>
 
 #include <CLI/CLI.hpp>

@@ -4,9 +4,9 @@
 
 #include "grpc/reflection/v1/reflection.pb.h"
 
-#include <coracle/coro/timeout.hpp>
-#include <coracle/rpc/generic_stub.hpp>
-#include <coracle/rpc/sync_wait.hpp>
+#include <coracle/client/generic_stub.hpp>
+#include <coracle/client/sync_wait.hpp>
+#include <coracle/coro/with_timeout.hpp>
 
 #include <google/protobuf/descriptor.pb.h>
 
@@ -58,7 +58,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   static constexpr duration farewell_time = std::chrono::seconds(1);
   static task<> say_farewell(conversation& call) {
     co_await call.writes_done();
-    co_await timeout(farewell_time, call.finish());
+    co_await with_timeout(farewell_time, call.finish());
   }
 
   // pb::DescriptorDatabase

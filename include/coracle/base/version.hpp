@@ -9,7 +9,7 @@ namespace coracle {
 
 // Raised whenever generated code and library headers stop fitting together. protoc-gen-coracle
 // writes the number it was built with into each header; a mismatch fails to compile.
-inline constexpr int codegen_contract = 1;
+inline constexpr int codegen_contract = 2;
 
 inline constexpr const char* version_text = "0.1.0";
 

@@ -3,11 +3,11 @@
 
 #include "coracle/client/channel_options.hpp"
 #include "coracle/client/connectivity.hpp"
+#include "coracle/client/impl/call_channel.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/rpc/call_channel.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/security/credentials.hpp"
 #include "coracle/transport/connector.hpp"
-#include "coracle/transport/credentials.hpp"
 
 #include <memory>
 #include <string_view>
@@ -37,13 +37,13 @@ class channel final : public call_channel {
   // "unix:/path", "unix-abstract:name", "passthrough:///host:port", or a scheme of channel_options::resolver_for().
   // One that cannot be understood fails every call, with the reason.
   // credentials: insecure(), or coracle::tls::client_options().
-  channel(std::string_view target, transport::channel_credentials credentials, channel_options options = {});
+  channel(std::string_view target, channel_credentials credentials, channel_options options = {});
   // `on` must outlive every call.
-  channel(runtime& on, std::string_view target, transport::channel_credentials credentials,
+  channel(runtime& on, std::string_view target, channel_credentials credentials,
           channel_options options = {});
   // To a server in this process: server::in_process().
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_options options = {});
-  channel(runtime& on, std::shared_ptr<transport::connector> to, transport::channel_credentials credentials,
+  channel(runtime& on, std::shared_ptr<transport::connector> to, channel_credentials credentials,
           channel_options options = {});
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
@@ -59,10 +59,10 @@ class channel final : public call_channel {
   // between may go unseen. May outlive the channel: then SHUTDOWN comes.
   [[nodiscard]] task<bool> wait_for_state_change(connectivity from, duration at_most = duration::max());
 
-  void begin(calls::call_attempt& a) noexcept override;
-  std::shared_ptr<calls::attempt_source> source() noexcept override;
-  void set_up(calls::call_setup& setup, std::string_view method, loop& here) noexcept override;
-  bool wait_for_config(calls::call_attempt& a) noexcept override;
+  void begin(client::call_attempt& a) noexcept override;
+  std::shared_ptr<client::attempt_source> source() noexcept override;
+  void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override;
+  bool wait_for_config(client::call_attempt& a) noexcept override;
   loop& blocking_home() override;
   const call_options* defaults() noexcept override;
 

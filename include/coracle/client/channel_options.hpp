@@ -3,9 +3,9 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/client/balancing.hpp"
+#include "coracle/client/call_options.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/service_config.hpp"
-#include "coracle/rpc/call_options.hpp"
 
 #include <algorithm>
 #include <chrono>

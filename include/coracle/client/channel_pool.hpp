@@ -4,7 +4,7 @@
 #include "coracle/base/clock.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/channel_options.hpp"
-#include "coracle/transport/credentials.hpp"
+#include "coracle/security/credentials.hpp"
 
 #include <any>
 #include <concepts>
@@ -31,20 +31,19 @@ class channel_pool {
 
   // The same channel for the same text, credentials that share their security (or both plaintext), and equal
   // options.
-  [[nodiscard]] std::shared_ptr<channel> get(std::string_view target,
-                                             const transport::channel_credentials& credentials,
+  [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const channel_credentials& credentials,
                                              const channel_options& options = {});
   // `security`: tls::client_options. Equal ones share what the first of them have built, for all targets, while a
   // channel of theirs is in the pool; files are read again as they change. Options with a key_pair::passphrase() equal
   // none, not even themselves: build() them once, and pass the result each time.
-  template <transport::builder_of<net::client_security> Options>
+  template <security::builder_of<security::client_security> Options>
     requires std::equality_comparable<Options>
   [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const Options& security,
                                              const channel_options& options = {}) {
     const origin from{security, &same_options<Options>};
     const auto earlier = built_from(from);
     return get({std::string(target),
-                earlier ? *earlier : transport::channel_credentials(security),
+                earlier ? *earlier : channel_credentials(security),
                 options,
                 from,
                 nullptr,
@@ -62,7 +61,7 @@ class channel_pool {
   };
   struct entry {
     std::string target;
-    transport::channel_credentials credentials;
+    channel_credentials credentials;
     channel_options options;
     origin from;
     std::shared_ptr<channel> made;
@@ -77,7 +76,7 @@ class channel_pool {
   }
   std::shared_ptr<channel> get(entry wanted);
   std::shared_ptr<channel> find_or_add(const entry& wanted);
-  std::optional<transport::channel_credentials> built_from(const origin& o);
+  std::optional<channel_credentials> built_from(const origin& o);
   void drop_unused();
 
   runtime& on_;

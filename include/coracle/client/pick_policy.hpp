@@ -11,8 +11,8 @@
 #include <span>
 #include <string_view>
 
-namespace coracle::calls {
-class call_attempt;  // private: src/rpc/call_attempt.hpp
+namespace coracle::client {
+class call_attempt;  // private: src/client/call_attempt.hpp
 }
 
 namespace coracle::client {
@@ -35,13 +35,13 @@ class pick_candidate {
 // What is known of the call. Valid during the pick.
 class pick_info {
  public:
-  explicit pick_info(const calls::call_attempt& a) noexcept : attempt_(a) {}
+  explicit pick_info(const call_attempt& a) noexcept : attempt_(a) {}
   [[nodiscard]] std::string_view path() const noexcept;  // "/package.Service/Method"
   // The first value of that key of the call's own metadata.
   [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const noexcept;
 
  private:
-  const calls::call_attempt& attempt_;
+  const call_attempt& attempt_;
 };
 
 // The channel connects to every endpoint and keeps it connected; a policy chooses among those that are READY.

@@ -1,12 +1,12 @@
 // as_completed: the ends of several tasks, in the order in which they happen.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/event.hpp"
-#include "coracle/coro/outcome.hpp"
-#include "coracle/coro/promise.hpp"
+#include "coracle/coro/impl/outcome.hpp"
+#include "coracle/coro/impl/promise.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
 

@@ -1,10 +1,10 @@
 // async_generator<T>: a coroutine that gives a row of values and may wait between them.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
-#include "coracle/coro/promise.hpp"
+#include "coracle/coro/impl/promise.hpp"
 
 #include <concepts>
 #include <coroutine>

@@ -1,10 +1,10 @@
 // barrier: so many tasks wait for each other, again and again.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
-#include "coracle/coro/primitive.hpp"
-#include "coracle/coro/waiting_call.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstddef>
 #include <cstdint>

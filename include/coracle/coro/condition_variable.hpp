@@ -1,12 +1,12 @@
 // condition_variable: waits, without a mutex, for what others change under it.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 #include "coracle/coro/mutex.hpp"
-#include "coracle/coro/primitive.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/coro/waiting_call.hpp"
 
 #include <coroutine>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 #include "coracle/coro/stop_token.hpp"
-#include "coracle/coro/task_tree.hpp"
 
 #include <coroutine>
 #include <exception>

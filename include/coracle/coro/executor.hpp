@@ -2,9 +2,9 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
-#include "coracle/coro/attachment.hpp"
-#include "coracle/coro/frame_pool.hpp"
-#include "coracle/coro/task_tree.hpp"
+#include "coracle/coro/impl/attachment.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 
 #include <cstdint>
 #include <memory>

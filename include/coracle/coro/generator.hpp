@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <concepts>
 #include <coroutine>

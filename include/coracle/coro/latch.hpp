@@ -1,9 +1,9 @@
 // latch: opens for good when it has been counted down to zero.
 #pragma once
 
-#include "coracle/base/assert.hpp"
-#include "coracle/coro/primitive.hpp"
-#include "coracle/coro/waiting_call.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
 // oneshot<T>: one value, from whoever has it to the one task that waits for it.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
-#include "coracle/coro/primitive.hpp"
-#include "coracle/coro/waiting_call.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstdint>
 #include <optional>

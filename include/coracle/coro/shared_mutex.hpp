@@ -1,10 +1,10 @@
 // shared_mutex: many tasks that look, or one that changes.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
-#include "coracle/coro/primitive.hpp"
-#include "coracle/coro/waiting_call.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // stop_on: a task that a second stop token stops, beside that of its environment.
 #pragma once
 
-#include "coracle/coro/limited_wait.hpp"
+#include "coracle/coro/impl/limited_wait.hpp"
 #include "coracle/coro/stop_token.hpp"
 
 namespace coracle {

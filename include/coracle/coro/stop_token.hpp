@@ -1,7 +1,7 @@
 // stop_source and stop_token: a request to stop, inside one executor.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 
 #include <utility>
 

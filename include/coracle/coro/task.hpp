@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
-#include "coracle/coro/promise.hpp"
+#include "coracle/coro/impl/promise.hpp"
 
 #include <coroutine>
 #include <exception>

@@ -1,9 +1,9 @@
 // watch<T>: a value that changes, and tasks that want to know its latest state.
 #pragma once
 
-#include "coracle/base/assert.hpp"
-#include "coracle/coro/primitive.hpp"
-#include "coracle/coro/waiting_call.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/impl/primitive.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // when_all: several tasks beside each other, on one executor; goes on when all have ended.
 #pragma once
 
-#include "coracle/coro/as_task.hpp"
-#include "coracle/coro/concurrent.hpp"
+#include "coracle/coro/impl/as_task.hpp"
+#include "coracle/coro/impl/concurrent.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <tuple>

@@ -1,9 +1,9 @@
 // when_all_settled: as when_all, but every task's value and every task's exception is kept.
 #pragma once
 
-#include "coracle/coro/as_task.hpp"
-#include "coracle/coro/concurrent.hpp"
-#include "coracle/coro/outcome.hpp"
+#include "coracle/coro/impl/as_task.hpp"
+#include "coracle/coro/impl/concurrent.hpp"
+#include "coracle/coro/impl/outcome.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <tuple>

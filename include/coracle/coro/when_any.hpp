@@ -1,9 +1,9 @@
 // when_any: several tasks beside each other; the first that ends wins, the others are stopped.
 #pragma once
 
-#include "coracle/coro/as_task.hpp"
-#include "coracle/coro/outcome.hpp"
-#include "coracle/coro/race.hpp"
+#include "coracle/coro/impl/as_task.hpp"
+#include "coracle/coro/impl/outcome.hpp"
+#include "coracle/coro/impl/race.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <coroutine>

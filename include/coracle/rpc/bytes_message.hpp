@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
-#include "coracle/rpc/codec.hpp"
+#include "coracle/rpc/impl/codec.hpp"
 
 #include <string>
 #include <string_view>
@@ -31,7 +31,7 @@ class bytes_message {
   std::string bytes_;
 };
 
-namespace calls {
+namespace rpc {
 
 extern const codec bytes_codec;
 
@@ -42,5 +42,5 @@ struct codec_of<bytes_message> {
   static void* address(bytes_message& message) noexcept { return &message; }
 };
 
-}  // namespace calls
+}  // namespace rpc
 }  // namespace coracle

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/net/address.hpp"
-#include "coracle/net/auth_context.hpp"
+#include "coracle/security/auth_context.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +22,7 @@ class connection_snapshot {
   net::address local;    // none in memory
   net::address peer;
   bool secure = false;
-  std::shared_ptr<const net::auth_context> auth;  // null in plaintext, and during the handshake
+  std::shared_ptr<const auth_context> auth;  // null in plaintext, and during the handshake
   std::uint64_t streams_started = 0;
   std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
   std::uint64_t streams_failed = 0;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace coracle {
@@ -14,6 +15,10 @@ namespace coracle {
 // printable ASCII (0x20 to 0x7E). The order of values under one key is kept. Not for two threads at once.
 class metadata {
  public:
+  metadata() noexcept = default;
+  // What arrived, unchecked: for the library.
+  explicit metadata(http::header_list received) noexcept : fields_(std::move(received)) {}
+
   // False, and nothing is added, when the key or value breaks the rules above, or the key is one that the
   // protocol keeps for itself (grpc-..., :..., content-type, te, and HTTP's connection fields).
   bool add(std::string_view key, std::string_view value);

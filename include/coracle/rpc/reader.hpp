@@ -3,7 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/rpc/call_ended.hpp"
-#include "coracle/rpc/operations.hpp"
+#include "coracle/rpc/impl/operations.hpp"
 
 #include <coroutine>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace coracle {
 
-namespace calls {
+namespace rpc {
 
 // Awaits one message of any call; the two classes below differ in how they tell of an end.
 template <class T>
@@ -72,7 +72,7 @@ class read_awaiter : protected read_operation {
   T* into_;
 };
 
-}  // namespace calls
+}  // namespace rpc
 
 // A handle, cheap to copy; valid until the handler has ended. Used on the handler's loop, by one
 // task at a time (another may write meanwhile).
@@ -84,19 +84,19 @@ template <class T>
 class reader {
  public:
   reader() noexcept = default;
-  explicit reader(calls::call* c) noexcept : call_(c) {}
+  explicit reader(rpc::call* c) noexcept : call_(c) {}
 
   // std::optional<T>
-  [[nodiscard]] calls::next_awaiter<T> next() noexcept { return calls::next_awaiter<T>(call_); }
+  [[nodiscard]] rpc::next_awaiter<T> next() noexcept { return rpc::next_awaiter<T>(call_); }
   // result<std::optional<T>>
-  [[nodiscard]] calls::next_result_awaiter<T> next_result() noexcept {
-    return calls::next_result_awaiter<T>(call_);
+  [[nodiscard]] rpc::next_result_awaiter<T> next_result() noexcept {
+    return rpc::next_result_awaiter<T>(call_);
   }
   // bool; `into` must stay until the await ends.
-  [[nodiscard]] calls::read_awaiter<T> read(T& into) noexcept { return calls::read_awaiter<T>(call_, into); }
+  [[nodiscard]] rpc::read_awaiter<T> read(T& into) noexcept { return rpc::read_awaiter<T>(call_, into); }
 
  private:
-  calls::call* call_ = nullptr;
+  rpc::call* call_ = nullptr;
 };
 
 }  // namespace coracle

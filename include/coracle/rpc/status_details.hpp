@@ -3,8 +3,8 @@
 
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/status.hpp"
-#include "coracle/rpc/codec.hpp"
 #include "coracle/rpc/error_details.hpp"
+#include "coracle/rpc/impl/codec.hpp"
 
 #include <concepts>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace coracle {
 
-namespace calls {
+namespace rpc {
 
 // A type of error_details.hpp.
 template <class T>
@@ -31,10 +31,10 @@ concept message_detail = std::is_base_of_v<google::protobuf::MessageLite, T>;
 [[nodiscard]] std::string type_name_of(const google::protobuf::MessageLite& message);
 [[nodiscard]] std::string bytes_of(const google::protobuf::MessageLite& message);
 
-}  // namespace calls
+}  // namespace rpc
 
 template <class T>
-concept status_detail = calls::plain_detail<T> || calls::message_detail<T>;
+concept status_detail = rpc::plain_detail<T> || rpc::message_detail<T>;
 
 // `s` with details behind those that it has: values of error_details.hpp, or any protobuf messages (google.rpc's, your
 // own). gRPC carries 8 KiB of metadata at least: details are for a few hundred bytes. Not for an OK.
@@ -44,9 +44,9 @@ template <status_detail... Details>
 [[nodiscard]] status with_details(status s, const Details&... details) {
   const auto add = [&](const auto& d) {
     using detail_type = std::remove_cvref_t<decltype(d)>;
-    if constexpr (calls::plain_detail<detail_type>)
-      s = calls::add_detail(s, detail_type::type_name, d.to_bytes());
-    else s = calls::add_detail(s, calls::type_name_of(d), calls::bytes_of(d));
+    if constexpr (rpc::plain_detail<detail_type>)
+      s = rpc::add_detail(s, detail_type::type_name, d.to_bytes());
+    else s = rpc::add_detail(s, rpc::type_name_of(d), rpc::bytes_of(d));
   };
   (add(details), ...);
   return s;
@@ -57,13 +57,13 @@ template <status_detail... Details>
 //   if (const auto wait = find_detail<retry_info>(reply.status())) co_await sleep_for(wait->delay());
 template <status_detail T>
 [[nodiscard]] std::optional<T> find_detail(const status& s) {
-  if constexpr (calls::plain_detail<T>) {
-    const auto bytes = calls::bytes_of_detail(s, T::type_name);
+  if constexpr (rpc::plain_detail<T>) {
+    const auto bytes = rpc::bytes_of_detail(s, T::type_name);
     return bytes ? T::from_bytes(*bytes) : std::nullopt;
   } else {
     T message;
-    const auto bytes = calls::bytes_of_detail(s, calls::type_name_of(message));
-    if (!bytes || !calls::codec_of<T>::get().read(calls::codec_of<T>::address(message), as_bytes(*bytes)))
+    const auto bytes = rpc::bytes_of_detail(s, rpc::type_name_of(message));
+    if (!bytes || !rpc::codec_of<T>::get().read(rpc::codec_of<T>::address(message), as_bytes(*bytes)))
       return std::nullopt;
     return message;
   }

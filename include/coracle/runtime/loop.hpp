@@ -14,7 +14,7 @@
 namespace coracle {
 
 class runtime;
-namespace io {
+namespace runtime_internal {
 class backend;  // private: src/runtime/backend.hpp
 }
 
@@ -58,10 +58,10 @@ class loop : public coro::executor {
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
   // The library's own way to do I/O; its header is private.
-  [[nodiscard]] coracle::io::backend& io() noexcept { return backend_; }
+  [[nodiscard]] coracle::runtime_internal::backend& io() noexcept { return backend_; }
 
  protected:
-  loop(runtime& owner, std::size_t index, logger& log, coracle::io::backend& backend) noexcept;
+  loop(runtime& owner, std::size_t index, logger& log, coracle::runtime_internal::backend& backend) noexcept;
   ~loop() = default;
   void stop_roots() noexcept { stop_->request_stop(); }
   void renew_roots() noexcept { stop_.emplace(); }
@@ -71,7 +71,7 @@ class loop : public coro::executor {
   runtime& owner_;
   std::size_t index_;
   logger& log_;
-  coracle::io::backend& backend_;
+  coracle::runtime_internal::backend& backend_;
   std::optional<coro::stop_source> stop_;
   coro::environment environment_;
 };

@@ -1,7 +1,7 @@
 // offload: a function that blocks, run away from the loops.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 
@@ -16,7 +16,7 @@
 namespace coracle {
 
 class loop;
-namespace io {
+namespace runtime_internal {
 class blocking_pool;
 }
 
@@ -39,7 +39,7 @@ class blocking_job : public work, timer, stop_callback {
   }
 
  private:
-  friend class coracle::io::blocking_pool;
+  friend class coracle::runtime_internal::blocking_pool;
   [[noreturn]] static void throw_without_thread();
   struct queue_place : base::list_hook {
     explicit queue_place(blocking_job& j) noexcept : job(j) {}

@@ -3,8 +3,8 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/task.hpp"
+#include "coracle/runtime/impl/parallel_chunks.hpp"
 #include "coracle/runtime/offload.hpp"
-#include "coracle/runtime/parallel_chunks.hpp"
 
 #include <concepts>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include "coracle/base/log.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/runtime/handle_errors.hpp"
+#include "coracle/runtime/impl/handle_errors.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "coracle/runtime/runtime_options.hpp"
 
@@ -19,7 +19,7 @@
 
 namespace coracle {
 
-namespace io {
+namespace runtime_internal {
 class runtime_core;  // private: src/runtime/runtime_core.hpp
 }
 
@@ -40,7 +40,7 @@ class runtime {
   explicit runtime(const runtime_options& options);
   explicit runtime(std::size_t loops);  // the same with runtime_options().loops(loops)
   // For the room's own use: over backends that somebody else made and drives.
-  explicit runtime(std::unique_ptr<coracle::io::runtime_core> core) noexcept;
+  explicit runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept;
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
   // stop(), waits until every root has ended (driving the loops on threads of its own where nobody
@@ -141,10 +141,10 @@ class runtime {
   // What sync_wait() is made of: spawn_on(), and block until the root has ended. The root must not throw.
   void spawn_and_wait(loop& where, task<> t);
   // For the room's own use.
-  [[nodiscard]] coracle::io::runtime_core& core() noexcept { return *core_; }
+  [[nodiscard]] coracle::runtime_internal::runtime_core& core() noexcept { return *core_; }
 
  private:
-  std::unique_ptr<coracle::io::runtime_core> core_;
+  std::unique_ptr<coracle::runtime_internal::runtime_core> core_;
 };
 
 }  // namespace coracle

@@ -9,10 +9,10 @@
 
 namespace coracle {
 
-namespace serving {
+namespace server_internal {
 class server_state;
 class shard;
-}  // namespace serving
+}  // namespace server_internal
 
 // Counts what connections hold because of their peers: bytes received and not yet taken, what decoded requests take in memory
 // while their calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate. A call whose
@@ -40,8 +40,8 @@ class memory_quota {
   }
 
  private:
-  friend class serving::server_state;
-  friend class serving::shard;
+  friend class server_internal::server_state;
+  friend class server_internal::shard;
   struct counted {
     explicit counted(std::size_t l) noexcept : limit(l) {}
     const std::size_t limit;
@@ -49,7 +49,7 @@ class memory_quota {
     std::atomic<std::size_t> abandoned{0};  // of what is used: by calls that no connection has any more
     std::atomic<std::size_t> connections{0};
     std::mutex servers_change;
-    std::vector<std::weak_ptr<serving::server_state>> servers;  // that share it
+    std::vector<std::weak_ptr<server_internal::server_state>> servers;  // that share it
   };
   std::shared_ptr<counted> counted_;
 };

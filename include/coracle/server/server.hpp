@@ -4,14 +4,14 @@
 #include "coracle/base/status.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/net/address.hpp"
-#include "coracle/rpc/generic_service.hpp"
-#include "coracle/rpc/server_interceptor.hpp"
-#include "coracle/rpc/service.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/security/credentials.hpp"
+#include "coracle/server/generic_service.hpp"
+#include "coracle/server/server_interceptor.hpp"
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
+#include "coracle/server/service.hpp"
 #include "coracle/transport/connector.hpp"
-#include "coracle/transport/credentials.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace coracle {
 
-namespace serving {
+namespace server_internal {
 class server_state;  // private: src/server/server_state.hpp
 }
 
@@ -57,7 +57,7 @@ class server {
   // accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
   // allowed or not understood; run() says it too, so that ignoring it here does no harm.
   // credentials: insecure(), or coracle::tls::server_options().
-  status listen(std::string_view address, transport::server_credentials credentials);
+  status listen(std::string_view address, server_credentials credentials);
   // Of the first listen(); 0 before it, and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
@@ -85,7 +85,7 @@ class server {
 
  private:
   std::unique_ptr<runtime> own_;
-  std::shared_ptr<serving::server_state> state_;
+  std::shared_ptr<server_internal::server_state> state_;
 };
 
 }  // namespace coracle

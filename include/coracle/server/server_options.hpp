@@ -40,7 +40,7 @@ class server_options {
   // gives a container to end.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
 
-  // Is told of every call (coracle/rpc/server_observer.hpp); must outlive the server. Default: nobody.
+  // Is told of every call (coracle/server/server_observer.hpp); must outlive the server. Default: nobody.
   server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
   // What clients may have of the server at once: see server_limits.
   server_options& limits(server_limits l) { return limits_ = std::move(l), *this; }

@@ -1,7 +1,7 @@
 // channelz_service: shows operators what servers, channels and connections are doing (grpc.channelz.v1).
 #pragma once
 
-#include "coracle/rpc/service.hpp"
+#include "coracle/server/service.hpp"
 
 #include <cstdint>
 #include <memory>

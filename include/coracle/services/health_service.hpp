@@ -1,7 +1,7 @@
 // health_service: tells load balancers and orchestrators whether a server takes calls (grpc.health.v1).
 #pragma once
 
-#include "coracle/rpc/service.hpp"
+#include "coracle/server/service.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // reflection_service: tells tools what a server can be asked, so that they need no .proto files (grpc.reflection).
 #pragma once
 
-#include "coracle/rpc/service.hpp"
+#include "coracle/server/service.hpp"
 
 #include <memory>
 

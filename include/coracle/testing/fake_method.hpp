@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/clock.hpp"
-#include "coracle/rpc/service.hpp"
+#include "coracle/server/service.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -46,11 +46,11 @@ struct handler_argument<reader<Request>> {
 // What it was told last holds for the calls that begin from then on; before, they end with UNIMPLEMENTED. Every function
 // from any thread, at any time; what it was told lives as long as the fake, for the calls that it still answers.
 //
-// Argument: `const Request&` or `reader<Request>`; Returned: `rpc<Reply>` or `stream<Reply>`.
+// Argument: `const Request&` or `reader<Request>`; Returned: `reply<Reply>` or `replies<Reply>`.
 template <class Returned, class Argument>
 class fake_method {
   static constexpr bool streams_in = handler_argument<Argument>::streams;
-  static constexpr bool streams_out = calls::returned<Returned>::streaming;
+  static constexpr bool streams_out = server_internal::returned<Returned>::streaming;
 
  public:
   using request_type = typename handler_argument<Argument>::request;

@@ -1,7 +1,7 @@
 // simulated_fixture: a service and its client on two hosts of a simulated world, where an hour takes no time.
 #pragma once
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/server/server.hpp"

@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/result.hpp"
-#include "coracle/net/security.hpp"
+#include "coracle/security/security.hpp"
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
 
@@ -43,7 +43,7 @@ class client_options {
 
   // Reads the files. FAILED_PRECONDITION, with a line that says the mend. What it gives may be kept, for reload(),
   // and handed to several channels.
-  [[nodiscard]] result<std::shared_ptr<net::client_security>> build() const;
+  [[nodiscard]] result<std::shared_ptr<security::client_security>> build() const;
 
   [[nodiscard]] const std::vector<pem_source>& cas() const noexcept { return cas_; }
   [[nodiscard]] const std::optional<key_pair>& certificate() const noexcept { return pair_; }

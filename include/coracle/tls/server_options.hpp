@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/result.hpp"
-#include "coracle/net/security.hpp"
+#include "coracle/security/security.hpp"
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
 
@@ -54,7 +54,7 @@ class server_options {
 
   // Reads the files. FAILED_PRECONDITION, with a line that says the mend. What it gives may be kept, for reload(),
   // and handed to listen() in place of the options.
-  [[nodiscard]] result<std::shared_ptr<net::server_security>> build() const;
+  [[nodiscard]] result<std::shared_ptr<security::server_security>> build() const;
 
   [[nodiscard]] const std::vector<key_pair>& certificates() const noexcept { return pairs_; }
   [[nodiscard]] const std::vector<pem_source>& client_cas() const noexcept { return client_cas_; }

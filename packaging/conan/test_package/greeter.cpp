@@ -7,7 +7,7 @@
 #include <string>
 
 class greetings final : public greeter::rpc::Greeter::service {
-  coracle::rpc<greeter::Greeting> Greet(coracle::server_context&, const greeter::Name& name) override {
+  coracle::reply<greeter::Greeting> Greet(coracle::server_context&, const greeter::Name& name) override {
     greeter::Greeting greeting;
     greeting.set_text("Hello, " + name.text());
     return greeting;

@@ -14,7 +14,7 @@ namespace coracle::net {
 namespace {
 
 address address_of(const ares_addrinfo_node& node, std::uint16_t port) {
-  io::raw_address raw;
+  runtime_internal::raw_address raw;
   raw.size = static_cast<std::uint32_t>(std::min<std::size_t>(node.ai_addrlen, sizeof raw.bytes));
   std::memcpy(raw.bytes, node.ai_addr, raw.size);
   return from_raw(raw).with_port(port);

@@ -1,6 +1,6 @@
 #include "net/dns/dns_channel.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "net/dns/ares_channel_options.hpp"
 #include "net/dns/socket_watch.hpp"
 

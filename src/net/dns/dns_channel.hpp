@@ -1,7 +1,7 @@
 // dns_channel: one channel of c-ares at work on a loop.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"

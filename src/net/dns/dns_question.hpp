@@ -1,7 +1,7 @@
 // dns_question: a coroutine waits for the addresses of one name.
 #pragma once
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"

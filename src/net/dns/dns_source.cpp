@@ -1,6 +1,6 @@
 #include "net/dns/dns_source.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "net/dns/dns_channel.hpp"
 #include "net/dns/dns_question.hpp"
 

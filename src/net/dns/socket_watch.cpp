@@ -4,21 +4,23 @@
 
 namespace coracle::net {
 
-socket_watch::side::side(socket_watch& w, io::operation::kind k, io::handle h) noexcept : owner(w) {
+socket_watch::side::side(socket_watch& w, runtime_internal::operation::kind k,
+                         runtime_internal::handle h) noexcept
+    : owner(w) {
   what = k;
   on = h;
-  complete = [](io::operation& o, std::int64_t outcome) noexcept {
+  complete = [](runtime_internal::operation& o, std::int64_t outcome) noexcept {
     side& self = static_cast<side&>(o);
     self.owner.ready(self, outcome);
   };
 }
 
-socket_watch::socket_watch(dns_channel& of, int theirs, io::handle ours) noexcept
+socket_watch::socket_watch(dns_channel& of, int theirs, runtime_internal::handle ours) noexcept
     : channel_(of),
       theirs_(theirs),
       ours_(ours),
-      reading_(*this, io::operation::kind::poll_in, ours),
-      writing_(*this, io::operation::kind::poll_out, ours) {}
+      reading_(*this, runtime_internal::operation::kind::poll_in, ours),
+      writing_(*this, runtime_internal::operation::kind::poll_out, ours) {}
 
 socket_watch::~socket_watch() { channel_.home().io().close(ours_); }
 

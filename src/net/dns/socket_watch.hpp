@@ -14,7 +14,7 @@ class dns_channel;
 class socket_watch {
  public:
   // `ours` is the duplicate, and is this one's to close.
-  socket_watch(dns_channel& of, int theirs, io::handle ours) noexcept;
+  socket_watch(dns_channel& of, int theirs, runtime_internal::handle ours) noexcept;
   socket_watch(const socket_watch&) = delete;
   socket_watch& operator=(const socket_watch&) = delete;
 
@@ -24,8 +24,8 @@ class socket_watch {
   void retire() noexcept;
 
  private:
-  struct side : io::operation {
-    side(socket_watch& w, io::operation::kind k, io::handle h) noexcept;
+  struct side : runtime_internal::operation {
+    side(socket_watch& w, runtime_internal::operation::kind k, runtime_internal::handle h) noexcept;
     socket_watch& owner;
     bool wanted = false;
     bool in_flight = false;
@@ -37,7 +37,7 @@ class socket_watch {
 
   dns_channel& channel_;
   const int theirs_;
-  const io::handle ours_;
+  const runtime_internal::handle ours_;
   side reading_;
   side writing_;
   bool busy_ = false;  // inside ready(): c-ares may retire this there

@@ -4,7 +4,7 @@
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/stall_detector.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -174,4 +174,4 @@ int epoll_loop::pollable(time_point next_deadline) noexcept {
   return poll_;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -7,9 +7,9 @@
 
 #include <memory>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Null, with the errno, when descriptors or memory are exhausted. `log` must outlive the backend.
 std::unique_ptr<backend> make_epoll_backend(logger& log, int& error);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Completion-shaped over readiness: a turn attempts what is pending; what the kernel cannot do yet
 // is parked in its descriptor's watch until an edge makes it pending again. An attempt always comes
@@ -102,4 +102,4 @@ class epoll_loop final : public kernel_backend {
   std::unique_ptr<std::uint8_t[]> buffer_;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -4,7 +4,7 @@
 #include "runtime/kernel/stream_calls.hpp"
 #include "runtime/stall_detector.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -247,4 +247,4 @@ std::int64_t epoll_loop::try_poll(operation& op) noexcept {
   return p.revents & POLLNVAL ? -EBADF : 0;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -1,7 +1,7 @@
 // Multishot sources over epoll: accepting and receiving until told to stop.
 #include "runtime/epoll/epoll_loop.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -160,4 +160,4 @@ void epoll_loop::wake_rested() noexcept {
   }
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

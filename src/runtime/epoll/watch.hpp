@@ -4,12 +4,12 @@
 #include "runtime/backend.hpp"
 #include "runtime/kernel/operation_list.hpp"
 
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/coro/pooled.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/coro/impl/pooled.hpp"
 
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // A multishot source: in the backend's work list (an attempt or its end is due), resting after
 // exhaustion, or parked, when its watch alone points to it.
@@ -35,4 +35,4 @@ struct alignas(64) watch {
   [[nodiscard]] bool idle() const noexcept { return readers.empty() && writers.empty() && !source; }
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

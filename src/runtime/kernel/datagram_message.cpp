@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <new>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 datagram_message& datagram_message::begin(operation& op) noexcept {
   auto& m = *::new (static_cast<void*>(op.scratch + scratch::rest)) datagram_message{};
@@ -34,4 +34,4 @@ void datagram_message::finish_receive(operation& op) const noexcept {
   op.sender->size = std::min<std::uint32_t>(header_.msg_namelen, sizeof op.sender->bytes);
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // In operation::scratch, since io_uring wants it kept until the operation ends.
 class datagram_message {
@@ -28,4 +28,4 @@ class datagram_message {
 };
 static_assert(sizeof(datagram_message) <= scratch::rest_bytes);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

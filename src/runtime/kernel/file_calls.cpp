@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 
@@ -68,4 +68,4 @@ bool has_positions(handle h) noexcept { return ::lseek(h, 0, SEEK_CUR) >= 0; }
 
 void close_file(handle h) noexcept { ::close(h); }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

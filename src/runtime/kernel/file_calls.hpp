@@ -3,7 +3,7 @@
 
 #include "runtime/backend.hpp"
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // Does what op.file asks for. On a thread that may block.
 std::int64_t perform_file(operation& op) noexcept;
@@ -13,4 +13,4 @@ bool has_positions(handle h) noexcept;
 // Files have no part in a backend's bookkeeping, so that their handles are closed here.
 void close_file(handle h) noexcept;
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <csignal>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 constexpr std::uint32_t termination = 1u << static_cast<unsigned>(process_signal::terminate);
@@ -27,4 +27,4 @@ held_termination::~held_termination() {
   if (untold && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
 }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

@@ -3,7 +3,7 @@
 
 #include "runtime/backend.hpp"
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // For a program that sets up before its loops can hear of signals. Not SIGINT: who sits before it may want it to end now.
 // Any thread; not two at the same time.
@@ -23,4 +23,4 @@ class held_termination {
   const std::int64_t events_;
 };
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

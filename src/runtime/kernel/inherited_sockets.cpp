@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::int64_t adopt_listener(handle inherited) noexcept {
   return own;
 }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

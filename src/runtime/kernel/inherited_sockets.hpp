@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // The first of them: those before are stdin, stdout and stderr.
 inline constexpr handle first_inherited = 3;
@@ -27,4 +27,4 @@ void keep_from_children(int count) noexcept;
 // As backend::adopt_listener().
 std::int64_t adopt_listener(handle inherited) noexcept;
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

@@ -1,6 +1,6 @@
 #include "runtime/kernel/kernel_backend.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,7 +14,7 @@
 #include <limits>
 #include <new>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -235,4 +235,4 @@ bool send_progress::advance(operation& op, std::int64_t n) noexcept {
   return true;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

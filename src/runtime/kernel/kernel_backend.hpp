@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 class kernel_backend : public backend {
  public:
@@ -93,4 +93,4 @@ class send_progress {
 };
 static_assert(sizeof(send_progress) <= scratch::rest_bytes);
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // FIFO with removal from the middle. Owns nothing; an operation is in at most one list.
 class operation_list {
@@ -41,4 +41,4 @@ class operation_list {
   std::size_t size_ = 0;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

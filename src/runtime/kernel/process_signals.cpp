@@ -1,6 +1,6 @@
 #include "runtime/kernel/process_signals.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/runtime/process_signal.hpp"
 
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <csignal>
 #include <mutex>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 
@@ -167,4 +167,4 @@ bool watches_signals(std::uint32_t set) noexcept {
                      [set](const watcher& w) { return w.event.load() >= 0 && (w.set.load() & set); });
 }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

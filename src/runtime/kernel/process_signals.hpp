@@ -3,7 +3,7 @@
 
 #include "runtime/backend.hpp"
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // As the backend's functions of these names; forget_signals() leaves it to the caller to close the handle. A handler and an eventfd rather than signalfd: that one needs
 // the signal blocked in every thread, also in those that run already. Threads' signal masks stay as they
@@ -16,4 +16,4 @@ void forget_signals(handle h) noexcept;
 // Whether any of them is watched.
 bool watches_signals(std::uint32_t set) noexcept;
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::int64_t remove_stale_path(const raw_address& at) noexcept {
 
 void remove_path(const raw_address& at) noexcept { ::unlink(unwrap(at).sun_path); }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

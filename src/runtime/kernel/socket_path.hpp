@@ -3,10 +3,10 @@
 
 #include "runtime/backend.hpp"
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // As backend::remove_stale_path() and remove_path().
 std::int64_t remove_stale_path(const raw_address& at) noexcept;
 void remove_path(const raw_address& at) noexcept;
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <string>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 namespace {
 
@@ -115,4 +115,4 @@ bool is_disk_file(handle h) noexcept {
   return ::fstat(h, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
 }
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

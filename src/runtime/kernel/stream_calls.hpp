@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace coracle::io::kernel {
+namespace coracle::runtime_internal::kernel {
 
 // Neither sets O_NONBLOCK, which would belong to everybody who shares the open file: the user's shell and the
 // programs that it starts, for a terminal. Bytes, 0 at the end, or -errno; -EAGAIN when it would have to wait.
@@ -20,4 +20,4 @@ std::int64_t open_pipe(handle (&ends)[2]) noexcept;
 // Whether it is a file on a disk, which is always ready and still makes its reader wait.
 bool is_disk_file(handle h) noexcept;
 
-}  // namespace coracle::io::kernel
+}  // namespace coracle::runtime_internal::kernel

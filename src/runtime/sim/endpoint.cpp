@@ -12,15 +12,15 @@ namespace coracle::sim {
 namespace {
 
 template <class Sockaddr>
-io::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noexcept {
-  io::raw_address raw;
+runtime_internal::raw_address wrap(const Sockaddr& s, std::size_t size = sizeof(Sockaddr)) noexcept {
+  runtime_internal::raw_address raw;
   std::memcpy(raw.bytes, &s, size);
   raw.size = static_cast<std::uint32_t>(size);
   return raw;
 }
 
 template <class Sockaddr>
-Sockaddr unwrap(const io::raw_address& raw) noexcept {
+Sockaddr unwrap(const runtime_internal::raw_address& raw) noexcept {
   Sockaddr s{};
   std::memcpy(&s, raw.bytes, std::min<std::size_t>(raw.size, sizeof s));
   return s;
@@ -38,7 +38,7 @@ bool endpoint::is_wildcard() const noexcept {
   return kind != family::local && std::all_of(ip.begin(), ip.end(), [](std::uint8_t b) { return b == 0; });
 }
 
-endpoint from_raw(const io::raw_address& raw) {
+endpoint from_raw(const runtime_internal::raw_address& raw) {
   endpoint e;
   const auto family = unwrap<sa_family_t>(raw);
   if (raw.size < sizeof(sa_family_t)) return e;
@@ -61,7 +61,7 @@ endpoint from_raw(const io::raw_address& raw) {
   return e;
 }
 
-io::raw_address to_raw(const endpoint& e) noexcept {
+runtime_internal::raw_address to_raw(const endpoint& e) noexcept {
   switch (e.kind) {
     case endpoint::family::ipv4: {
       sockaddr_in s{};

@@ -22,7 +22,7 @@ struct endpoint {
   friend auto operator<=>(const endpoint&, const endpoint&) = default;
 };
 
-endpoint from_raw(const io::raw_address& raw);
-io::raw_address to_raw(const endpoint& e) noexcept;
+endpoint from_raw(const runtime_internal::raw_address& raw);
+runtime_internal::raw_address to_raw(const endpoint& e) noexcept;
 
 }  // namespace coracle::sim

@@ -22,10 +22,10 @@ struct host_state {
   std::string name;
   std::uint64_t index = 0;
   endpoint ip;  // port 0
-  std::map<io::handle, std::uint64_t> handles;
+  std::map<runtime_internal::handle, std::uint64_t> handles;
   std::multimap<endpoint, std::uint64_t> listeners;
   std::multimap<endpoint, std::uint64_t> datagram_sockets;
-  io::handle next_handle = 3;
+  runtime_internal::handle next_handle = 3;
   std::uint16_t next_port = first_port;  // of those that nobody asked for by number
   bool down = false;
   std::uint64_t crashes = 0;

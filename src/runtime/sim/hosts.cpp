@@ -1,6 +1,6 @@
 #include "runtime/sim/hosts.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <algorithm>
@@ -16,9 +16,11 @@ constexpr std::uint64_t last_turns_max = 1'000'000;
 constexpr int last_rounds = 1000;
 
 bool has_no_roots(const void* core) noexcept {
-  return static_cast<const io::runtime_core*>(core)->finished();
+  return static_cast<const runtime_internal::runtime_core*>(core)->finished();
 }
-bool is_empty(const void* core) noexcept { return static_cast<const io::runtime_core*>(core)->empty(); }
+bool is_empty(const void* core) noexcept {
+  return static_cast<const runtime_internal::runtime_core*>(core)->empty();
+}
 
 }  // namespace
 
@@ -66,13 +68,13 @@ simulated_host& hosts::add(std::string_view name, std::size_t loops, world::prog
 void hosts::begin_life(simulated_host& h) {
   h.life = std::make_unique<host_life>(log_);
   host_life& life = *h.life;
-  std::vector<std::unique_ptr<io::backend>> backends;
+  std::vector<std::unique_ptr<runtime_internal::backend>> backends;
   for (std::size_t i = 0; i < h.loops; ++i) {
     auto made = std::make_unique<sim_backend>(net_, *h.net);
     life.backends.push_back(made.get());
     backends.push_back(std::move(made));
   }
-  life.rt = io::make_driven_runtime(std::move(backends), life.log, driver_);
+  life.rt = runtime_internal::make_driven_runtime(std::move(backends), life.log, driver_);
   if (memory_) life.rt->core().take_memory_from(*memory_);
   for (std::size_t i = 0; i < h.loops; ++i)
     loops_.push_back({&life.rt->core().loop_at(i), life.backends[i], &life, next_loop_++});
@@ -122,7 +124,7 @@ void hosts::bury(simulated_host& h) {
 bool hosts::turn_buried() noexcept {
   bool turned = false;
   for (std::size_t i = 0; i < buried_->backends.size(); ++i) {
-    io::driven_loop& l = buried_->rt->core().loop_at(i);
+    runtime_internal::driven_loop& l = buried_->rt->core().loop_at(i);
     if (!l.has_ready() && !buried_->backends[i]->has_ready() && l.next_deadline() > buried_->own_time)
       continue;
     l.turn_once(time_point::min());

@@ -52,7 +52,7 @@ struct simulated_host {
 
 // A loop of a living host.
 struct host_loop {
-  io::driven_loop* loop;
+  runtime_internal::driven_loop* loop;
   sim_backend* backend;
   host_life* life;
   std::uint64_t id;
@@ -61,7 +61,7 @@ struct host_loop {
 class hosts {
  public:
   // `memory`, when given, is that of all hosts' runtimes.
-  hosts(network& net, logger& log, std::pmr::memory_resource* memory, io::driver& by) noexcept
+  hosts(network& net, logger& log, std::pmr::memory_resource* memory, runtime_internal::driver& by) noexcept
       : net_(net), log_(log), memory_(memory), driver_(by) {}
   hosts(const hosts&) = delete;
   hosts& operator=(const hosts&) = delete;
@@ -93,7 +93,7 @@ class hosts {
   network& net_;
   logger& log_;
   std::pmr::memory_resource* memory_;
-  io::driver& driver_;
+  runtime_internal::driver& driver_;
   std::vector<std::unique_ptr<simulated_host>> all_;
   std::vector<host_loop> loops_;
   std::uint64_t next_loop_ = 1;

@@ -1,6 +1,6 @@
 #include "coracle/runtime/name_record.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <arpa/inet.h>
 #include <string>

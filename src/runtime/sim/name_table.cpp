@@ -15,7 +15,7 @@ std::string canonical(std::string_view name) {
   return text;
 }
 
-io::raw_address raw_of(const name_record::ip& a) {
+runtime_internal::raw_address raw_of(const name_record::ip& a) {
   endpoint e;
   e.kind = a.v6 ? endpoint::family::ipv6 : endpoint::family::ipv4;
   e.ip = a.bytes;
@@ -28,18 +28,18 @@ void name_table::set(std::string_view name, const name_record& record) {
   records_.insert_or_assign(canonical(name), record);
 }
 
-io::name_answer name_table::look_up(std::string_view name, const endpoint* host) const {
-  io::name_answer answer;
+runtime_internal::name_answer name_table::look_up(std::string_view name, const endpoint* host) const {
+  runtime_internal::name_answer answer;
   const auto found = records_.find(canonical(name));
   answer.after = found == records_.end() ? name_record().latency() : found->second.latency();
   if (found != records_.end()) {
     for (const name_record::ip& a : found->second.addresses()) answer.addresses.push_back(raw_of(a));
-    if (found->second.failing()) answer.what = io::name_answer::outcome::failed;
+    if (found->second.failing()) answer.what = runtime_internal::name_answer::outcome::failed;
   } else if (host) {
     answer.addresses.push_back(to_raw(*host));
   }
-  if (answer.what != io::name_answer::outcome::failed && !answer.addresses.empty())
-    answer.what = io::name_answer::outcome::found;
+  if (answer.what != runtime_internal::name_answer::outcome::failed && !answer.addresses.empty())
+    answer.what = runtime_internal::name_answer::outcome::found;
   return answer;
 }
 

@@ -17,7 +17,7 @@ class name_table {
   // Takes the place of what was said of the name before.
   void set(std::string_view name, const name_record& record);
   // `host` is the address of the host of that name, where there is one: a record goes before it.
-  [[nodiscard]] io::name_answer look_up(std::string_view name, const endpoint* host) const;
+  [[nodiscard]] runtime_internal::name_answer look_up(std::string_view name, const endpoint* host) const;
 
  private:
   std::map<std::string, name_record, std::less<>> records_;

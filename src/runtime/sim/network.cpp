@@ -1,7 +1,7 @@
 // The network's events, and how bytes move between sockets.
 #include "runtime/sim/network.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "runtime/sim/sim_backend.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr duration rest_of_send_max = std::chrono::milliseconds(1);
 constexpr std::int64_t poll_readable = 1;
 constexpr std::int64_t poll_writable = 4;
 
-std::size_t bytes_left(io::operation& op) noexcept {
+std::size_t bytes_left(runtime_internal::operation& op) noexcept {
   const send_progress& done = sim_backend::progress_of(op);
   std::size_t left = 0;
   for (std::size_t i = done.piece; i < op.piece_count; ++i) left += op.pieces[i].size;
@@ -139,8 +139,8 @@ bool network::short_of(const host_state& h, int error) {
   return true;
 }
 
-void network::finish(io::operation*& op, std::int64_t result) noexcept {
-  io::operation& ended = *std::exchange(op, nullptr);
+void network::finish(runtime_internal::operation*& op, std::int64_t result) noexcept {
+  runtime_internal::operation& ended = *std::exchange(op, nullptr);
   sim_backend::of(ended).finish(ended, result);
 }
 
@@ -177,7 +177,7 @@ std::size_t network::room_for(const socket& s) {
 }
 
 void network::push_send(socket& s) {
-  io::operation* op = s.send_op;
+  runtime_internal::operation* op = s.send_op;
   if (!op) return;
   if (s.broken != 0) return finish(s.send_op, -s.broken);
   if (s.end_sent) return finish(s.send_op, -EPIPE);
@@ -191,7 +191,7 @@ void network::push_send(socket& s) {
   send_progress& done = sim_backend::progress_of(*op);
   std::size_t moved = 0;
   while (done.piece < op->piece_count && (room > 0 || op->pieces[done.piece].size == done.offset)) {
-    const io::operation::piece& p = op->pieces[done.piece];
+    const runtime_internal::operation::piece& p = op->pieces[done.piece];
     const std::size_t n = std::min(room, p.size - done.offset);
     if (peer) peer->incoming.append({static_cast<const std::uint8_t*>(p.data) + done.offset, n});
     room -= n;

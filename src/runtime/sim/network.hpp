@@ -49,16 +49,18 @@ class network {
 
   // What a backend asks for on behalf of a host. Errors are -errno.
   socket& open(host_state& h, phase state);
-  io::handle give_handle(socket& s);
-  [[nodiscard]] socket& at(host_state& h, io::handle handle) noexcept;  // aborts when there is none
+  runtime_internal::handle give_handle(socket& s);
+  [[nodiscard]] socket& at(host_state& h,
+                           runtime_internal::handle handle) noexcept;  // aborts when there is none
   [[nodiscard]] socket* find(std::uint64_t id) noexcept;
-  std::int64_t listen(host_state& h, const endpoint& where, const io::listen_options& options);
+  std::int64_t listen(host_state& h, const endpoint& where, const runtime_internal::listen_options& options);
   void connect(socket& s, const endpoint& to);
-  std::int64_t open_datagram(host_state& h, const endpoint& where, const io::listen_options& options);
+  std::int64_t open_datagram(host_state& h, const endpoint& where,
+                             const runtime_internal::listen_options& options);
   std::int64_t connect_datagram(socket& s, const endpoint& to);
   // Makes two new sockets of one host each other's peer.
   void join(socket& a, socket& b);
-  io::handle accept(socket& listener);  // one must be pending
+  runtime_internal::handle accept(socket& listener);  // one must be pending
   void accept_later(socket& listener, duration rest);
   void shut_down(socket& s);
   void close(socket& s, bool abort);
@@ -146,7 +148,7 @@ class network {
   [[nodiscard]] socket* socket_for(const by_name& names, const endpoint& to);
   [[nodiscard]] duration latency_to(const socket& from, const host_state* to) const noexcept;
   [[nodiscard]] bool owns(const host_state& h, const endpoint& where) const noexcept;
-  static void finish(io::operation*& op, std::int64_t result) noexcept;
+  static void finish(runtime_internal::operation*& op, std::int64_t result) noexcept;
 
   network_options options_;
   time_point now_;

@@ -1,7 +1,7 @@
 // The network's datagrams: whole, each on its own way, and nobody's business once they are sent.
 #include "runtime/sim/network.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "runtime/sim/sim_backend.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t datagram_bytes_max = 65'507;
 }  // namespace
 
 std::int64_t network::open_datagram(host_state& h, const endpoint& wanted,
-                                    const io::listen_options& options) {
+                                    const runtime_internal::listen_options& options) {
   endpoint where = wanted;
   if (const int error = name(h, h.datagram_sockets, where, options.reuse_port)) return error;
   socket& s = open(h, phase::datagrams);
@@ -41,7 +41,7 @@ std::int64_t network::connect_datagram(socket& s, const endpoint& to) {
 }
 
 void network::send_datagram(socket& s) {
-  const io::operation& op = *s.send_op;
+  const runtime_internal::operation& op = *s.send_op;
   if (s.datagram_error != 0) return finish(s.send_op, -std::exchange(s.datagram_error, 0));
   datagram d{s.id, nullptr, s.local, op.address ? from_raw(*op.address) : s.peer, {}};
   if (d.to.kind == endpoint::family::none) return finish(s.send_op, -EDESTADDRREQ);
@@ -95,7 +95,7 @@ void network::arrive(const datagram& d) {
 }
 
 void network::receive_datagram(socket& s) {
-  const io::operation& op = *s.receive_op;
+  const runtime_internal::operation& op = *s.receive_op;
   if (s.datagram_error != 0) return finish(s.receive_op, -std::exchange(s.datagram_error, 0));
   if (s.datagrams.empty()) return;
   const datagram d = std::move(s.datagrams.front());

@@ -1,5 +1,5 @@
 // The network's sockets: how they are made, named, connected and closed.
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "runtime/sim/network.hpp"
 
 #include <algorithm>
@@ -48,13 +48,13 @@ socket& network::open(host_state& h, phase state) {
   return opened;
 }
 
-io::handle network::give_handle(socket& s) {
+runtime_internal::handle network::give_handle(socket& s) {
   s.handle = s.owner->next_handle++;
   s.owner->handles.emplace(s.handle, s.id);
   return s.handle;
 }
 
-socket& network::at(host_state& h, io::handle handle) noexcept {
+socket& network::at(host_state& h, runtime_internal::handle handle) noexcept {
   const auto found = h.handles.find(handle);
   CORACLE_ASSERT(found != h.handles.end(),
                  "a handle was used after it was closed, or on another host than its own");
@@ -89,7 +89,8 @@ int network::name(host_state& h, const by_name& names, endpoint& where, bool reu
   return in_use(names, where, reuse_port) ? -EADDRINUSE : 0;
 }
 
-std::int64_t network::listen(host_state& h, const endpoint& wanted, const io::listen_options& options) {
+std::int64_t network::listen(host_state& h, const endpoint& wanted,
+                             const runtime_internal::listen_options& options) {
   endpoint where = wanted;
   if (const int error = name(h, h.listeners, where, options.reuse_port)) return error;
   socket& s = open(h, phase::listening);
@@ -141,7 +142,7 @@ void network::accept_later(socket& listener, duration rest) {
   schedule(deadline_after(now_, rest), kind::rested, listener.id);
 }
 
-io::handle network::accept(socket& listener) {
+runtime_internal::handle network::accept(socket& listener) {
   socket& s = *find(listener.pending.front());
   listener.pending.pop_front();
   trace_.add(now_, event_kind::accept, s.id, s.local.port);
@@ -171,7 +172,7 @@ void network::close(socket& s, bool abort) {
     else if (!s.end_sent) send(s, packet_kind::end);
   }
   // A sender that waits for room here hears of it by a reset: ours, or the answer to what is on its way.
-  if (s.handle != io::no_handle) s.owner->handles.erase(s.handle);
+  if (s.handle != runtime_internal::no_handle) s.owner->handles.erase(s.handle);
   forget_sender(s.id, false);
   sockets_.erase(s.id);
 }

@@ -219,7 +219,7 @@ void network::jump_clock(host_state& h, duration by) {
 
 // Whatever waits on it ends; its backends tell in their next turn.
 void network::abandon(socket& s) {
-  for (io::operation** op : s.waiting())
+  for (runtime_internal::operation** op : s.waiting())
     if (*op) finish(*op, -ECANCELED);
   if (s.receiver) {
     s.receiver->stopping = true;

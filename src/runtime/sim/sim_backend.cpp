@@ -1,6 +1,6 @@
 #include "runtime/sim/sim_backend.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,9 +20,9 @@ struct in_flight {
   sim_backend* on;
   send_progress progress;
 };
-static_assert(sizeof(in_flight) <= sizeof(io::operation::scratch));
+static_assert(sizeof(in_flight) <= sizeof(runtime_internal::operation::scratch));
 
-in_flight& state_of(const io::operation& op) noexcept {
+in_flight& state_of(const runtime_internal::operation& op) noexcept {
   return *std::launder(reinterpret_cast<in_flight*>(const_cast<std::uint64_t*>(op.scratch)));
 }
 
@@ -32,11 +32,13 @@ sim_backend::~sim_backend() {
   CORACLE_ASSERT(due_.empty(), "a simulated loop ended before its operations did");
 }
 
-sim_backend& sim_backend::of(const io::operation& op) noexcept { return *state_of(op).on; }
-send_progress& sim_backend::progress_of(io::operation& op) noexcept { return state_of(op).progress; }
+sim_backend& sim_backend::of(const runtime_internal::operation& op) noexcept { return *state_of(op).on; }
+send_progress& sim_backend::progress_of(runtime_internal::operation& op) noexcept {
+  return state_of(op).progress;
+}
 
-io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
-  using kind = io::operation::kind;
+runtime_internal::operation** sim_backend::slot(socket& s, const runtime_internal::operation& op) noexcept {
+  using kind = runtime_internal::operation::kind;
   switch (op.what) {
     case kind::connect: return &s.connect_op;
     case kind::send:
@@ -51,31 +53,32 @@ io::operation** sim_backend::slot(socket& s, const io::operation& op) noexcept {
   CORACLE_ASSERT(false, "a simulated backend takes no files");
 }
 
-void sim_backend::submit(io::operation& op) noexcept {
+void sim_backend::submit(runtime_internal::operation& op) noexcept {
   ++counters_.submissions;
   ++counters_.in_flight;
   if (is_cut_off()) return finish(op, -ECANCELED);
   socket& s = net_.at(host_, op.on);
-  io::operation** where = slot(s, op);
+  runtime_internal::operation** where = slot(s, op);
   CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
-  const bool sends = op.what == io::operation::kind::send || op.what == io::operation::kind::send_to;
+  const bool sends = op.what == runtime_internal::operation::kind::send ||
+                     op.what == runtime_internal::operation::kind::send_to;
   if (sends && net_.short_of(host_, ENOBUFS)) return finish(op, -ENOBUFS);
   ::new (static_cast<void*>(op.scratch)) in_flight{this, {}};
   *where = &op;
-  if (op.what == io::operation::kind::connect) net_.connect(s, from_raw(*op.address));
+  if (op.what == runtime_internal::operation::kind::connect) net_.connect(s, from_raw(*op.address));
   net_.progress(s);
 }
 
-void sim_backend::cancel(io::operation& op) noexcept {
+void sim_backend::cancel(runtime_internal::operation& op) noexcept {
   const auto found = host_.handles.find(op.on);
   if (found == host_.handles.end()) return;
-  io::operation** where = slot(*net_.find(found->second), op);
+  runtime_internal::operation** where = slot(*net_.find(found->second), op);
   if (*where != &op) return;  // it has completed, and its result is on the way
   *where = nullptr;
   finish(op, -ECANCELED);
 }
 
-void sim_backend::finish(io::operation& op, std::int64_t result) noexcept {
+void sim_backend::finish(runtime_internal::operation& op, std::int64_t result) noexcept {
   due d;
   d.op = &op;
   d.result = result;
@@ -152,13 +155,14 @@ void sim_backend::deliver(accepting& a) noexcept {
   }
   socket& s = *net_.find(a.socket);
   if (s.pending.empty() || a.resting) return;
-  if (net_.short_of(host_, EMFILE)) return net_.accept_later(s, io::accept_rest);
-  const io::handle connection = net_.accept(s);
+  if (net_.short_of(host_, EMFILE)) return net_.accept_later(s, runtime_internal::accept_rest);
+  const runtime_internal::handle connection = net_.accept(s);
   if (s.readable()) queue(a);
   a.source->accepted(connection);
 }
 
-void sim_backend::start_accept(io::handle listener, io::accept_source& source) noexcept {
+void sim_backend::start_accept(runtime_internal::handle listener,
+                               runtime_internal::accept_source& source) noexcept {
   auto* a = new accepting{&source, 0, this};
   source.state = a;
   ++counters_.in_flight;
@@ -170,13 +174,14 @@ void sim_backend::start_accept(io::handle listener, io::accept_source& source) n
   net_.progress(s);
 }
 
-void sim_backend::stop_accept(io::accept_source& source) noexcept {
+void sim_backend::stop_accept(runtime_internal::accept_source& source) noexcept {
   auto& a = *static_cast<accepting*>(source.state);
   a.stopping = true;
   queue(a);
 }
 
-void sim_backend::start_receive(io::handle connection, io::receive_source& source) noexcept {
+void sim_backend::start_receive(runtime_internal::handle connection,
+                                runtime_internal::receive_source& source) noexcept {
   auto* r = new receiving{&source, 0, this};
   source.state = r;
   ++counters_.in_flight;
@@ -188,17 +193,17 @@ void sim_backend::start_receive(io::handle connection, io::receive_source& sourc
   net_.progress(s);
 }
 
-void sim_backend::pause_receive(io::receive_source& source) noexcept {
+void sim_backend::pause_receive(runtime_internal::receive_source& source) noexcept {
   static_cast<receiving*>(source.state)->paused = true;
 }
 
-void sim_backend::resume_receive(io::receive_source& source) noexcept {
+void sim_backend::resume_receive(runtime_internal::receive_source& source) noexcept {
   auto& r = *static_cast<receiving*>(source.state);
   r.paused = false;
   if (socket* s = net_.find(r.socket)) net_.progress(*s);
 }
 
-void sim_backend::stop_receive(io::receive_source& source) noexcept {
+void sim_backend::stop_receive(runtime_internal::receive_source& source) noexcept {
   auto& r = *static_cast<receiving*>(source.state);
   r.stopping = true;
   queue(r);
@@ -210,42 +215,45 @@ std::int64_t sim_backend::open_stream(int) noexcept {
   return net_.give_handle(net_.open(host_, phase::fresh));
 }
 
-std::int64_t sim_backend::open_listener(const io::raw_address& at,
-                                        const io::listen_options& options) noexcept {
+std::int64_t sim_backend::open_listener(const runtime_internal::raw_address& at,
+                                        const runtime_internal::listen_options& options) noexcept {
   return is_cut_off() ? -ECANCELED : net_.listen(host_, from_raw(at), options);
 }
 
-std::int64_t sim_backend::open_datagram(const io::raw_address& at,
-                                        const io::listen_options& options) noexcept {
+std::int64_t sim_backend::open_datagram(const runtime_internal::raw_address& at,
+                                        const runtime_internal::listen_options& options) noexcept {
   if (is_cut_off()) return -ECANCELED;
   if (net_.short_of(host_, EMFILE)) return -EMFILE;
   return net_.open_datagram(host_, from_raw(at), options);
 }
 
-std::int64_t sim_backend::connect_datagram(io::handle h, const io::raw_address& to) noexcept {
+std::int64_t sim_backend::connect_datagram(runtime_internal::handle h,
+                                           const runtime_internal::raw_address& to) noexcept {
   return is_cut_off() ? -ECANCELED : net_.connect_datagram(net_.at(host_, h), from_raw(to));
 }
 
-std::int64_t sim_backend::local_address(io::handle h, io::raw_address& out) noexcept {
+std::int64_t sim_backend::local_address(runtime_internal::handle h,
+                                        runtime_internal::raw_address& out) noexcept {
   if (is_cut_off()) return -ENOTCONN;
   out = to_raw(net_.at(host_, h).local);
   return 0;
 }
 
-std::int64_t sim_backend::peer_address(io::handle h, io::raw_address& out) noexcept {
+std::int64_t sim_backend::peer_address(runtime_internal::handle h,
+                                       runtime_internal::raw_address& out) noexcept {
   if (is_cut_off()) return -ENOTCONN;
   out = to_raw(net_.at(host_, h).peer);
   return 0;
 }
 
-void sim_backend::shutdown_send(io::handle h) noexcept {
+void sim_backend::shutdown_send(runtime_internal::handle h) noexcept {
   if (!is_cut_off()) net_.shut_down(net_.at(host_, h));
 }
-void sim_backend::close(io::handle h, bool abort) noexcept {
+void sim_backend::close(runtime_internal::handle h, bool abort) noexcept {
   if (!is_cut_off()) net_.close(net_.at(host_, h), abort);
 }
 
-std::int64_t sim_backend::open_pipe(io::handle (&ends)[2]) noexcept {
+std::int64_t sim_backend::open_pipe(runtime_internal::handle (&ends)[2]) noexcept {
   if (is_cut_off()) return -ECANCELED;
   socket& from = net_.open(host_, phase::connected);
   socket& into = net_.open(host_, phase::connected);
@@ -255,8 +263,10 @@ std::int64_t sim_backend::open_pipe(io::handle (&ends)[2]) noexcept {
   return 0;
 }
 
-std::int64_t sim_backend::remove_stale_path(const io::raw_address&) noexcept { return -EADDRINUSE; }
-void sim_backend::remove_path(const io::raw_address&) noexcept {}
+std::int64_t sim_backend::remove_stale_path(const runtime_internal::raw_address&) noexcept {
+  return -EADDRINUSE;
+}
+void sim_backend::remove_path(const runtime_internal::raw_address&) noexcept {}
 
 std::int64_t sim_backend::open_signals(std::uint32_t set) noexcept {
   if (is_cut_off()) return -ECANCELED;
@@ -264,14 +274,14 @@ std::int64_t sim_backend::open_signals(std::uint32_t set) noexcept {
   s.signals_watched = set;
   return net_.give_handle(s);
 }
-std::uint32_t sim_backend::take_signals(io::handle h) noexcept {
+std::uint32_t sim_backend::take_signals(runtime_internal::handle h) noexcept {
   return is_cut_off() ? 0u : std::exchange(net_.at(host_, h).signals_come, 0u);
 }
-void sim_backend::close_signals(io::handle h) noexcept { close(h, false); }
+void sim_backend::close_signals(runtime_internal::handle h) noexcept { close(h, false); }
 
-bool sim_backend::look_up(std::string_view name, io::name_answer& out) {
+bool sim_backend::look_up(std::string_view name, runtime_internal::name_answer& out) {
   if (is_cut_off()) {
-    out.what = io::name_answer::outcome::failed;
+    out.what = runtime_internal::name_answer::outcome::failed;
     return true;
   }
   const host_state* host = net_.find_host(name.substr(0, name.size() - name.ends_with('.')));

@@ -22,44 +22,50 @@ struct send_progress {
 //
 // Once its host has crashed it is cut off: whatever is asked of it fails with -ECANCELED, nothing of it reaches
 // the network or the trace, and its time is its own.
-class sim_backend final : public io::backend {
+class sim_backend final : public runtime_internal::backend {
  public:
   sim_backend(network& net, host_state& host) noexcept
       : net_(net), host_(host), random_(net.random().draw()) {}
   ~sim_backend() override;
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sim"; }
-  void submit(io::operation& op) noexcept override;
-  void cancel(io::operation& op) noexcept override;
+  void submit(runtime_internal::operation& op) noexcept override;
+  void cancel(runtime_internal::operation& op) noexcept override;
 
-  void start_accept(io::handle listener, io::accept_source& source) noexcept override;
-  void stop_accept(io::accept_source& source) noexcept override;
-  void start_receive(io::handle connection, io::receive_source& source) noexcept override;
-  void pause_receive(io::receive_source& source) noexcept override;
-  void resume_receive(io::receive_source& source) noexcept override;
-  void stop_receive(io::receive_source& source) noexcept override;
+  void start_accept(runtime_internal::handle listener,
+                    runtime_internal::accept_source& source) noexcept override;
+  void stop_accept(runtime_internal::accept_source& source) noexcept override;
+  void start_receive(runtime_internal::handle connection,
+                     runtime_internal::receive_source& source) noexcept override;
+  void pause_receive(runtime_internal::receive_source& source) noexcept override;
+  void resume_receive(runtime_internal::receive_source& source) noexcept override;
+  void stop_receive(runtime_internal::receive_source& source) noexcept override;
 
   std::int64_t open_stream(int family) noexcept override;
-  std::int64_t open_listener(const io::raw_address& at, const io::listen_options& options) noexcept override;
-  std::int64_t open_datagram(const io::raw_address& at, const io::listen_options& options) noexcept override;
-  std::int64_t connect_datagram(io::handle h, const io::raw_address& to) noexcept override;
-  std::int64_t local_address(io::handle h, io::raw_address& out) noexcept override;
-  std::int64_t peer_address(io::handle h, io::raw_address& out) noexcept override;
-  void shutdown_send(io::handle h) noexcept override;
-  void close(io::handle h, bool abort) noexcept override;
+  std::int64_t open_listener(const runtime_internal::raw_address& at,
+                             const runtime_internal::listen_options& options) noexcept override;
+  std::int64_t open_datagram(const runtime_internal::raw_address& at,
+                             const runtime_internal::listen_options& options) noexcept override;
+  std::int64_t connect_datagram(runtime_internal::handle h,
+                                const runtime_internal::raw_address& to) noexcept override;
+  std::int64_t local_address(runtime_internal::handle h,
+                             runtime_internal::raw_address& out) noexcept override;
+  std::int64_t peer_address(runtime_internal::handle h, runtime_internal::raw_address& out) noexcept override;
+  void shutdown_send(runtime_internal::handle h) noexcept override;
+  void close(runtime_internal::handle h, bool abort) noexcept override;
 
   // A pipe is a connection to oneself that takes no time; nothing of the machine has a place here.
   [[nodiscard]] bool takes_descriptors() const noexcept override { return false; }
-  [[nodiscard]] bool is_disk_file(io::handle) noexcept override { return false; }
-  std::int64_t open_pipe(io::handle (&ends)[2]) noexcept override;
+  [[nodiscard]] bool is_disk_file(runtime_internal::handle) noexcept override { return false; }
+  std::int64_t open_pipe(runtime_internal::handle (&ends)[2]) noexcept override;
 
   // A simulated listener takes its name with it: there is never a stale one.
-  std::int64_t remove_stale_path(const io::raw_address& at) noexcept override;
-  void remove_path(const io::raw_address& at) noexcept override;
+  std::int64_t remove_stale_path(const runtime_internal::raw_address& at) noexcept override;
+  void remove_path(const runtime_internal::raw_address& at) noexcept override;
   std::int64_t open_signals(std::uint32_t set) noexcept override;
-  std::uint32_t take_signals(io::handle h) noexcept override;
-  void close_signals(io::handle h) noexcept override;
-  bool look_up(std::string_view name, io::name_answer& out) override;
+  std::uint32_t take_signals(runtime_internal::handle h) noexcept override;
+  void close_signals(runtime_internal::handle h) noexcept override;
+  bool look_up(std::string_view name, runtime_internal::name_answer& out) override;
 
   // Delivers what has completed; never waits, whatever `until` says: the world moves the clock.
   void turn(time_point until) noexcept override;
@@ -68,22 +74,22 @@ class sim_backend final : public io::backend {
   [[nodiscard]] time_point now() noexcept override { return own_time_ ? *own_time_ : net_.now(); }
   [[nodiscard]] std::int64_t wall_ns() noexcept override;
   [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
-  [[nodiscard]] const io::counters& counted() const noexcept override { return counters_; }
+  [[nodiscard]] const runtime_internal::counters& counted() const noexcept override { return counters_; }
 
   // The world's: its host has crashed, and this is what time it is there from now on.
   void cut_off(const time_point& own_time) noexcept { own_time_ = &own_time; }
 
   // The network's.
   [[nodiscard]] bool has_ready() const noexcept { return !due_.empty(); }
-  void finish(io::operation& op, std::int64_t result) noexcept;
+  void finish(runtime_internal::operation& op, std::int64_t result) noexcept;
   void queue(receiving& r) noexcept;
   void queue(accepting& a) noexcept;
-  static sim_backend& of(const io::operation& op) noexcept;
-  static send_progress& progress_of(io::operation& op) noexcept;
+  static sim_backend& of(const runtime_internal::operation& op) noexcept;
+  static send_progress& progress_of(runtime_internal::operation& op) noexcept;
 
  private:
   struct due {
-    io::operation* op = nullptr;
+    runtime_internal::operation* op = nullptr;
     std::int64_t result = 0;
     receiving* receive = nullptr;
     accepting* accept = nullptr;
@@ -92,7 +98,7 @@ class sim_backend final : public io::backend {
   void deliver(receiving& r) noexcept;
   void deliver(accepting& a) noexcept;
   void end(receiving& r, std::int64_t result) noexcept;
-  static io::operation** slot(socket& s, const io::operation& op) noexcept;
+  static runtime_internal::operation** slot(socket& s, const runtime_internal::operation& op) noexcept;
 
   [[nodiscard]] bool is_cut_off() const noexcept { return own_time_; }
 
@@ -101,7 +107,7 @@ class sim_backend final : public io::backend {
   const time_point* own_time_ = nullptr;
   seeded_random random_;
   std::deque<due> due_;
-  io::counters counters_;
+  runtime_internal::counters counters_;
 };
 
 }  // namespace coracle::sim

@@ -1,8 +1,8 @@
 // socket: one end of a simulated connection, a listener, or a source of signals.
 #pragma once
 
+#include "base/output_buffer.hpp"
 #include "coracle/base/clock.hpp"
-#include "coracle/base/output_buffer.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/sim/endpoint.hpp"
 
@@ -19,7 +19,7 @@ struct host_state;
 
 // A multishot source at work. The backend that it was started on owns it, until ended() was called.
 struct receiving {
-  io::receive_source* source;
+  runtime_internal::receive_source* source;
   std::uint64_t socket;
   sim_backend* on;
   bool paused = false;
@@ -27,7 +27,7 @@ struct receiving {
   bool queued = false;
 };
 struct accepting {
-  io::accept_source* source;
+  runtime_internal::accept_source* source;
   std::uint64_t socket;
   sim_backend* on;
   bool stopping = false;
@@ -51,7 +51,7 @@ struct datagram {
 struct socket {
   std::uint64_t id = 0;
   host_state* owner = nullptr;
-  io::handle handle = io::no_handle;  // none until it was accepted
+  runtime_internal::handle handle = runtime_internal::no_handle;  // none until it was accepted
   phase state = phase::fresh;
   endpoint local;
   endpoint peer;
@@ -69,12 +69,12 @@ struct socket {
   duration latency{};  // of the link to the peer
 
   // Waiting. One of each kind, as the backend's users keep it.
-  io::operation* connect_op = nullptr;
-  io::operation* receive_op = nullptr;
-  io::operation* send_op = nullptr;
-  io::operation* accept_op = nullptr;
-  io::operation* poll_in_op = nullptr;
-  io::operation* poll_out_op = nullptr;
+  runtime_internal::operation* connect_op = nullptr;
+  runtime_internal::operation* receive_op = nullptr;
+  runtime_internal::operation* send_op = nullptr;
+  runtime_internal::operation* accept_op = nullptr;
+  runtime_internal::operation* poll_in_op = nullptr;
+  runtime_internal::operation* poll_out_op = nullptr;
   receiving* receiver = nullptr;
   accepting* acceptor = nullptr;
 
@@ -95,7 +95,7 @@ struct socket {
     return arrived > 0 || end_arrived || broken != 0 || !pending.empty() || signals_come != 0 ||
            !datagrams.empty() || datagram_error != 0;
   }
-  [[nodiscard]] std::array<io::operation**, 6> waiting() noexcept {
+  [[nodiscard]] std::array<runtime_internal::operation**, 6> waiting() noexcept {
     return {&connect_op, &receive_op, &send_op, &accept_op, &poll_in_op, &poll_out_op};
   }
   [[nodiscard]] bool idle() const noexcept {

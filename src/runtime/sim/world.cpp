@@ -1,4 +1,4 @@
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/sim/chaos.hpp"
@@ -18,7 +18,7 @@ constexpr std::uint64_t rounds_at_one_moment_max = 20'000'000;
 
 }  // namespace
 
-struct world::state final : io::driver {
+struct world::state final : runtime_internal::driver {
   state(std::uint64_t seed, const world_options& o)
       : log(o.log()),
         net(seed, {o.latency(), o.socket_buffer()}),

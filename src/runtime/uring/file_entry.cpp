@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -39,4 +39,4 @@ void prepare_file(io_uring_sqe& e, const operation& op) noexcept {
   }
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -5,8 +5,8 @@
 
 #include <liburing.h>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 void prepare_file(io_uring_sqe& e, const operation& op) noexcept;
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

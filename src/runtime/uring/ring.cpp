@@ -2,7 +2,7 @@
 
 #include "runtime/kernel/kernel_backend.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <sys/mman.h>
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <new>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -174,4 +174,4 @@ completion ring::take() noexcept {
   return taken;
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // What the kernel said about one request, taken out of its ring.
 struct completion {
@@ -91,4 +91,4 @@ class ring {
   io_uring raw_{};
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -3,14 +3,14 @@
 
 #include "runtime/backend.hpp"
 
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/coro/pooled.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/coro/impl/pooled.hpp"
 
 #include <cstdint>
 #include <list>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // One receive_source. A pause is lazy: the request stays in the kernel until bytes come meanwhile;
 // these are copied aside and the request is cancelled. What comes until the cancel took effect is
@@ -38,4 +38,4 @@ struct acceptor_state : base::list_hook, coro::pooled {
   time_point rests_until{};
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // Makes single probes fail, for tests of what is done then: see docs/internals/fallbacks.md.
 struct uring_faults {
@@ -39,4 +39,4 @@ uring_faults& injected_faults() noexcept;
 std::unique_ptr<backend> make_uring_backend(logger& log, std::string& why,
                                             const uring_faults& faults = injected_faults());
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

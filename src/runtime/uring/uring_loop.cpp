@@ -3,7 +3,7 @@
 #include "runtime/stall_detector.hpp"
 #include "runtime/uring/user_data.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 // No kernel knows them: requests with them fail with EINVAL, as they do where what they stand for is unknown.
@@ -249,4 +249,4 @@ void uring_loop::close(handle h, bool abort) noexcept {
   close_socket(h, abort);
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

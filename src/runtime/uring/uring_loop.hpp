@@ -6,7 +6,7 @@
 #include "runtime/uring/ring.hpp"
 #include "runtime/uring/source_state.hpp"
 
-#include "coracle/base/intrusive_list.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 
 #include <sys/types.h>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // One system call a turn: everything that was submitted since the last goes out with the wait. The
 // ring belongs to the thread that drives it (SINGLE_ISSUER); when that lets go, all requests are
@@ -108,4 +108,4 @@ class uring_loop final : public kernel_backend {
   handle ring_event_ = no_handle;
 };
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

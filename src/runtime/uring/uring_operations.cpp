@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -200,4 +200,4 @@ void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept 
   finish(op, result);
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 // A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does, but
 // not of a write to another eventfd, since the kernel does not nest their signals: event_ is watched itself. What
@@ -53,4 +53,4 @@ void uring_loop::close_pollable() noexcept {
     if (*h >= 0) ::close(std::exchange(*h, no_handle));
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -3,7 +3,7 @@
 #include "runtime/uring/user_data.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 #include <new>
 #include <utility>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 namespace {
 
@@ -280,4 +280,4 @@ void uring_loop::serve_due() noexcept {
   }
 }
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

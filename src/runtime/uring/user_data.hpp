@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 
 enum class tag : std::uint64_t { operation, receiver, acceptor, wake, ignored };
 
@@ -24,4 +24,4 @@ T* pointer_in(std::uint64_t user_data) noexcept {
 // A completion that was kept aside and taken off the count of requests then. The kernel uses the lowest flags only.
 inline constexpr std::uint32_t completion_was_counted = 1u << 15;
 
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -33,7 +33,7 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   return options;
 }
 
-coracle::transport::channel_credentials credentials_for(const pb::ClientCompatRequest& request) {
+coracle::channel_credentials credentials_for(const pb::ClientCompatRequest& request) {
   if (request.server_tls_cert().empty()) return coracle::insecure();
   coracle::tls::client_options tls;
   tls.ca_pem(request.server_tls_cert());

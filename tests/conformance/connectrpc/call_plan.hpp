@@ -15,7 +15,7 @@ namespace conformance {
 namespace pb = connectrpc::conformance::v1;
 
 coracle::call_options options_for(const pb::ClientCompatRequest& request);
-coracle::transport::channel_credentials credentials_for(const pb::ClientCompatRequest& request);
+coracle::channel_credentials credentials_for(const pb::ClientCompatRequest& request);
 
 // When to cancel; none of the three: never.
 struct cancel_plan {

@@ -22,7 +22,7 @@ coracle::server_options options_for(const pb::ServerCompatRequest& wanted) {
   return options;
 }
 
-coracle::transport::server_credentials credentials_for(const pb::ServerCompatRequest& wanted) {
+coracle::server_credentials credentials_for(const pb::ServerCompatRequest& wanted) {
   if (!wanted.use_tls()) return coracle::insecure();
   coracle::tls::server_options tls;
   tls.certificate_pem(wanted.server_creds().cert(), wanted.server_creds().key());

@@ -49,7 +49,7 @@ coracle::result<Response> single_reply(const pb::UnaryResponseDefinition& defini
 }
 
 template <class Response, class Request>
-coracle::rpc<Response> answer_one(coracle::server_context& context, const Request& request) {
+coracle::reply<Response> answer_one(coracle::server_context& context, const Request& request) {
   request_info info;
   tell_call(context, info);
   info.add_requests()->PackFrom(request);
@@ -62,17 +62,17 @@ coracle::rpc<Response> answer_one(coracle::server_context& context, const Reques
 
 }  // namespace
 
-coracle::rpc<pb::UnaryResponse> conformance_service::Unary(coracle::server_context& context,
-                                                           const pb::UnaryRequest& request) {
+coracle::reply<pb::UnaryResponse> conformance_service::Unary(coracle::server_context& context,
+                                                             const pb::UnaryRequest& request) {
   return answer_one<pb::UnaryResponse>(context, request);
 }
 
-coracle::rpc<pb::IdempotentUnaryResponse> conformance_service::IdempotentUnary(
+coracle::reply<pb::IdempotentUnaryResponse> conformance_service::IdempotentUnary(
     coracle::server_context& context, const pb::IdempotentUnaryRequest& request) {
   return answer_one<pb::IdempotentUnaryResponse>(context, request);
 }
 
-coracle::rpc<pb::ClientStreamResponse> conformance_service::ClientStream(
+coracle::reply<pb::ClientStreamResponse> conformance_service::ClientStream(
     coracle::server_context& context, coracle::reader<pb::ClientStreamRequest> requests) {
   request_info info;
   tell_call(context, info);
@@ -87,7 +87,7 @@ coracle::rpc<pb::ClientStreamResponse> conformance_service::ClientStream(
   co_return outcome;
 }
 
-coracle::stream<pb::ServerStreamResponse> conformance_service::ServerStream(
+coracle::replies<pb::ServerStreamResponse> conformance_service::ServerStream(
     coracle::server_context& context, const pb::ServerStreamRequest& request) {
   request_info info;
   tell_call(context, info);
@@ -108,7 +108,7 @@ coracle::stream<pb::ServerStreamResponse> conformance_service::ServerStream(
   co_return status_of(definition.error());
 }
 
-coracle::stream<pb::BidiStreamResponse> conformance_service::BidiStream(
+coracle::replies<pb::BidiStreamResponse> conformance_service::BidiStream(
     coracle::server_context& context, coracle::reader<pb::BidiStreamRequest> requests) {
   request_info info;  // what the next reply tells
   tell_call(context, info);

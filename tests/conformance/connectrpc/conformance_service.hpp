@@ -11,15 +11,15 @@ namespace pb = connectrpc::conformance::v1;
 
 // Unimplemented is left to the base class: so the suite wants it.
 class conformance_service final : public pb::rpc::ConformanceService::service {
-  coracle::rpc<pb::UnaryResponse> Unary(coracle::server_context& context,
-                                        const pb::UnaryRequest& request) override;
-  coracle::rpc<pb::IdempotentUnaryResponse> IdempotentUnary(
+  coracle::reply<pb::UnaryResponse> Unary(coracle::server_context& context,
+                                          const pb::UnaryRequest& request) override;
+  coracle::reply<pb::IdempotentUnaryResponse> IdempotentUnary(
       coracle::server_context& context, const pb::IdempotentUnaryRequest& request) override;
-  coracle::rpc<pb::ClientStreamResponse> ClientStream(
+  coracle::reply<pb::ClientStreamResponse> ClientStream(
       coracle::server_context& context, coracle::reader<pb::ClientStreamRequest> requests) override;
-  coracle::stream<pb::ServerStreamResponse> ServerStream(coracle::server_context& context,
-                                                         const pb::ServerStreamRequest& request) override;
-  coracle::stream<pb::BidiStreamResponse> BidiStream(
+  coracle::replies<pb::ServerStreamResponse> ServerStream(coracle::server_context& context,
+                                                          const pb::ServerStreamRequest& request) override;
+  coracle::replies<pb::BidiStreamResponse> BidiStream(
       coracle::server_context& context, coracle::reader<pb::BidiStreamRequest> requests) override;
 };
 

@@ -78,7 +78,7 @@ interop::soak_plan soak_plan_of(const examples::command_line& line) {
   return plan;
 }
 
-coracle::transport::channel_credentials credentials_of(const examples::command_line& line) {
+coracle::channel_credentials credentials_of(const examples::command_line& line) {
   if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
   coracle::tls::client_options tls;
   if (const auto file = line.option("ca_file")) tls.ca_file(*file);

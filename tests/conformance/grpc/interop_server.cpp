@@ -12,7 +12,7 @@
 
 namespace {
 
-coracle::transport::server_credentials credentials_of(const examples::command_line& line) {
+coracle::server_credentials credentials_of(const examples::command_line& line) {
   if (line.option("use_tls").value_or("false") == "false") return coracle::insecure();
   const auto certificate = line.option("tls_cert_file"), key = line.option("tls_key_file");
   if (!certificate || !key) throw examples::usage_error("--use_tls needs --tls_cert_file and --tls_key_file");

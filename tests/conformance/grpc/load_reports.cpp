@@ -20,7 +20,7 @@ void report_load(coracle::server_context& context, const grpc::testing::TestOrca
   context.trailing_metadata().add("endpoint-load-metrics-bin", report_of(wanted).SerializeAsString());
 }
 
-coracle::stream<load_report> load_reports::StreamCoreMetrics(
+coracle::replies<load_report> load_reports::StreamCoreMetrics(
     coracle::server_context&, const xds::service::orca::v3::OrcaLoadReportRequest& request) {
   // A client that asks for less is told no more often: what it may cost has a bound.
   constexpr coracle::duration least = 10ms;

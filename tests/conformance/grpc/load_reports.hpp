@@ -25,7 +25,7 @@ class load_reports final : public xds::service::orca::v3::rpc::OpenRcaService::s
 
  private:
   friend class load_claim;
-  coracle::stream<load_report> StreamCoreMetrics(
+  coracle::replies<load_report> StreamCoreMetrics(
       coracle::server_context& context,
       const xds::service::orca::v3::OrcaLoadReportRequest& request) override;
   coracle::mutex turn_;

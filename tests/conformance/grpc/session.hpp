@@ -25,7 +25,7 @@ struct soak_plan {
 
 class session {
  public:
-  session(coracle::runtime& on, std::string target, coracle::transport::channel_credentials credentials,
+  session(coracle::runtime& on, std::string target, coracle::channel_credentials credentials,
           const soak_plan& soak)
       : runtime_(on),
         target_(std::move(target)),
@@ -45,7 +45,7 @@ class session {
  private:
   coracle::runtime& runtime_;
   std::string target_;
-  coracle::transport::channel_credentials credentials_;
+  coracle::channel_credentials credentials_;
   soak_plan soak_;
   std::unique_ptr<coracle::channel> channel_;
 };

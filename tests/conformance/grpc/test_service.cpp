@@ -55,8 +55,8 @@ const auto wrongly_packed =
 // Whatever their size: what is asked for is seen by the flag of the message.
 const auto gzip = coracle::compression(coracle::encoding::gzip).min_bytes(0);
 
-coracle::rpc<pb::SimpleResponse> reply_to(coracle::server_context& context,
-                                          const pb::SimpleRequest& request) {
+coracle::reply<pb::SimpleResponse> reply_to(coracle::server_context& context,
+                                            const pb::SimpleRequest& request) {
   if (unexpectedly_packed(context, request)) return wrongly_packed;
   if (request.response_compressed().value()) context.compression(gzip);
   if (request.has_response_status() && request.response_status().code() != 0)
@@ -69,20 +69,20 @@ coracle::rpc<pb::SimpleResponse> reply_to(coracle::server_context& context,
 
 }  // namespace
 
-coracle::rpc<pb::Empty> test_service::EmptyCall(coracle::server_context& context, const pb::Empty&) {
+coracle::reply<pb::Empty> test_service::EmptyCall(coracle::server_context& context, const pb::Empty&) {
   echo_metadata(context);
   return pb::Empty();
 }
 
-coracle::rpc<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context& context,
-                                                         const pb::SimpleRequest& request) {
+coracle::reply<pb::SimpleResponse> test_service::UnaryCall(coracle::server_context& context,
+                                                           const pb::SimpleRequest& request) {
   echo_metadata(context);
   if (request.has_orca_per_query_report()) report_load(context, request.orca_per_query_report());
   return reply_to(context, request);
 }
 
-coracle::rpc<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::server_context& context,
-                                                                  const pb::SimpleRequest&) {
+coracle::reply<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::server_context& context,
+                                                                    const pb::SimpleRequest&) {
   echo_metadata(context);
   context.initial_metadata().add("cache-control", "max-age=60, public");
   pb::SimpleResponse response;
@@ -97,11 +97,11 @@ std::int64_t test_service::next_timestamp_ns() noexcept {
   return last_timestamp_ns_ = std::max(now_ns, last_timestamp_ns_ + 1);
 }
 
-coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCall(
+coracle::replies<pb::StreamingOutputCallResponse> test_service::StreamingOutputCall(
     coracle::server_context& context, const pb::StreamingOutputCallRequest& request) {
   echo_metadata(context);
   context.compression(gzip);
-  auto responses = co_await coracle::stream<pb::StreamingOutputCallResponse>::writer();
+  auto responses = co_await coracle::replies<pb::StreamingOutputCallResponse>::writer();
   pb::StreamingOutputCallResponse response;
   for (const auto& wanted : request.response_parameters()) {
     if (auto why = check_payload(request.response_type(), wanted.size()); !why.ok()) co_return why;
@@ -115,7 +115,7 @@ coracle::stream<pb::StreamingOutputCallResponse> test_service::StreamingOutputCa
   co_return coracle::status();
 }
 
-coracle::rpc<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
+coracle::reply<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
     coracle::server_context& context, coracle::reader<pb::StreamingInputCallRequest> requests) {
   pb::StreamingInputCallResponse response;
   while (const auto request = co_await requests.next()) {
@@ -126,7 +126,7 @@ coracle::rpc<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
   co_return response;
 }
 
-coracle::stream<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
+coracle::replies<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
     coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) {
   echo_metadata(context);
   std::optional<load_claim> load;
@@ -153,7 +153,7 @@ coracle::stream<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
   co_return coracle::status();
 }
 
-coracle::stream<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
+coracle::replies<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
     coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) {
   echo_metadata(context);
   std::vector<std::int32_t> sizes;

@@ -19,18 +19,18 @@ class test_service final : public pb::rpc::TestService::service {
   explicit test_service(load_reports& loads) noexcept : loads_(loads) {}
 
  private:
-  coracle::rpc<pb::Empty> EmptyCall(coracle::server_context& context, const pb::Empty& request) override;
-  coracle::rpc<pb::SimpleResponse> UnaryCall(coracle::server_context& context,
-                                             const pb::SimpleRequest& request) override;
-  coracle::rpc<pb::SimpleResponse> CacheableUnaryCall(coracle::server_context& context,
-                                                      const pb::SimpleRequest& request) override;
-  coracle::stream<pb::StreamingOutputCallResponse> StreamingOutputCall(
+  coracle::reply<pb::Empty> EmptyCall(coracle::server_context& context, const pb::Empty& request) override;
+  coracle::reply<pb::SimpleResponse> UnaryCall(coracle::server_context& context,
+                                               const pb::SimpleRequest& request) override;
+  coracle::reply<pb::SimpleResponse> CacheableUnaryCall(coracle::server_context& context,
+                                                        const pb::SimpleRequest& request) override;
+  coracle::replies<pb::StreamingOutputCallResponse> StreamingOutputCall(
       coracle::server_context& context, const pb::StreamingOutputCallRequest& request) override;
-  coracle::rpc<pb::StreamingInputCallResponse> StreamingInputCall(
+  coracle::reply<pb::StreamingInputCallResponse> StreamingInputCall(
       coracle::server_context& context, coracle::reader<pb::StreamingInputCallRequest> requests) override;
-  coracle::stream<pb::StreamingOutputCallResponse> FullDuplexCall(
+  coracle::replies<pb::StreamingOutputCallResponse> FullDuplexCall(
       coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override;
-  coracle::stream<pb::StreamingOutputCallResponse> HalfDuplexCall(
+  coracle::replies<pb::StreamingOutputCallResponse> HalfDuplexCall(
       coracle::server_context& context, coracle::reader<pb::StreamingOutputCallRequest> requests) override;
 
   // A different one for each call.

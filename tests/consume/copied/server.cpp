@@ -1,7 +1,7 @@
 // A server with all that the library brings, and a client that asks it whether it serves.
 #include "coracle/server.hpp"
 #include "coracle/client.hpp"
-#include "coracle/rpc/generic_stub.hpp"
+#include "coracle/client/generic_stub.hpp"
 
 #include <string>
 

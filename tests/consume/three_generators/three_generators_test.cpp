@@ -25,7 +25,7 @@ shipyard::Plan plan(const std::string& name) {
 }
 
 class our_yard final : public shipyard::rpc::Yard::service {
-  coracle::rpc<shipyard::Boat> Build(coracle::server_context&, const shipyard::Plan& request) override {
+  coracle::reply<shipyard::Boat> Build(coracle::server_context&, const shipyard::Plan& request) override {
     shipyard::Boat boat;
     boat.set_name(request.name() + " by Coracle");
     return boat;

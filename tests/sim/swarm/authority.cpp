@@ -2,7 +2,7 @@
 
 #include "sim/swarm/dice.hpp"
 
-#include "coracle/base/assert.hpp"
+#include "coracle/base/impl/assert.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

@@ -61,7 +61,7 @@ struct watched {
 class marking final : public echo::rpc::Echo::service {
  public:
   explicit marking(watched& w) noexcept : watched_(w) {}
-  rpc<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
     if (request.count() == mark_of_healthy) {
       watched_.handled(*loop::current());
       return request;
@@ -71,7 +71,7 @@ class marking final : public echo::rpc::Echo::service {
     large.set_text(std::string(static_cast<std::size_t>(request.count()), 'x'));
     return large;
   }
-  rpc<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
+  reply<echo::Text> Collect(server_context&, reader<echo::Text> texts) override {
     ++watched_.others;
     echo::Text one;
     while (true) {

@@ -94,7 +94,7 @@ void calls_world::start_clients() {
         [this, mine](runtime& rt) -> std::shared_ptr<void> {
           auto made = std::make_shared<channels>();
           std::vector<echo_stub> stubs;
-          transport::channel_credentials credentials = insecure();
+          channel_credentials credentials = insecure();
           if (secure_) credentials = secure_->call();
           for (std::size_t s = 0; s < servers_.size(); ++s) {
             channel_options options;
@@ -173,7 +173,7 @@ void calls_world::mend_all() {
 
 // Of clients that were there all the time, so that what they remember is there, too.
 void calls_world::call_once_more() {
-  transport::channel_credentials credentials = insecure();
+  channel_credentials credentials = insecure();
   if (secure_) {
     secure_->replace_all();
     world_.run_for(2s);  // files are looked at every second

@@ -31,7 +31,7 @@ class serving {
   runtime& runtime_;
   numbered_service service_;
   const server_options options_;
-  transport::server_credentials credentials_ = insecure();
+  server_credentials credentials_ = insecure();
   std::optional<server> server_;
 };
 

@@ -37,10 +37,10 @@ std::shared_ptr<Security> remember(run& r, const result<std::shared_ptr<Security
 }
 
 // 0: it is none of ours.
-std::uint32_t number_of_client(const net::auth_context& who) {
+std::uint32_t number_of_client(const auth_context& who) {
   constexpr std::string_view head = "client-";
-  for (const net::peer_identity& i : who.identities())
-    if (i.what() == net::peer_identity::kind::dns_name && i.value().starts_with(head))
+  for (const peer_identity& i : who.identities())
+    if (i.what() == peer_identity::kind::dns_name && i.value().starts_with(head))
       return static_cast<std::uint32_t>(std::strtoul(i.value().c_str() + head.size(), nullptr, 10));
   return 0;
 }
@@ -63,14 +63,14 @@ certified::certified(run& r, const mixture& m)
 
 certified::~certified() { fs::remove_all(folder_); }
 
-std::shared_ptr<net::server_security> certified::serve() {
+std::shared_ptr<security::server_security> certified::serve() {
   tls::server_options o;
   o.certificate_files(path("server.pem"), path("server.key"));
   if (mutual_) o.client_ca_file(path("ca.pem"));
   return remember(run_, o.build(), servers_);
 }
 
-std::shared_ptr<net::client_security> certified::call() {
+std::shared_ptr<security::client_security> certified::call() {
   tls::client_options o;
   o.ca_file(path("ca.pem"));
   if (mutual_) o.certificate_files(path("client.pem"), path("client.key"));
@@ -104,7 +104,7 @@ void certified::replace_all() {
 }
 
 void certified::look_at(const server_context& context, bool newest) {
-  const net::auth_context* const who = context.auth();
+  const auth_context* const who = context.auth();
   if (!who || who->type() != "tls") return run_.complain("a call came in plaintext");
   if (who->resumed()) run_.tally("resumed");
   if (!mutual_) return;

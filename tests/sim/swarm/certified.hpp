@@ -7,8 +7,8 @@
 #include "sim/swarm/run.hpp"
 
 #include "coracle/coro/task.hpp"
-#include "coracle/net/security.hpp"
-#include "coracle/rpc/server_context.hpp"
+#include "coracle/security/security.hpp"
+#include "coracle/server/server_context.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -26,10 +26,10 @@ class certified {
   ~certified();  // removes the files
 
   // Read anew in each life of a host.
-  std::shared_ptr<net::server_security> serve();
-  std::shared_ptr<net::client_security> call();
+  std::shared_ptr<security::server_security> serve();
+  std::shared_ptr<security::client_security> call();
   // The clients' that came last.
-  [[nodiscard]] std::shared_ptr<net::client_security> last_client() const { return last_client_; }
+  [[nodiscard]] std::shared_ptr<security::client_security> last_client() const { return last_client_; }
 
   // A root on the operator's host: some renewals. What is done is remembered over crashes.
   task<> renew_often();
@@ -60,9 +60,9 @@ class certified {
   issued server_;
   issued client_;
   std::string folder_;
-  std::vector<std::weak_ptr<net::server_security>> servers_;
-  std::vector<std::weak_ptr<net::client_security>> clients_;
-  std::shared_ptr<net::client_security> last_client_;
+  std::vector<std::weak_ptr<security::server_security>> servers_;
+  std::vector<std::weak_ptr<security::client_security>> clients_;
+  std::shared_ptr<security::client_security> last_client_;
 };
 
 }  // namespace coracle::swarm

@@ -16,7 +16,7 @@ constexpr const char* target = "fleet.example:50051";
 class echoing final : public echo::rpc::Echo::service {
  public:
   explicit echoing(std::string host) : host_(std::move(host)) {}
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
     context.initial_metadata().add("x-server", host_);
     if (request.count() % 3 == 0) co_await sleep_for(std::chrono::milliseconds(request.count()));
     co_return request;

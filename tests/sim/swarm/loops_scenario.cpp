@@ -3,11 +3,11 @@
 #include "sim/swarm/mixture.hpp"
 #include "sim/swarm/scenario.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/mutex.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/offload.hpp"
 
 #include <chrono>
@@ -50,7 +50,7 @@ task<> nap(findings& f, dice d) {
   }
 }
 
-task<> produce(findings& f, coro::channel<std::uint64_t>& to, std::uint64_t count, dice d) {
+task<> produce(findings& f, queue<std::uint64_t>& to, std::uint64_t count, dice d) {
   const counted here(f);
   for (std::uint64_t i = 0; i < count; ++i) {
     const bool sent = co_await to.send(i);
@@ -60,7 +60,7 @@ task<> produce(findings& f, coro::channel<std::uint64_t>& to, std::uint64_t coun
   to.close();
 }
 
-task<> consume(findings& f, coro::channel<std::uint64_t>& from, std::uint64_t count, dice d) {
+task<> consume(findings& f, queue<std::uint64_t>& from, std::uint64_t count, dice d) {
   const counted here(f);
   std::uint64_t next = 0;
   while (true) {
@@ -92,7 +92,7 @@ task<> give_up(findings& f, dice d) {
   const duration limit = d.up_to(5s);
   const time_point due = deadline_after(coro::this_executor().now(), limit);
   task<> sleeper = nap(f, d);
-  timeout<void> limited(limit, std::move(sleeper));
+  with_timeout<void> limited(limit, std::move(sleeper));
   const status how = co_await limited;
   if (!how.ok() && coro::this_executor().now() != due) f.of.complain("a timeout came early or late");
 }
@@ -100,7 +100,7 @@ task<> give_up(findings& f, dice d) {
 task<> live(findings& f, dice d) {
   const counted here(f);
   ++f.lives;
-  coro::channel<std::uint64_t> messages(d.below(4));
+  queue<std::uint64_t> messages(d.below(4));
   mutex door;
   int inside = 0;
   const std::uint64_t count = d.below(60);

@@ -24,7 +24,7 @@ task<> numbered_service::think(const server_context& context) {
     co_await sleep_for(std::chrono::milliseconds(pause_ms));  // sleeps on purpose: virtual time
 }
 
-rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text& request) {
+reply<echo::Text> numbered_service::Say(server_context& context, const echo::Text& request) {
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");
@@ -33,7 +33,7 @@ rpc<echo::Text> numbered_service::Say(server_context& context, const echo::Text&
   co_return request;
 }
 
-rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::Text> texts) {
+reply<echo::Text> numbered_service::Collect(server_context& context, reader<echo::Text> texts) {
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");
@@ -48,7 +48,7 @@ rpc<echo::Text> numbered_service::Collect(server_context& context, reader<echo::
   co_return numbered_text(id, count, 0);
 }
 
-stream<echo::Text> numbered_service::Repeat(server_context& context, const echo::Text& request) {
+replies<echo::Text> numbered_service::Repeat(server_context& context, const echo::Text& request) {
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");
@@ -62,7 +62,7 @@ stream<echo::Text> numbered_service::Repeat(server_context& context, const echo:
   co_return status();
 }
 
-stream<echo::Text> numbered_service::Chat(server_context& context, reader<echo::Text> texts) {
+replies<echo::Text> numbered_service::Chat(server_context& context, reader<echo::Text> texts) {
   const std::uint64_t id = begin(context);
   const presence here(ledger_, context, id);
   if (here.refuses()) co_return status::unavailable("so it was drawn");

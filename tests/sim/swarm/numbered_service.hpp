@@ -19,15 +19,15 @@ class numbered_service : public echo::rpc::Echo::service {
   // secure: null for plaintext.
   numbered_service(call_ledger& ledger, certified* secure) noexcept : ledger_(ledger), secure_(secure) {}
 
-  rpc<echo::Text> Say(server_context& context, const echo::Text& request) override;
+  reply<echo::Text> Say(server_context& context, const echo::Text& request) override;
   // Of a world that is mended.
-  rpc<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
+  reply<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
     if (secure_) secure_->look_at(context, true);
     return request;
   }
-  rpc<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override;
-  stream<echo::Text> Repeat(server_context& context, const echo::Text& request) override;
-  stream<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override;
+  reply<echo::Text> Collect(server_context& context, reader<echo::Text> texts) override;
+  replies<echo::Text> Repeat(server_context& context, const echo::Text& request) override;
+  replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override;
 
   static std::uint64_t number_in(const server_context& context, const char* key);
 

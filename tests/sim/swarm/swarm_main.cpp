@@ -2,7 +2,7 @@
 #include "sim/swarm/live_memory.hpp"
 #include "sim/swarm/scenario.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <signal.h>
 #include <unistd.h>

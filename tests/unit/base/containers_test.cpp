@@ -1,7 +1,7 @@
-#include "coracle/base/intrusive_list.hpp"
-#include "coracle/base/intrusive_queue.hpp"
-#include "coracle/base/output_buffer.hpp"
-#include "coracle/base/slab.hpp"
+#include "base/intrusive_queue.hpp"
+#include "base/output_buffer.hpp"
+#include "base/slab.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coracle/base/repeated_line.hpp"
+#include "base/repeated_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,20 +1,20 @@
 // attempts_fixture: calls with a policy through a real channel to a scripted server, in virtual time.
 #pragma once
 
+#include "client/call_setup.hpp"
+#include "client/hedging_policy.hpp"
+#include "client/method_config.hpp"
+#include "client/replay_buffer.hpp"
+#include "client/retry_policy.hpp"
+#include "client/retry_throttle.hpp"
 #include "coracle/client/channel.hpp"
+#include "coracle/client/client_observer.hpp"
+#include "coracle/client/client_stream.hpp"
+#include "coracle/client/unary_call.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/rpc/client_observer.hpp"
-#include "coracle/rpc/client_stream.hpp"
-#include "coracle/rpc/unary_call.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
-#include "rpc/call_setup.hpp"
-#include "rpc/hedging_policy.hpp"
-#include "rpc/method_config.hpp"
-#include "rpc/replay_buffer.hpp"
-#include "rpc/retry_policy.hpp"
-#include "rpc/retry_throttle.hpp"
 #include "support/scripted_server.hpp"
 
 #include <gtest/gtest.h>
@@ -41,13 +41,13 @@ inline text text_of(std::string s) {
 class configured_channel final : public call_channel {
  public:
   explicit configured_channel(channel& inner) noexcept : inner_(inner) {}
-  calls::method_config config;
+  client::method_config config;
   client_observer* watcher = nullptr;
 
-  void begin(calls::call_attempt& a) noexcept override { inner_.begin(a); }
-  std::shared_ptr<calls::attempt_source> source() noexcept override { return inner_.source(); }
+  void begin(client::call_attempt& a) noexcept override { inner_.begin(a); }
+  std::shared_ptr<client::attempt_source> source() noexcept override { return inner_.source(); }
   loop& blocking_home() override { return inner_.blocking_home(); }
-  void set_up(calls::call_setup& setup, std::string_view, loop&) noexcept override {
+  void set_up(client::call_setup& setup, std::string_view, loop&) noexcept override {
     setup.config = &config;
     setup.observer = watcher;
   }
@@ -76,7 +76,7 @@ class attempts_fixture : public testing::Test {
   }
 
   void retry(unsigned attempts, std::initializer_list<status_code> codes = {status_code::unavailable}) {
-    auto p = std::make_shared<calls::retry_policy>();
+    auto p = std::make_shared<client::retry_policy>();
     p->max_attempts = attempts;
     p->initial_backoff = 100ms;
     p->max_backoff = 1s;
@@ -85,7 +85,7 @@ class attempts_fixture : public testing::Test {
     calls_.config.retry = std::move(p);
   }
   void hedge(unsigned attempts, duration delay) {
-    auto p = std::make_shared<calls::hedging_policy>();
+    auto p = std::make_shared<client::hedging_policy>();
     p->max_attempts = attempts;
     p->delay = delay;
     p->non_fatal.add(status_code::unavailable);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "client/balancer.hpp"
+#include "client/call_attempt.hpp"
 #include "coracle/client/balancing.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
-#include "rpc/call_attempt.hpp"
 #include "unit/client/scripted_servers.hpp"
 
 #include <gtest/gtest.h>
@@ -19,12 +19,12 @@
 namespace coracle::client::test {
 
 // Holds a stream open, as a call would.
-class held_call final : public calls::call_attempt {
+class held_call final : public client::call_attempt {
  public:
   explicit held_call(const char* path = "/s/m") : call_attempt(terms_of_this_) { terms_of_this_.path = path; }
   ~held_call() { end(); }
-  void attach(transport::exchange x, const calls::call_target&) noexcept override { x_ = x; }
-  void fail(const status& why, calls::refusal) noexcept override { failed = why; }
+  void attach(transport::exchange x, const client::call_target&) noexcept override { x_ = x; }
+  void fail(const status& why, client::refusal) noexcept override { failed = why; }
   void on_headers(transport::header_source& f, transport::block_kind, bool) noexcept override {
     for (transport::field unused; f.next(unused);) {
     }
@@ -47,7 +47,7 @@ class held_call final : public calls::call_attempt {
   status failed;
 
  private:
-  calls::call_terms terms_of_this_;
+  client::call_terms terms_of_this_;
   transport::exchange x_;
 };
 

@@ -3,7 +3,7 @@
 
 #include "client/address_dialer.hpp"
 #include "coracle/runtime/sim.hpp"
-#include "coracle/transport/insecure.hpp"
+#include "coracle/security/insecure.hpp"
 #include "support/kept_log.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Connectors of the user's own that fail in other ways than by a status.
 #include "coracle/transport/connector.hpp"
 #include "coracle/client/channel.hpp"
-#include "coracle/rpc/unary_call.hpp"
+#include "coracle/client/unary_call.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "net/duplex.hpp"

@@ -133,7 +133,7 @@ TEST_F(hedging, SendsNoMoreWhenTheServerSaysSo) {
 
 TEST_F(hedging, IsThrottledButNotItsFirstAttempt) {
   hedge(3, 10ms);
-  calls_.config.throttle = std::make_shared<calls::retry_throttle>(4, 1000);
+  calls_.config.throttle = std::make_shared<client::retry_throttle>(4, 1000);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
   EXPECT_EQ(say("x").how.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 2u);  // 4 tokens, 3, 2: the half

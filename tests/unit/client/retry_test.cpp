@@ -1,7 +1,7 @@
 // Retries (gRFC A6), as a call and its server see them.
 #include "unit/client/attempts_fixture.hpp"
 
-#include "coracle/rpc/intercepted_channel.hpp"
+#include "coracle/client/intercepted_channel.hpp"
 
 namespace coracle::testing_support {
 namespace {
@@ -169,7 +169,7 @@ TEST_F(retrying, CallEndsWhenItsChannelIsGoneAtTheEndOfAPause) {
 
 TEST_F(retrying, CallsAreThrottledTogether) {
   retry(5);
-  calls_.config.throttle = std::make_shared<calls::retry_throttle>(10, 100);
+  calls_.config.throttle = std::make_shared<client::retry_throttle>(10, 100);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
   // Five failures bring ten tokens to the half: the fifth of the first call, and the first of any other.
   say("x");
@@ -190,9 +190,9 @@ TEST_F(retrying, CallWithATooLargeRequestIsCommittedToItsFirstAttempt) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) { c.fail(status_code::unavailable); };
   };
-  EXPECT_EQ(say(std::string(calls::replay_bytes_max + 1, 'x')).how.code(), status_code::unavailable);
+  EXPECT_EQ(say(std::string(client::replay_bytes_max + 1, 'x')).how.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 1u);
-  EXPECT_EQ(say(std::string(calls::replay_bytes_max - 100, 'x')).how.code(), status_code::unavailable);
+  EXPECT_EQ(say(std::string(client::replay_bytes_max - 100, 'x')).how.code(), status_code::unavailable);
   EXPECT_EQ(server_.requests.size(), 5u);
 }
 

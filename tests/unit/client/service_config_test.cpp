@@ -1,9 +1,9 @@
 // Service configs: what they say, and by which texts broken ones are refused (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
+#include "client/hedging_policy.hpp"
 #include "client/method_configs.hpp"
-#include "rpc/hedging_policy.hpp"
-#include "rpc/retry_policy.hpp"
+#include "client/retry_policy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ std::string with_method(std::string_view fields) {
   return R"({"methodConfig":[{"name":[{"service":"s"}],)" + std::string(fields) + "}]}";
 }
 
-const calls::method_config& method_of(const method_configs& m) {
-  static const calls::method_config none;
+const client::method_config& method_of(const method_configs& m) {
+  static const client::method_config none;
   const auto* found = m.find("/s/any");
   EXPECT_NE(found, nullptr);
   return found ? *found : none;
@@ -67,7 +67,7 @@ TEST(ServiceConfig, ReadsEachFieldOfAMethod) {
                              R"("timeout":"1.5s","waitForReady":false,"maxRequestMessageBytes":100,
                                 "maxResponseMessageBytes":"200")")),
                          nullptr);
-  const calls::method_config& c = method_of(m);
+  const client::method_config& c = method_of(m);
   EXPECT_EQ(c.timeout, 1500ms);
   EXPECT_EQ(c.wait_for_ready, false);
   EXPECT_EQ(c.max_request_bytes, 100u);
@@ -81,7 +81,7 @@ TEST(ServiceConfig, ReadsARetryPolicy) {
                              R"("retryPolicy":{"maxAttempts":3,"initialBackoff":"0.1s","maxBackoff":"10s",
                                 "backoffMultiplier":1.5,"retryableStatusCodes":["UNAVAILABLE","aborted",4]})")),
                          nullptr);
-  const calls::retry_policy& p = *method_of(m).retry;
+  const client::retry_policy& p = *method_of(m).retry;
   EXPECT_EQ(p.max_attempts, 3u);
   EXPECT_EQ(p.initial_backoff, 100ms);
   EXPECT_EQ(p.max_backoff, 10s);
@@ -94,7 +94,7 @@ TEST(ServiceConfig, ReadsARetryPolicy) {
 
 TEST(ServiceConfig, ReadsAHedgingPolicyWithItsDefaults) {
   const method_configs m(parsed(with_method(R"("hedgingPolicy":{"maxAttempts":4})")), nullptr);
-  const calls::hedging_policy& p = *method_of(m).hedging;
+  const client::hedging_policy& p = *method_of(m).hedging;
   EXPECT_EQ(p.max_attempts, 4u);
   EXPECT_EQ(p.delay, 0s);
   EXPECT_TRUE(p.non_fatal.empty());

@@ -1,11 +1,11 @@
-#include "coracle/coro/as_task.hpp"
+#include "coracle/coro/impl/as_task.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/mutex.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/manual_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(AsTask, CombinatorsTakeAwaiters) {
     auto both = co_await when_all(box_later(2), box_later(0));
     auto first = co_await when_any(box_later(10), box_later(0));
     EXPECT_EQ(first.index(), 1u);
-    const auto in_time = co_await timeout(1s, box_later(30));
+    const auto in_time = co_await with_timeout(1s, box_later(30));
     into = *std::get<0>(both) + *first.get<1>() + **in_time;
   };
   const started s(body(sum));
@@ -91,13 +91,13 @@ TEST(AsTask, WaitsForPrimitivesAndSleepsStandBesideEachOther) {
   int got = 0;
   auto body = [](int& into) -> task<> {
     mutex m;
-    coro::channel<int> numbers(1);
+    queue<int> numbers(1);
     const mutex::guard held = co_await m.lock();
     auto first = co_await when_any_settled(m.lock(), numbers.receive(), sleep_for(1ms));
     EXPECT_EQ(first.index(), 2u);
     EXPECT_FALSE(first.ok<0>() || first.ok<1>());
     EXPECT_TRUE(numbers.try_send(5));
-    const auto number = co_await timeout(1s, numbers.receive());
+    const auto number = co_await with_timeout(1s, numbers.receive());
     into = **number;
   };
   const started s(body(got));

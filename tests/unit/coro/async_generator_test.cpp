@@ -3,7 +3,7 @@
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/task.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/manual_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,7 @@ TEST(AsyncGenerator, InheritsTheEnvironmentOfEachNext) {
       auto item = co_await from.next();
       co_return *item;
     };
-    auto limited = co_await timeout(5s, under(g));
+    auto limited = co_await with_timeout(5s, under(g));
     EXPECT_EQ(limited.value(), coro::this_executor().now() + 5s);
     auto last = co_await g.next();
     EXPECT_EQ(*last, never);

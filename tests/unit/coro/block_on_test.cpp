@@ -1,7 +1,7 @@
 #include "coracle/coro/block_on.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/event.hpp"
+#include "coracle/coro/queue.hpp"
 #include "support/manual_executor.hpp"
 #include "support/misuse.hpp"
 
@@ -94,7 +94,7 @@ TEST(BlockOn, TheFrameIsGoneWhenItReturns) {
 
 TEST(BlockOn, WaitsForAPrimitiveAtItsHome) {
   threaded_executor on;
-  channel<std::unique_ptr<int>> c(1, on);
+  queue<std::unique_ptr<int>> c(1, on);
   event<> open(on);
   std::thread setter([&] {
     open.set();

@@ -1,10 +1,10 @@
-#include "coracle/coro/home.hpp"
+#include "coracle/coro/impl/home.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/condition_variable.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/mutex.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/wait_group.hpp"
 #include "support/manual_executor.hpp"
@@ -86,7 +86,7 @@ TEST(Home, CallsFromPlainThreadsCountAlthoughThereIsNoHomeYet) {
   latch all(2);
   wait_group group;
   semaphore permits(0);
-  coro::channel<int> numbers(4);
+  queue<int> numbers(4);
   door.set();
   number.set(7);
   all.count_down();
@@ -98,8 +98,8 @@ TEST(Home, CallsFromPlainThreadsCountAlthoughThereIsNoHomeYet) {
   numbers.post(2);
   numbers.close();
   int seen = 0;
-  const auto body = [](event<>& d, event<int>& n, latch& l, wait_group& g, semaphore& s,
-                       coro::channel<int>& c, int& to) -> task<> {
+  const auto body = [](event<>& d, event<int>& n, latch& l, wait_group& g, semaphore& s, queue<int>& c,
+                       int& to) -> task<> {
     co_await d;
     to += co_await n;
     co_await l;
@@ -118,7 +118,7 @@ TEST(Home, CallsFromPlainThreadsCountAlthoughThereIsNoHomeYet) {
 TEST(Home, MessagesThatNeverFoundOneAreFreed) {
   const auto message = std::make_shared<int>(1);
   {
-    coro::channel<std::shared_ptr<int>> c(1);
+    queue<std::shared_ptr<int>> c(1);
     latch l(1);
     l.count_down();
     c.post(message);
@@ -194,7 +194,7 @@ TEST(Home, APrimitiveMayGoWhileCallsAreOnTheirWay) {
     latch l(2, a);
     mutex m(a);
     mutex::guard held;
-    coro::channel<std::shared_ptr<int>> c(1, a);
+    queue<std::shared_ptr<int>> c(1, a);
     l.count_down();
     c.post(message);
     a.enter([&] { held = m.try_lock(); });
@@ -210,7 +210,7 @@ TEST(Home, CallsThatNeedAnAnswerThrowElsewhere) {
   turned_executor a;
   mutex m(a);
   semaphore s(1, a);
-  coro::channel<int> c(1, a);
+  queue<int> c(1, a);
   event<> e(a);
   test::expect_misuse([&] { (void)m.try_lock(); }, "co_await lock");
   test::expect_misuse([&] { (void)s.try_acquire(); }, "co_await acquire");

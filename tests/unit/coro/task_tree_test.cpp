@@ -1,12 +1,12 @@
-#include "coracle/coro/task_tree.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 
 #include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/manual_executor.hpp"
 #include "support/misuse.hpp"
 
@@ -130,7 +130,7 @@ TEST(task_tree, AScopeThatInheritsNothingHangsItsTasksBelowNobody) {
 
 task<> all_of(event<>& e) { co_await when_all(leaf(e), middle(e)); }
 task<> any_of(event<>& e) { co_await when_any(leaf(e), middle(e)); }
-task<> limited(event<>& e) { co_await timeout(1h, leaf(e)); }
+task<> limited(event<>& e) { co_await with_timeout(1h, leaf(e)); }
 
 TEST(task_tree, TasksOfCombinatorsStandBelowTheirAwaiter) {
   manual_executor loop;

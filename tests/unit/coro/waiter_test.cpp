@@ -1,8 +1,8 @@
 // A waiting call that travels to another executor, held at every place of its way.
-#include "coracle/coro/waiter.hpp"
+#include "coracle/coro/impl/waiter.hpp"
 
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/mutex.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/task.hpp"
 #include "support/manual_executor.hpp"
 #include "support/turned_executor.hpp"
@@ -172,14 +172,12 @@ TEST_F(waiter_test, OfATaskThatWasStoppedBeforeDoesNotWait) {
 }
 
 TEST_F(waiter_test, AStopTravelsThoughThePrimitiveIsGone) {
-  std::optional<coro::channel<int>> c(std::in_place, 1, home);
+  std::optional<queue<int>> c(std::in_place, 1, home);
   std::optional<int> got;
   coro::stop_source stop;
   const coro::environment stopping{stop.token()};
   std::optional<started> reader;
-  const auto read = [](coro::channel<int>& from, std::optional<int>& to) -> task<> {
-    to = co_await from.receive();
-  };
+  const auto read = [](queue<int>& from, std::optional<int>& to) -> task<> { to = co_await from.receive(); };
   away.enter([&] { reader.emplace(read(*c, got), stopping); });
   home.turn();
   home.enter([&] { EXPECT_TRUE(c->try_send(7)); });

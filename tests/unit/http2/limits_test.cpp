@@ -1,5 +1,4 @@
-// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not. (long on purpose: a
-// case for each limit)
+// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 

@@ -1,5 +1,5 @@
 // A client's and a server's engine in long random conversations, from seeds.
-#include "coracle/base/output_buffer.hpp"
+#include "base/output_buffer.hpp"
 #include "hpack/stateless_encoder.hpp"
 #include "http2/connection.hpp"
 #include "support/http2/flow_auditor.hpp"

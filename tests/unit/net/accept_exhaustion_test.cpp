@@ -1,7 +1,7 @@
 // accept() while the process has no descriptors left: it rests, says so once, and goes on.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "runtime/backend.hpp"
@@ -71,7 +71,8 @@ task<> accept_later(const kept_log& log) {
     const testing_support::descriptor_limit none(0);
     work.spawn(accept_into(l, outcome));
     co_await until_said(log);
-    co_await sleep_for(3 * io::accept_rest);  // sleeps on purpose: it tries in vain more than once
+    co_await sleep_for(3 *
+                       runtime_internal::accept_rest);  // sleeps on purpose: it tries in vain more than once
     EXPECT_FALSE(outcome);
   }
   co_await work.join();
@@ -90,7 +91,7 @@ task<> end_early(const kept_log& log) {
   listener l = listener::open(address::loopback_v4(0)).value();
   const result<stream> waits = co_await stream::connect(l.local_address());
   const testing_support::descriptor_limit none(0);
-  const result<stream> late = co_await timeout(2 * io::accept_rest, l.accept());
+  const result<stream> late = co_await with_timeout(2 * runtime_internal::accept_rest, l.accept());
   EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
   co_await until_said(log);
   scope stopped;
@@ -166,7 +167,7 @@ TEST_F(AcceptOnAnExhaustedHost, AStopEndsARestAtOnce) { sync_wait(host_, stop_in
 task<> late_in_a_rest(sim::world& w) {
   listener l = co_await open_and_exhaust(w);
   const time_point began = w.now();
-  const result<stream> late = co_await timeout(130ms, l.accept());
+  const result<stream> late = co_await with_timeout(130ms, l.accept());
   EXPECT_EQ(late.status().code(), status_code::deadline_exceeded) << late.status();
   EXPECT_EQ(w.now() - began, 130ms);
   co_await l.close();

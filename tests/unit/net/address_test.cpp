@@ -107,7 +107,7 @@ TEST(Address, TheLongestPathFitsTheKernelsForm) {
 }
 
 TEST(Address, AUnixSocketWithoutANameIsNone) {
-  io::raw_address raw = to_raw(*address::path("/a"));
+  runtime_internal::raw_address raw = to_raw(*address::path("/a"));
   raw.size = 2;
   EXPECT_EQ(from_raw(raw), address());
 }

@@ -1,7 +1,7 @@
 // Questions that end early, and machines that have run out of descriptors.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "net/dns/dns_channel.hpp"
 #include "runtime/backend.hpp"
 #include "support/limited_process.hpp"
@@ -29,7 +29,7 @@ task<> into(dns_source& names, std::string name, std::optional<status>& outcome)
 task<status> late(dns_settings how, duration limit) {
   dns_source names(*loop::current(), std::move(how));
   task<answer> asking = names.look_up("silent.example", 80);
-  const answer a = co_await timeout(limit, std::move(asking));
+  const answer a = co_await with_timeout(limit, std::move(asking));
   co_return a.status();
 }
 TEST_P(DnsEnds, TheDeadlineEndsTheWait) {

@@ -39,10 +39,10 @@ using ends_ptr = std::unique_ptr<ends>;
 class taken_handle final : public acceptor_sink {
  public:
   event<> changed;
-  io::handle handle = io::no_handle;
+  runtime_internal::handle handle = runtime_internal::no_handle;
 
  private:
-  void accepted(io::handle connection) noexcept override {
+  void accepted(runtime_internal::handle connection) noexcept override {
     handle = connection;
     changed.set();
   }

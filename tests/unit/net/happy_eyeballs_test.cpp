@@ -3,7 +3,7 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 #include "net/happy_eyeballs.hpp"
@@ -135,7 +135,7 @@ TEST_F(Eyeballs, NoAddressIsTold) {
 
 task<status> within_limit(duration limit, std::vector<address> to) {
   task<result<stream>> connecting = connect(std::move(to));
-  const result<stream> s = co_await timeout(limit, std::move(connecting));
+  const result<stream> s = co_await with_timeout(limit, std::move(connecting));
   co_return s.status();
 }
 

@@ -2,8 +2,8 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/output.hpp"
 #include "support/every_backend.hpp"
 #include "unit/net/scratch_folder.hpp"
@@ -68,11 +68,11 @@ TEST_P(Input, ATerminalIsReadByLinesAndStaysBlocking) {
 task<> write_to_a_stalled_terminal(int master, int slave) {
   output screen = output::borrow(slave).value();
   const std::vector<std::uint8_t> page(64 * 1024, 'x');
-  const status filled = co_await timeout(20ms, screen.write(page));
+  const status filled = co_await with_timeout(20ms, screen.write(page));
   EXPECT_EQ(filled.code(), status_code::deadline_exceeded);
   std::array<char, 1000> seen{};
   EXPECT_GT(::read(master, seen.data(), seen.size()), 0);
-  const status again = co_await timeout(20ms, screen.write(page));
+  const status again = co_await with_timeout(20ms, screen.write(page));
   EXPECT_EQ(again.code(), status_code::deadline_exceeded) << "the loop was not held, or there were no timers";
 }
 TEST_P(Input, ATerminalThatStandsStillHoldsNoLoop) {

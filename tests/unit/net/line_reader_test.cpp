@@ -1,6 +1,6 @@
 #include "coracle/net/line_reader.hpp"
 
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/pipe.hpp"
 #include "support/every_backend.hpp"
 
@@ -58,7 +58,7 @@ task<> in_pieces() {
   co_await put(ends.write_end, "one\nhal");
   const std::string first = co_await line_of(lines);
   EXPECT_EQ(first, "one");
-  const auto stopped = co_await timeout(2ms, lines.next());
+  const auto stopped = co_await with_timeout(2ms, lines.next());
   EXPECT_EQ(stopped.status().code(), status_code::deadline_exceeded);
   co_await put(ends.write_end, "f\n");
   const std::string second = co_await line_of(lines);

@@ -181,7 +181,7 @@ class recording_sink final : public acceptor_sink {
   bool done = false;
 
  private:
-  void accepted(io::handle connection) noexcept override {
+  void accepted(runtime_internal::handle connection) noexcept override {
     connections.push_back(make_socket_duplex(on_, connection));
     changed.set();
   }

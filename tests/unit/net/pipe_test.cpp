@@ -2,9 +2,9 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/every_backend.hpp"
 #include "support/misuse.hpp"
 
@@ -94,7 +94,7 @@ task<> stop_a_read() {
   EXPECT_EQ(outcome, "CANCELLED: the task was asked to stop");
 
   std::vector<std::uint8_t> room(100);
-  const auto late = co_await timeout(2ms, ends.read_end.read(room));
+  const auto late = co_await with_timeout(2ms, ends.read_end.read(room));
   EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
 
   co_await write_all(ends.write_end, "still here");

@@ -2,7 +2,7 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "support/every_backend.hpp"
 
@@ -141,7 +141,7 @@ task<> stopped_after(duration d, std::optional<status>& outcome) {
 }
 task<status> limited(duration limit) {
   task<answer> asking = ask("slow.example");
-  const answer a = co_await timeout(limit, std::move(asking));
+  const answer a = co_await with_timeout(limit, std::move(asking));
   co_return a.status();
 }
 

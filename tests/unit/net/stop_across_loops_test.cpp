@@ -1,9 +1,9 @@
 // Programs whose waits are on another loop or on other threads, stopped at each of their awaits.
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/mutex.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/when_all.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/on.hpp"
 #include "coracle/runtime/parallel_for.hpp"
 #include "unit/net/stop_replay.hpp"
@@ -53,7 +53,7 @@ task<int> ask_over_there(ledger& alive) {
 // Only a stop, of the whole program or of the time, ends the wait on the other loop.
 task<> through_a_visit_in_vain(ledger& alive) {
   const counted here(alive);
-  const result<int> answer = co_await timeout(200us, ask_over_there(alive));
+  const result<int> answer = co_await with_timeout(200us, ask_over_there(alive));
   EXPECT_FALSE(answer.ok());
 }
 
@@ -61,7 +61,7 @@ task<> through_a_visit_in_vain(ledger& alive) {
 struct place {
   explicit place(loop& home) : door(home), numbers(0, home), m(home) {}
   event<> door;
-  coro::channel<int> numbers;
+  queue<int> numbers;
   mutex m;
 };
 task<> serve(place& at, ledger& alive) {

@@ -1,16 +1,16 @@
 // One long program through channels, generators, combinators and sockets, stopped at each of its awaits.
 #include "coracle/coro/as_completed.hpp"
 #include "coracle/coro/async_generator.hpp"
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/mutex.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all_settled.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/net/listener.hpp"
 #include "coracle/net/stream.hpp"
 #include "coracle/runtime/offload.hpp"
@@ -34,13 +34,13 @@ using namespace std::chrono_literals;
 using testing_support::counted;
 using testing_support::ledger;
 
-task<> produce(coro::channel<int>& into, ledger& alive) {
+task<> produce(queue<int>& into, ledger& alive) {
   const counted here(alive);
   for (int i = 0; i < 3; ++i)
     if (!co_await into.send(i)) co_return;
   into.close();
 }
-task<int> consume(coro::channel<int>& from, mutex& m, ledger& alive) {
+task<int> consume(queue<int>& from, mutex& m, ledger& alive) {
   const counted here(alive);
   int sum = 0;
   while (const std::optional<int> next = co_await from.receive()) {
@@ -52,7 +52,7 @@ task<int> consume(coro::channel<int>& from, mutex& m, ledger& alive) {
 }
 task<> through_a_channel(ledger& alive) {
   const counted here(alive);
-  coro::channel<int> numbers(1);
+  queue<int> numbers(1);
   mutex m;
   scope work{co_await coro::this_environment()};
   work.spawn(produce(numbers, alive));
@@ -134,7 +134,7 @@ task<> through_combinators(ledger& alive) {
   auto both = co_await when_all_settled(away(alive), in_a_while(100us, alive));
   auto first = co_await when_any_settled(away(alive), in_a_while(1h, alive));
   EXPECT_EQ(first.index() == 0 || first.index() == 1, true);
-  const result<int> late = co_await timeout(50us, in_a_while(1h, alive));
+  const result<int> late = co_await with_timeout(50us, in_a_while(1h, alive));
   EXPECT_FALSE(late.ok());
   std::vector<task<int>> tasks;
   tasks.push_back(away(alive));

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "coracle/base/result.hpp"
+#include "coracle/coro/impl/task_tree.hpp"
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/task_tree.hpp"
 #include "coracle/runtime/on.hpp"
 #include "runtime/backend.hpp"
 #include "support/every_backend.hpp"

@@ -2,7 +2,7 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/every_backend.hpp"
 #include "unit/net/connection.hpp"
 
@@ -195,7 +195,7 @@ task<> read_by_deadline() {
   stream_pair pair = co_await connected_pair();
   std::vector<std::uint8_t> buffer(100);
   // timeout() stops the task at the same moment: the deadline is the reason all the same.
-  const result<std::size_t> outcome = co_await timeout(2ms, pair.client.read(buffer));
+  const result<std::size_t> outcome = co_await with_timeout(2ms, pair.client.read(buffer));
   EXPECT_EQ(outcome.status().code(), status_code::deadline_exceeded);
 }
 TEST_P(Stream, ATimeoutAroundAReadIsADeadline) { run(read_by_deadline()); }
@@ -214,7 +214,7 @@ task<status> talk_without_a_pause(stream_pair& pair) {
 }
 task<> talk_beside_a_timer() {
   stream_pair pair = co_await connected_pair();
-  const status outcome = co_await timeout(20ms, talk_without_a_pause(pair));
+  const status outcome = co_await with_timeout(20ms, talk_without_a_pause(pair));
   EXPECT_EQ(outcome.code(), status_code::deadline_exceeded);
 }
 TEST_P(Stream, WhatNeverHasToWaitLeavesTheLoopToOthers) { run(talk_beside_a_timer()); }

@@ -2,9 +2,9 @@
 
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "support/every_backend.hpp"
 #include "support/misuse.hpp"
 
@@ -196,7 +196,7 @@ TEST_P(Udp, AStopEndsAReceiveAndTakesNothing) { run(stop_a_receive()); }
 task<> deadline_of_a_receive() {
   udp_socket b = bound();
   std::vector<std::uint8_t> buffer(100);
-  const auto outcome = co_await timeout(2ms, b.receive_from(buffer));
+  const auto outcome = co_await with_timeout(2ms, b.receive_from(buffer));
   EXPECT_EQ(outcome.status().code(), status_code::deadline_exceeded);
 }
 TEST_P(Udp, ADeadlineEndsAReceive) { run(deadline_of_a_receive()); }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 namespace {
 
 using std::chrono::seconds;
@@ -35,4 +35,4 @@ TEST(EventTrace, TakesNoMoreOfAServersWordsThanCanBeShown) {
 }
 
 }  // namespace
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

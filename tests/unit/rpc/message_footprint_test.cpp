@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 namespace {
 
 using footprints::Everything;
@@ -334,4 +334,4 @@ TEST(message_footprint, AsksTheCodecOfAMessageThatIsNotProtobufs) {
 }
 
 }  // namespace
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

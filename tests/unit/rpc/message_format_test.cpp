@@ -1,14 +1,13 @@
 #include "rpc/message_format.hpp"
 
 #include "coracle/rpc/bytes_message.hpp"
-#include "rpc/subtype.hpp"
 #include "support/manual_executor.hpp"
 
 #include <google/protobuf/wrappers.pb.h>
 
 #include <gtest/gtest.h>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 namespace {
 
 using google::protobuf::StringValue;
@@ -59,7 +58,7 @@ TEST_F(format, PacksWhatIsLargeEnoughAndGetsSmaller) {
   format_.unpack_as(encoding::gzip);
   EXPECT_FALSE(format_.pack(as_bytes(std::string(99, 'x'))).compressed);
   const std::string text(100, 'x');
-  const framed_message packed = format_.pack(as_bytes(text));
+  const protocol::grpc::framed_message packed = format_.pack(as_bytes(text));
   ASSERT_TRUE(packed.compressed);
   EXPECT_LT(packed.body.size(), text.size());
 }
@@ -99,17 +98,5 @@ TEST(Json, ReplacesWhatAMessageHeldOrSaysThatItCannot) {
   EXPECT_EQ(json_codec().read(v, as_bytes("\"text\"")).code(), status_code::internal);
 }
 
-TEST(Subtypes, AreFoundByTheirNames) {
-  subtype_table table;
-  table.add(json_codec());
-  EXPECT_EQ(table.find("")->form, nullptr);
-  EXPECT_EQ(table.find("proto")->form, nullptr);
-  EXPECT_EQ(table.find("json")->form, &json_codec());
-  EXPECT_EQ(table.find("jso"), nullptr);
-  EXPECT_EQ(&table.at(table.index_of(*table.find("json"))), table.find("json"));
-  EXPECT_EQ(content_type_of("json"), "application/grpc+json");
-  EXPECT_EQ(content_type_of(""), "application/grpc");
-}
-
 }  // namespace
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

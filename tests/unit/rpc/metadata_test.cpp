@@ -1,6 +1,6 @@
 #include "coracle/rpc/metadata.hpp"
 
-#include "rpc/wire_metadata.hpp"
+#include "protocol/grpc/wire_metadata.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,12 +55,17 @@ TEST(Metadata, IsIteratedByKeyAndValue) {
   EXPECT_EQ(all, "x-a=1;x-b=2;x-a=1;x-b=2;");
 }
 
+bool read_into(metadata& to, std::string_view name, std::string_view value) {
+  return protocol::grpc::read_wire_field(
+      name, value, [&](std::string_view key, std::string_view one) { to.add_received(key, one); });
+}
+
 TEST(WireMetadata, CarriesBinaryValuesAsBase64) {
   metadata m;
   m.add("x-blob-bin", std::string("\0\xff", 2));
   m.add("x-text", "plain");
   std::vector<std::pair<std::string, std::string>> fields;
-  calls::for_each_wire_field(
+  protocol::grpc::for_each_wire_field(
       m, [&](std::string_view name, std::string_view value) { fields.emplace_back(name, value); });
   EXPECT_EQ(fields,
             (std::vector<std::pair<std::string, std::string>>{{"x-blob-bin", "AP8"}, {"x-text", "plain"}}));
@@ -68,10 +73,10 @@ TEST(WireMetadata, CarriesBinaryValuesAsBase64) {
 
 TEST(WireMetadata, SplitsBinaryValuesThatAProxyJoined) {
   metadata m;
-  ASSERT_TRUE(calls::add_wire_field(m, "x-blob-bin", "AP8, Zg==,"));
+  ASSERT_TRUE(read_into(m, "x-blob-bin", "AP8, Zg==,"));
   EXPECT_EQ(m.find_all("x-blob-bin"),
             (std::vector<std::string_view>{std::string_view("\0\xff", 2), "f", ""}));
-  EXPECT_FALSE(calls::add_wire_field(m, "x-blob-bin", "no base64!"));
+  EXPECT_FALSE(read_into(m, "x-blob-bin", "no base64!"));
 }
 
 // Each comma makes a value, and each value a copy of the name.
@@ -79,7 +84,7 @@ TEST(WireMetadata, CommasDoNotMultiplyALongName) {
   metadata m;
   std::string name(8000, 'n');
   name.append("-bin");
-  EXPECT_FALSE(calls::add_wire_field(m, name, std::string(8000, ',')));
+  EXPECT_FALSE(read_into(m, name, std::string(8000, ',')));
   EXPECT_LT(m.size(), 20u);
 }
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace coracle::calls {
+namespace coracle::rpc {
 namespace {
 
 class unpacking_of : public compress::each_encoding {
@@ -118,4 +118,4 @@ TEST(Unpacking, ReturnsItsCoderAndItsBufferToTheLoop) {
 }
 
 }  // namespace
-}  // namespace coracle::calls
+}  // namespace coracle::rpc

@@ -9,11 +9,11 @@ namespace {
 class backend_buffers : public backend_test {
  protected:
   // What the backend does in so much time when nothing is there to do.
-  io::counters spent_idly(duration time) {
-    const io::counters before = b().counted();
+  runtime_internal::counters spent_idly(duration time) {
+    const runtime_internal::counters before = b().counted();
     const time_point end = b().now() + time;
     while (b().now() < end) b().turn(end);
-    io::counters spent = b().counted();
+    runtime_internal::counters spent = b().counted();
     spent.turns -= before.turns;
     spent.system_calls -= before.system_calls;
     spent.submissions -= before.submissions;
@@ -44,7 +44,7 @@ TEST_P(backend_buffers, MoreBytesThanBuffersComeInAFewTurnsAndWithoutSpinning) {
     sent += fill(pairs.back()[1]);
   }
   ASSERT_GT(sent, 4u << 20);
-  const io::counters before = b().counted();
+  const runtime_internal::counters before = b().counted();
   for (const auto& p : pairs) {
     receivers.push_back(std::make_unique<receiver_under_test>());
     b().start_receive(p[0], *receivers.back());
@@ -82,7 +82,7 @@ TEST_P(backend_buffers, APausedReceiverStallsItsSenderAndLetsTheLoopSleep) {
     turn_idly(b());
   }
   EXPECT_LT(sent, 4u << 20);
-  const io::counters spent = spent_idly(std::chrono::milliseconds(100));
+  const runtime_internal::counters spent = spent_idly(std::chrono::milliseconds(100));
   EXPECT_LE(spent.turns, 3u);
   EXPECT_LE(spent.system_calls, 3u);
   EXPECT_EQ(spent.submissions, 0u);

@@ -16,18 +16,18 @@
 namespace coracle::test {
 namespace {
 
-using kind = io::operation::kind;
+using kind = runtime_internal::operation::kind;
 
 class backend_operations : public backend_test {};
 // What one of them alone does.
 class epoll_operations : public backend_operations {};
 class io_uring_operations : public backend_operations {};
 
-io::raw_address loopback() {
+runtime_internal::raw_address loopback() {
   sockaddr_in in{};
   in.sin_family = AF_INET;
   in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  io::raw_address a;
+  runtime_internal::raw_address a;
   a.size = sizeof in;
   std::memcpy(a.bytes, &in, sizeof in);
   return a;
@@ -153,7 +153,7 @@ TEST_P(backend_operations, ASendOfManyPiecesArrivesWholeThroughASmallBuffer) {
   const int small = 4096;
   ::setsockopt(s[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
   const std::string text = pattern(1 << 20);
-  std::vector<io::operation::piece> pieces;
+  std::vector<runtime_internal::operation::piece> pieces;
   for (std::size_t at = 0, n = 1; at < text.size(); at += n, n = n * 2 % 60'001 + 1)
     pieces.push_back({text.data() + at, std::min(n, text.size() - at)});
   operation_under_test op(kind::send, s[0]);
@@ -175,7 +175,7 @@ TEST_P(backend_operations, ASendOfManyPiecesArrivesWholeThroughASmallBuffer) {
 TEST_P(backend_operations, MoreThanIovMaxPiecesGoOut) {
   const auto s = pair();
   const std::string text = pattern(3000);
-  std::vector<io::operation::piece> pieces;
+  std::vector<runtime_internal::operation::piece> pieces;
   for (const char& c : text) pieces.push_back({&c, 1});
   operation_under_test op(kind::send, s[0]);
   op.pieces = pieces.data();
@@ -191,7 +191,7 @@ TEST_P(backend_operations, MoreThanIovMaxPiecesGoOut) {
 TEST_P(backend_operations, ASendToAClosedPeerFailsWithoutASignal) {
   const auto s = pair();
   ::close(s[1]);
-  const io::operation::piece p{"x", 1};
+  const runtime_internal::operation::piece p{"x", 1};
   operation_under_test op(kind::send, s[0]);
   op.pieces = &p;
   op.piece_count = 1;
@@ -232,7 +232,7 @@ TEST_P(backend_operations, CancelRightAfterSubmitEndsIt) {
 TEST_P(backend_operations, CancelEndsASendThatIsHalfDone) {
   const auto s = pair();
   const std::string text(8 << 20, 'x');
-  const io::operation::piece p{text.data(), text.size()};
+  const runtime_internal::operation::piece p{text.data(), text.size()};
   operation_under_test op(kind::send, s[0]);
   op.pieces = &p;
   op.piece_count = 1;
@@ -273,7 +273,7 @@ TEST_P(backend_operations, PipesWorkLikeSockets) {
   b().submit(in);
   turn_idly(b());
   EXPECT_FALSE(in.result);
-  const io::operation::piece piece{"through", 7};
+  const runtime_internal::operation::piece piece{"through", 7};
   operation_under_test out(kind::send, p[1]);
   out.pieces = &piece;
   out.piece_count = 1;
@@ -288,7 +288,7 @@ TEST_P(backend_operations, PipesWorkLikeSockets) {
 TEST_P(backend_operations, ConnectsAcceptsAndKnowsBothAddresses) {
   const std::int64_t listener = b().open_listener(loopback(), {});
   ASSERT_GE(listener, 0);
-  io::raw_address at;
+  runtime_internal::raw_address at;
   ASSERT_EQ(b().local_address(static_cast<int>(listener), at), 0);
   const std::int64_t client = b().open_stream(AF_INET);
   ASSERT_GE(client, 0);
@@ -300,8 +300,8 @@ TEST_P(backend_operations, ConnectsAcceptsAndKnowsBothAddresses) {
   until([&] { return connect.result && accept.result; });
   EXPECT_EQ(*connect.result, 0);
   ASSERT_GE(*accept.result, 0);
-  io::raw_address seen;
-  io::raw_address own;
+  runtime_internal::raw_address seen;
+  runtime_internal::raw_address own;
   EXPECT_EQ(b().peer_address(static_cast<int>(*accept.result), seen), 0);
   EXPECT_EQ(b().local_address(static_cast<int>(client), own), 0);
   EXPECT_EQ(std::memcmp(seen.bytes, own.bytes, sizeof(sockaddr_in)), 0);
@@ -312,7 +312,7 @@ TEST_P(backend_operations, ConnectsAcceptsAndKnowsBothAddresses) {
 
 TEST_P(backend_operations, AConnectToAClosedPortIsRefused) {
   const std::int64_t listener = b().open_listener(loopback(), {});
-  io::raw_address at;
+  runtime_internal::raw_address at;
   ASSERT_EQ(b().local_address(static_cast<int>(listener), at), 0);
   b().close(static_cast<int>(listener));
   const std::int64_t client = b().open_stream(AF_INET);
@@ -369,7 +369,7 @@ TEST_P(io_uring_operations, OneSystemCallATurnCarriesEverything) {
   turn_idly(b());
   const auto s = pair();
   const auto t = pair();
-  const io::operation::piece p{"x", 1};
+  const runtime_internal::operation::piece p{"x", 1};
   operation_under_test one(kind::send, s[0]);
   operation_under_test two(kind::send, t[0]);
   for (auto* op : {&one, &two}) {

@@ -34,7 +34,7 @@ class backend_sources : public backend_test {
     sockaddr_in in{};
     in.sin_family = AF_INET;
     in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    io::raw_address a;
+    runtime_internal::raw_address a;
     a.size = sizeof in;
     std::memcpy(a.bytes, &in, sizeof in);
     const auto listener = b().open_listener(a, {});
@@ -49,7 +49,7 @@ class backend_sources : public backend_test {
     EXPECT_EQ(::connect(c, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
     return c;
   }
-  io::raw_address at_;
+  runtime_internal::raw_address at_;
 };
 
 TEST_P(backend_sources, AReceiverGetsWhatComesAndThenTheHalfClose) {
@@ -65,8 +65,8 @@ TEST_P(backend_sources, AReceiverGetsWhatComesAndThenTheHalfClose) {
   EXPECT_EQ(*r.end, 0);
   EXPECT_EQ(r.state, nullptr);
   // The other direction is still open.
-  const io::operation::piece p{"answer", 6};
-  operation_under_test op(io::operation::kind::send, s[0]);
+  const runtime_internal::operation::piece p{"answer", 6};
+  operation_under_test op(runtime_internal::operation::kind::send, s[0]);
   op.pieces = &p;
   op.piece_count = 1;
   b().submit(op);
@@ -290,7 +290,7 @@ bool kernel_limits_receives() {
   int major = 0;
   int minor = 0;
   if (::uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
-  return std::pair(major, minor) >= std::pair(6, 17) && !io::injected_faults().no_receive_limit;
+  return std::pair(major, minor) >= std::pair(6, 17) && !runtime_internal::injected_faults().no_receive_limit;
 }
 
 TEST_P(backend_sources, ABulkSenderIsLittleAheadOfOthers) {

@@ -48,15 +48,15 @@ inline void PrintTo(shape s, std::ostream* out) {
   *out << names[static_cast<int>(s)];
 }
 
-inline std::unique_ptr<io::backend> make_epoll(logger& log, std::string& why) {
+inline std::unique_ptr<runtime_internal::backend> make_epoll(logger& log, std::string& why) {
   int error = 0;
-  auto made = io::make_epoll_backend(log, error);
+  auto made = runtime_internal::make_epoll_backend(log, error);
   if (!made) why = "epoll: errno " + std::to_string(error);
   return made;
 }
 
-inline std::unique_ptr<io::backend> make_shape(shape s, logger& log, std::string& why) {
-  io::uring_faults faults = io::injected_faults();
+inline std::unique_ptr<runtime_internal::backend> make_shape(shape s, logger& log, std::string& why) {
+  runtime_internal::uring_faults faults = runtime_internal::injected_faults();
   switch (s) {
     case shape::epoll: return make_epoll(log, why);
     case shape::io_uring: break;
@@ -66,11 +66,11 @@ inline std::unique_ptr<io::backend> make_shape(shape s, logger& log, std::string
     case shape::without_multishot: faults.no_multishot_receive = faults.no_multishot_accept = true; break;
     case shape::short_sends: faults.short_sends = true; break;
   }
-  return io::make_uring_backend(log, why, faults);
+  return runtime_internal::make_uring_backend(log, why, faults);
 }
 
 // Turns `b` until `done`; fails the test after ten seconds.
-inline void turn_until(io::backend& b, const std::function<bool()>& done) {
+inline void turn_until(runtime_internal::backend& b, const std::function<bool()>& done) {
   const time_point give_up = b.now() + std::chrono::seconds(10);
   while (!done()) {
     ASSERT_LT(b.now(), give_up) << "nothing happened for ten seconds";
@@ -78,15 +78,15 @@ inline void turn_until(io::backend& b, const std::function<bool()>& done) {
   }
 }
 // A few turns that do not wait, for what must not happen.
-inline void turn_idly(io::backend& b) {
+inline void turn_idly(runtime_internal::backend& b) {
   for (int i = 0; i < 5; ++i) b.turn(time_point::min());
 }
 
-struct operation_under_test : io::operation {
-  operation_under_test(kind k, io::handle h) {
+struct operation_under_test : runtime_internal::operation {
+  operation_under_test(kind k, runtime_internal::handle h) {
     what = k;
     on = h;
-    complete = [](io::operation& op, std::int64_t r) noexcept {
+    complete = [](runtime_internal::operation& op, std::int64_t r) noexcept {
       auto& self = static_cast<operation_under_test&>(op);
       EXPECT_FALSE(self.result) << "completed twice";
       self.result = r;
@@ -95,7 +95,7 @@ struct operation_under_test : io::operation {
   std::optional<std::int64_t> result;
 };
 
-struct receiver_under_test final : io::receive_source {
+struct receiver_under_test final : runtime_internal::receive_source {
   void received(bytes_view bytes) noexcept override {
     EXPECT_FALSE(end) << "bytes behind the end";
     EXPECT_FALSE(paused) << "bytes in a pause";
@@ -117,13 +117,13 @@ struct receiver_under_test final : io::receive_source {
   std::function<void()> on_received;
 };
 
-struct acceptor_under_test final : io::accept_source {
-  void accepted(io::handle h) noexcept override {
+struct acceptor_under_test final : runtime_internal::accept_source {
+  void accepted(runtime_internal::handle h) noexcept override {
     connections.push_back(h);
     if (on_accepted) on_accepted();
   }
   void ended(std::int64_t result) noexcept override { end = result; }
-  std::vector<io::handle> connections;
+  std::vector<runtime_internal::handle> connections;
   std::optional<std::int64_t> end;
   std::function<void()> on_accepted;
 };
@@ -137,7 +137,7 @@ class backend_test : public testing::TestWithParam<shape> {
   void TearDown() override {
     if (backend_) backend_->leave();
   }
-  io::backend& b() { return *backend_; }
+  runtime_internal::backend& b() { return *backend_; }
   // A connected pair: [0] for the backend, [1] for the test, which blocks.
   std::array<int, 2> pair(int extra = SOCK_NONBLOCK) {
     std::array<int, 2> s{};
@@ -148,7 +148,7 @@ class backend_test : public testing::TestWithParam<shape> {
 
   quiet_logger log_;
   std::string why_;
-  std::unique_ptr<io::backend> backend_;
+  std::unique_ptr<runtime_internal::backend> backend_;
 };
 
 inline const auto every_shape =

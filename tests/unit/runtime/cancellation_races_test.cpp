@@ -3,9 +3,9 @@
 
 #include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/broadcast.hpp"
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/oneshot.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/when_any.hpp"
 
@@ -23,9 +23,9 @@ INSTANTIATE_TEST_SUITE_P(On, cancellation_races, all_cancellation_races, cancell
 
 // Numbers through a channel; both sides give up again and again until both have raced enough.
 struct numbers {
-  static task<bool> send_one(coro::channel<int>& to, int n) { co_return co_await to.send(n); }
-  static task<std::optional<int>> receive_one(coro::channel<int>& from) { co_return co_await from.receive(); }
-  static task<> send(coro::channel<int>& to, score& mine, const score& others) {
+  static task<bool> send_one(queue<int>& to, int n) { co_return co_await to.send(n); }
+  static task<std::optional<int>> receive_one(queue<int>& from) { co_return co_await from.receive(); }
+  static task<> send(queue<int>& to, score& mine, const score& others) {
     lengths drawn(1);
     while (mine.total() < races || !others.done) {
       if (drawn.one_in(3)) co_await nap(drawn.draw());
@@ -36,7 +36,7 @@ struct numbers {
     to.close();
   }
   // Until the channel is closed: every number once, in order.
-  static task<> receive(coro::channel<int>& from, score& mine) {
+  static task<> receive(queue<int>& from, score& mine) {
     lengths drawn(2);
     for (;;) {
       if (mine.total() >= races) mine.done = true;
@@ -55,7 +55,7 @@ struct numbers {
 
 TEST_P(cancellation_races, ChannelsLoseNoMessageAndDoubleNone) {
   for (const std::size_t capacity : {0U, 2U}) {
-    coro::channel<int> c(capacity, here());
+    queue<int> c(capacity, here());
     score sent, received;
     rt().spawn_on(here(), numbers::send(c, sent, received));
     rt().spawn_on(there(), numbers::receive(c, received));
@@ -68,7 +68,7 @@ TEST_P(cancellation_races, ChannelsLoseNoMessageAndDoubleNone) {
 
 // A generator between the channel and the reader, which survives that its reader gives up.
 struct generated {
-  static async_generator<std::optional<int>> relay(coro::channel<int>& from) {
+  static async_generator<std::optional<int>> relay(queue<int>& from) {
     for (;;) {
       std::optional<int> n;
       bool gave_up = false;
@@ -84,7 +84,7 @@ struct generated {
   static task<std::optional<std::optional<int>>> next(async_generator<std::optional<int>>& of) {
     co_return co_await of.next();
   }
-  static task<> receive(coro::channel<int>& from, score& mine) {
+  static task<> receive(queue<int>& from, score& mine) {
     lengths drawn(3);
     async_generator<std::optional<int>> all = relay(from);
     for (;;) {
@@ -106,7 +106,7 @@ struct generated {
 };
 
 TEST_P(cancellation_races, AGeneratorLosesNoValue) {
-  coro::channel<int> c(1, here());
+  queue<int> c(1, here());
   score sent, received;
   rt().spawn_on(here(), numbers::send(c, sent, received));
   rt().spawn_on(there(), generated::receive(c, received));

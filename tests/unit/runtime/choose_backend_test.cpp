@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 namespace {
 
 class with_environment {
@@ -142,4 +142,4 @@ TEST(ChooseBackend, UringDoesWithoutDeferredWorkOnOlderKernels) {
 }
 
 }  // namespace
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -137,10 +137,10 @@ TEST_F(ExhaustionDeath, ALoopThatChangesThreadsWaitsForItsRing) {
 TEST(Exhaustion, LoopsThatGetNoRingUseEpollBesideThoseThatDo) {
   if (testing_support::io_uring_is_to_refuse()) GTEST_SKIP() << "no loop gets a ring in this run";
   kept_log log;
-  const io::uring_faults before = io::injected_faults();
-  io::injected_faults().loops_with_rings = 2;
+  const runtime_internal::uring_faults before = runtime_internal::injected_faults();
+  runtime_internal::injected_faults().loops_with_rings = 2;
   runtime rt(runtime_options().loops(4).log_to(log));
-  io::injected_faults() = before;
+  runtime_internal::injected_faults() = before;
   if (rt.at(0).backend_name() != "io_uring") GTEST_SKIP() << log.text();
   EXPECT_EQ(rt.at(1).backend_name(), "io_uring");
   EXPECT_EQ(rt.at(2).backend_name(), "epoll");

@@ -72,11 +72,13 @@ TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoTimer) {
 }
 
 TEST_P(kernel_fairness, WorkThatPostsItselfStarvesNoIo) {
-  struct reading : io::operation {
+  struct reading : runtime_internal::operation {
     reading(int fd, std::atomic<bool>& d) : done(d) {
       what = kind::poll_in;
       on = fd;
-      complete = [](io::operation& op, std::int64_t) noexcept { static_cast<reading&>(op).done = true; };
+      complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
+        static_cast<reading&>(op).done = true;
+      };
     }
     std::atomic<bool>& done;
   };

@@ -120,11 +120,13 @@ TEST_P(foreign_loop, OffloadedCallsComeBack) {
 }
 
 // Operations, submitted by a turn and not by a wait.
-struct reading : io::operation {
+struct reading : runtime_internal::operation {
   explicit reading(int fd) {
     what = kind::poll_in;
     on = fd;
-    complete = [](io::operation& op, std::int64_t) noexcept { static_cast<reading&>(op).done = true; };
+    complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
+      static_cast<reading&>(op).done = true;
+    };
   }
   bool done = false;
 };

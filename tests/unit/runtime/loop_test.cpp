@@ -24,12 +24,12 @@ class loop_test : public testing::Test {
   loop_test() {
     auto made = std::make_unique<idle_backend>();
     world_ = made.get();
-    std::vector<std::unique_ptr<io::backend>> backends;
+    std::vector<std::unique_ptr<runtime_internal::backend>> backends;
     backends.push_back(std::move(made));
-    runtime_ = io::make_driven_runtime(std::move(backends), stderr_logger(), driver_);
+    runtime_ = runtime_internal::make_driven_runtime(std::move(backends), stderr_logger(), driver_);
     driver_.on = &on();
   }
-  io::driven_loop& on() { return runtime_->core().loop_at(0); }
+  runtime_internal::driven_loop& on() { return runtime_->core().loop_at(0); }
 
   by_hand driver_;
   idle_backend* world_ = nullptr;

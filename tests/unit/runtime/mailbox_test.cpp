@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace coracle::io {
+namespace coracle::runtime_internal {
 namespace {
 
 struct letter : coro::work {
@@ -72,4 +72,4 @@ TEST(Mailbox, LosesNothingAndKeepsEachSendersOrderUnderContention) {
 }
 
 }  // namespace
-}  // namespace coracle::io
+}  // namespace coracle::runtime_internal

@@ -2,7 +2,7 @@
 #include "support/counting_resource.hpp"
 #include "support/every_backend.hpp"
 
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/sleep.hpp"
 
 #include <atomic>

@@ -4,14 +4,14 @@
 //   coro/barrier.hpp             drop()
 //   coro/block_on.hpp            block_on() by plain threads, blocking_signal::set()
 //   coro/broadcast.hpp           send(), close(), sent(); a subscriber is made on any thread
-//   coro/channel.hpp             post(), close()
+//   coro/queue.hpp             post(), close()
 //   coro/condition_variable.hpp  notify_one(), notify_all()
 //   coro/event.hpp               set(), with and without a value
-//   coro/home.hpp, coro/letter_box.hpp  all functions; calls that come before the home is known
+//   coro/impl/home.hpp, coro/impl/letter_box.hpp  all functions; calls that come before the home is known
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
-//   coro/primitive.hpp           calls that wait for nothing; home(); the destructor
+//   coro/impl/primitive.hpp           calls that wait for nothing; home(); the destructor
 //   coro/wait_group.hpp          add(), done()
 //   coro/watch.hpp               set(), close(); an observer is made on any thread
 #include "support/at_once.hpp"
@@ -21,12 +21,12 @@
 #include "coracle/coro/barrier.hpp"
 #include "coracle/coro/block_on.hpp"
 #include "coracle/coro/broadcast.hpp"
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/condition_variable.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/oneshot.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/wait_group.hpp"
@@ -321,10 +321,10 @@ class order {
 };
 
 TEST_P(primitives, AChannelLosesNothingOfWhatAllThreadsPost) {
-  coro::channel<numbered> c(3, first());
+  queue<numbered> c(3, first());
   order there;
   std::jthread receives([&] {
-    sync_wait(rt(), second(), [](coro::channel<numbered>& from, order& to) -> task<> {
+    sync_wait(rt(), second(), [](queue<numbered>& from, order& to) -> task<> {
       while (const auto one = co_await from.receive()) to.saw(*one);
     }(c, there));
   });
@@ -415,7 +415,7 @@ TEST_P(primitives, SubscribersHearOrKnowOfEachMessageOfAllThreads) {
 TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
   for (int i = 0; i < rounds; ++i) {
     latch l(threads);
-    coro::channel<int> c(threads);
+    queue<int> c(threads);
     at_once(threads + 2, [&](int who) {
       if (who < threads) {
         c.post(who);
@@ -426,7 +426,7 @@ TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
                 [](latch& all) -> task<> { co_await all; }(l));
     });
     EXPECT_NE(l.home(), nullptr);
-    const int sum = sync_wait(rt(), first(), [](coro::channel<int>& from) -> task<int> {
+    const int sum = sync_wait(rt(), first(), [](queue<int>& from) -> task<int> {
       int all = 0;
       for (int n = 0; n < threads; ++n) all += *co_await from.receive();
       co_return all;

@@ -1,5 +1,5 @@
 // Root tasks: as many as anybody wants, from everywhere, and what becomes of their errors.
-#include "coracle/coro/frame_pool.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/yield.hpp"
 #include "coracle/runtime/runtime.hpp"

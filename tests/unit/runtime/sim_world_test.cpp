@@ -2,8 +2,8 @@
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/coro/timeout.hpp"
 #include "coracle/coro/when_all.hpp"
+#include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 
@@ -106,7 +106,7 @@ task<> look_at_a_jump(world& w, std::string host, duration by, seen_of_a_jump& s
   w.jump_wall_clock(host, by);
   seen.wall = here.wall_now() - wall;
   seen.present = here.now() - began;
-  co_await timeout(2h, sleep_long());
+  co_await with_timeout(2h, sleep_long());
   seen.slept = here.now() - began;
 }
 

@@ -60,11 +60,13 @@ task<> hog_without_waiting() {
   co_return;
 }
 
-struct readable : io::operation {
+struct readable : runtime_internal::operation {
   explicit readable(int fd) {
     what = kind::poll_in;
     on = fd;
-    complete = [](io::operation& op, std::int64_t) noexcept { static_cast<readable&>(op).waiter.resume(); };
+    complete = [](runtime_internal::operation& op, std::int64_t) noexcept {
+      static_cast<readable&>(op).waiter.resume();
+    };
   }
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> h) noexcept {

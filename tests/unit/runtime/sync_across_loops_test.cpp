@@ -3,12 +3,12 @@
 
 #include "coracle/coro/barrier.hpp"
 #include "coracle/coro/block_on.hpp"
-#include "coracle/coro/channel.hpp"
 #include "coracle/coro/condition_variable.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/latch.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/oneshot.hpp"
+#include "coracle/coro/queue.hpp"
 #include "coracle/coro/semaphore.hpp"
 #include "coracle/coro/shared_mutex.hpp"
 #include "coracle/coro/sleep.hpp"
@@ -123,10 +123,10 @@ TEST_P(across_loops, ASemaphoreGivesNoMorePermitsThanItHas) {
 
 TEST_P(across_loops, AChannelPassesEachMessageOnceAndThoseOfOneSenderInOrder) {
   for (const std::size_t capacity : {0U, 1U, 5U}) {
-    coro::channel<std::pair<int, int>> c(capacity, second());
+    queue<std::pair<int, int>> c(capacity, second());
     std::vector<std::pair<int, int>> got[2];
     wait_group senders(first());
-    const auto send = [](coro::channel<std::pair<int, int>>& to, int who, wait_group& all) -> task<> {
+    const auto send = [](queue<std::pair<int, int>>& to, int who, wait_group& all) -> task<> {
       for (int i = 0; i != rounds; ++i) {
         const std::pair<int, int> message(who, i);
         const bool sent = co_await to.send(message);
@@ -134,11 +134,11 @@ TEST_P(across_loops, AChannelPassesEachMessageOnceAndThoseOfOneSenderInOrder) {
       }
       all.done();
     };
-    const auto receive = [](coro::channel<std::pair<int, int>>& from,
+    const auto receive = [](queue<std::pair<int, int>>& from,
                             std::vector<std::pair<int, int>>& to) -> task<> {
       while (const auto message = co_await from.receive()) to.push_back(*message);
     };
-    const auto end = [](coro::channel<std::pair<int, int>>& of, wait_group& all) -> task<> {
+    const auto end = [](queue<std::pair<int, int>>& of, wait_group& all) -> task<> {
       co_await all;
       of.close();
     };
@@ -309,13 +309,13 @@ TEST_P(across_loops, AOneshotMayGoAsSoonAsItsReceiverHasTheValue) {
 }
 
 TEST_P(across_loops, PostedMessagesOfATaskArriveInOrderHoweverFullTheChannelIs) {
-  coro::channel<int> c(3, second());
+  queue<int> c(3, second());
   std::vector<int> got;
-  const auto post = [](coro::channel<int>& to) -> task<> {
+  const auto post = [](queue<int>& to) -> task<> {
     for (int i = 0; i != rounds; ++i) to.post(i);
     co_return;
   };
-  const auto receive = [](coro::channel<int>& from, std::vector<int>& to) -> task<> {
+  const auto receive = [](queue<int>& from, std::vector<int>& to) -> task<> {
     while (to.size() != static_cast<std::size_t>(rounds)) to.push_back(*co_await from.receive());
   };
   rt().spawn_on(first(), post(c));
@@ -393,9 +393,9 @@ TEST_P(plain_threads, WaitForPrimitivesByBlocking) {
 }
 
 TEST_P(plain_threads, SendAndReceiveThroughAChannel) {
-  coro::channel<int> in(2, first());
-  coro::channel<int> out(2, second());
-  const auto relay = [](coro::channel<int>& from, coro::channel<int>& to) -> task<> {
+  queue<int> in(2, first());
+  queue<int> out(2, second());
+  const auto relay = [](queue<int>& from, queue<int>& to) -> task<> {
     while (std::optional<int> n = co_await from.receive()) {
       const bool sent = co_await to.send(std::move(*n));
       EXPECT_TRUE(sent);

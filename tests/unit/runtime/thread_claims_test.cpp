@@ -5,11 +5,11 @@
 //   base/log.hpp                  write(), set_least(); record() from several threads
 //   base/status.hpp               copies share their text
 //   coro/executor.hpp             post()
-//   coro/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread frees a frame
+//   coro/impl/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread frees a frame
 //   coro/post_function.hpp        post_function()
 //   net/address.hpp               each thread uses and copies its own
 //   runtime/loop.hpp              post(), owner(), index(), log(), backend_name()
-//   runtime/parallel_chunks.hpp   next(), failed()
+//   runtime/impl/parallel_chunks.hpp   next(), failed()
 //   runtime/runtime.hpp           every member, with the constructor and the destructor
 //   runtime/sync_wait.hpp         sync_wait() by plain threads
 //
@@ -20,12 +20,12 @@
 
 #include "coracle/base/log.hpp"
 #include "coracle/base/status.hpp"
-#include "coracle/coro/post_function.hpp"
 #include "coracle/net/address.hpp"
+#include "coracle/runtime/impl/parallel_chunks.hpp"
 #include "coracle/runtime/offload.hpp"
-#include "coracle/runtime/parallel_chunks.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "coro/post_function.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Who is let in, who is not, and what each side is told.
+#include "coracle/security/auth_context.hpp"
 #include "unit/tls/secured_ends.hpp"
 
 #include <gmock/gmock.h>
@@ -218,12 +219,12 @@ task<> identities() {
     auto e = connect(sides);
     e->client.send("hello");
     co_await e->server.until_size(5);
-    const net::auth_context& seen = *e->server.line->auth();
-    using kind = net::peer_identity::kind;
-    const std::vector<net::peer_identity> wanted = {{kind::dns_name, "ada.example"},
-                                                    {kind::uri, "spiffe://example/ada"},
-                                                    {kind::email, "ada@example"},
-                                                    {kind::common_name, "ada"}};
+    const auth_context& seen = *e->server.line->auth();
+    using kind = peer_identity::kind;
+    const std::vector<peer_identity> wanted = {{kind::dns_name, "ada.example"},
+                                               {kind::uri, "spiffe://example/ada"},
+                                               {kind::email, "ada@example"},
+                                               {kind::common_name, "ada"}};
     EXPECT_EQ(seen.resumed(), resumed);
     EXPECT_TRUE(seen.peer_verified());
     EXPECT_EQ(seen.identities(), wanted);

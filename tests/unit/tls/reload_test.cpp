@@ -1,4 +1,5 @@
 // Certificates that change while a server listens.
+#include "coracle/security/auth_context.hpp"
 #include "support/kept_log.hpp"
 #include "unit/tls/secured_ends.hpp"
 

@@ -2,6 +2,7 @@
 #include "tls/secured_duplex.hpp"
 
 #include "coracle/coro/yield.hpp"
+#include "coracle/security/auth_context.hpp"
 #include "tls/context.hpp"
 
 #include "unit/tls/secured_ends.hpp"
@@ -33,14 +34,14 @@ task<> hello() {
   EXPECT_TRUE(e->server.send("and back"));
   co_await e->client.until_size(8);
   EXPECT_EQ(e->client.text, "and back");
-  const net::auth_context& seen = *e->client.line->auth();
+  const auth_context& seen = *e->client.line->auth();
   EXPECT_EQ(seen.type(), "tls");
   EXPECT_EQ(seen.protocol(), "TLSv1.3");
   EXPECT_EQ(seen.application_protocol(), "h2");
   EXPECT_TRUE(seen.peer_verified());
-  EXPECT_TRUE(seen.has_identity(net::peer_identity::kind::dns_name, "movies.example"));
-  EXPECT_TRUE(seen.has_identity(net::peer_identity::kind::ip_address, "::1"));
-  EXPECT_TRUE(seen.has_identity(net::peer_identity::kind::common_name, "the server"));
+  EXPECT_TRUE(seen.has_identity(peer_identity::kind::dns_name, "movies.example"));
+  EXPECT_TRUE(seen.has_identity(peer_identity::kind::ip_address, "::1"));
+  EXPECT_TRUE(seen.has_identity(peer_identity::kind::common_name, "the server"));
   EXPECT_EQ(seen.peer_certificates_pem(), testing_support::certificates::made().text("server.pem"));
   EXPECT_EQ(e->server.line->auth()->server_name(), "localhost");
   EXPECT_FALSE(e->server.line->auth()->peer_verified());

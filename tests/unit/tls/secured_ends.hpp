@@ -24,8 +24,8 @@ using testing_support::trusting;
 
 // What two sides are made of; several connections may share it.
 struct two_sides {
-  std::shared_ptr<net::server_security> server;
-  std::shared_ptr<net::client_security> client;
+  std::shared_ptr<security::server_security> server;
+  std::shared_ptr<security::client_security> client;
   two_sides(const server_options& s, const client_options& c)
       : server(s.build().value()), client(c.build().value()) {}
 };

@@ -79,9 +79,9 @@ class deferred_input : public testing::Test {
   deferred_input() {
     auto made = std::make_unique<test::idle_backend>();
     world_ = made.get();
-    std::vector<std::unique_ptr<io::backend>> backends;
+    std::vector<std::unique_ptr<runtime_internal::backend>> backends;
     backends.push_back(std::move(made));
-    runtime_ = io::make_driven_runtime(std::move(backends), stderr_logger(), driver_);
+    runtime_ = runtime_internal::make_driven_runtime(std::move(backends), stderr_logger(), driver_);
     driver_.on = &on();
   }
   ~deferred_input() override {
@@ -93,7 +93,7 @@ class deferred_input : public testing::Test {
     in_loop([&] { server_.calls.clear(); });
   }
 
-  io::driven_loop& on() { return runtime_->core().loop_at(0); }
+  runtime_internal::driven_loop& on() { return runtime_->core().loop_at(0); }
   void turns(int n = 20) {
     for (int i = 0; i < n; ++i) on().turn_once(time_point::min());
   }

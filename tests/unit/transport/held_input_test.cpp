@@ -25,10 +25,10 @@ namespace frames = http2::test::frames;
 class taken_handle final : public net::acceptor_sink {
  public:
   event<> changed;
-  io::handle handle = io::no_handle;
+  runtime_internal::handle handle = runtime_internal::no_handle;
 
  private:
-  void accepted(io::handle connection) noexcept override {
+  void accepted(runtime_internal::handle connection) noexcept override {
     handle = connection;
     changed.set();
   }

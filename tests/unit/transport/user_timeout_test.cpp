@@ -31,10 +31,10 @@ struct keeper final : connection_owner, request_acceptor {
 class taken_handle final : public net::acceptor_sink {
  public:
   event<> changed;
-  io::handle handle = io::no_handle;
+  runtime_internal::handle handle = runtime_internal::no_handle;
 
  private:
-  void accepted(io::handle connection) noexcept override {
+  void accepted(runtime_internal::handle connection) noexcept override {
     handle = connection;
     changed.set();
   }
@@ -43,7 +43,7 @@ class taken_handle final : public net::acceptor_sink {
 };
 
 // Nothing where the socket is no TCP's.
-std::optional<int> user_timeout_ms(io::handle h) {
+std::optional<int> user_timeout_ms(runtime_internal::handle h) {
   int ms = -1;
   socklen_t size = sizeof ms;
   if (::getsockopt(h, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &size) < 0) return std::nullopt;
@@ -60,7 +60,8 @@ task<both> timeouts(net::address at, http2::keepalive_options asking) {
   taken_handle taken;
   const auto listening = net::acceptor::open(here, at).value();
   listening->start(taken);
-  const io::handle ours = (co_await net::connect_socket(here, listening->local_address())).value();
+  const runtime_internal::handle ours =
+      (co_await net::connect_socket(here, listening->local_address())).value();
   co_await taken.changed;
   taken.changed.reset();
   listening->close();

@@ -11,7 +11,7 @@ namespace project_name {
 
 class greeter final : public rpc::Greeter::service {
   // One reply. A handler that waits for nothing need not be a coroutine.
-  coracle::rpc<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
+  coracle::reply<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
     if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
     Greeting greeting;
     greeting.set_text("Hello, " + request.name());
@@ -19,7 +19,7 @@ class greeter final : public rpc::Greeter::service {
   }
 
   // A stream of replies. co_yield waits while the client reads no further, and ends the handler when the call is over.
-  coracle::stream<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
+  coracle::replies<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
     if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
     Greeting greeting;
     for (int i = 1; i <= request.times(); ++i) {

@@ -1,0 +1,174 @@
+// What a coroutine waits for on a client's call with streams, beside its messages: its beginning and its end.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/rpc/impl/operations.hpp"
+
+#include <coroutine>
+#include <utility>
+
+namespace coracle::client {
+
+// Waits for a call's end; one at a time. A stop of the waiter's environment cancels the call, since nobody is
+// left who would wait for it.
+class end_operation : private coro::stop_callback {
+ public:
+  end_operation() noexcept : stop_callback(&end_operation::stopped) {}
+  // Before its start.
+  end_operation(end_operation&&) noexcept : end_operation() {}
+  end_operation& operator=(end_operation&&) = delete;
+  ~end_operation();
+
+ protected:
+  bool start(client_call& c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
+
+ private:
+  static void stopped(coro::stop_callback& self) noexcept;
+  friend class client_call;
+  client_call* call_ = nullptr;  // while pending
+  std::coroutine_handle<> waiter_;
+};
+
+// Waits for the head of the response, or for the end of a call that has none; one at a time, beside a reader and a
+// writer. A stop of the waiter's environment ends the wait alone, with CANCELLED.
+class head_operation : private coro::work, private coro::stop_callback {
+ public:
+  head_operation() noexcept : stop_callback(&head_operation::stopped) {}
+  // Before its start.
+  head_operation(head_operation&&) noexcept : head_operation() {}
+  head_operation& operator=(head_operation&&) = delete;
+  ~head_operation();
+
+ protected:
+  bool start(client_call& c, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
+  [[nodiscard]] const status& how() const noexcept { return how_; }
+
+ private:
+  static void stopped(coro::stop_callback& self) noexcept;
+  friend class client_call;
+  client_call* call_ = nullptr;  // while pending
+  std::coroutine_handle<> waiter_;
+  status how_;
+};
+
+// The awaiters start the call on the first await, then wait as the handler's own do.
+void ensure_begun(client_call& c, const coro::environment& inherited) noexcept;
+rpc::call* stream_of(client_call& c) noexcept;
+void half_close(client_call& c) noexcept;
+// The next message is the one reply and goes to `into`, which must stay until the call's end.
+void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept;
+const status& status_of(client_call& c) noexcept;
+loop& blocking_home_of(client_call& c);
+
+template <class Awaiter>
+class begun : public Awaiter {
+ public:
+  template <class... Args>
+  explicit begun(client_call& c, Args&&... args) noexcept
+      : Awaiter(stream_of(c), std::forward<Args>(args)...), client_(c) {}
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(client_, coro::environment_of(h));
+    return Awaiter::await_suspend(h);
+  }
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(client_); }
+
+ private:
+  client_call& client_;
+};
+
+// finish() without a message: half-closes, waits for the end, gives the status.
+class finish_awaiter : end_operation {
+ public:
+  explicit finish_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    half_close(call_);
+    return start(call_, h, coro::environment_of(h).stop);
+  }
+  status await_resume() const { return status_of(call_); }
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+};
+
+class start_awaiter {
+ public:
+  explicit start_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    return false;
+  }
+  void await_resume() const noexcept {}
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+};
+
+class head_awaiter : head_operation {
+ public:
+  explicit head_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    return start(call_, h, coro::environment_of(h).stop);
+  }
+  status await_resume() const { return how(); }
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+};
+
+class writes_done_awaiter {
+ public:
+  explicit writes_done_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    half_close(call_);
+    return false;
+  }
+  void await_resume() const noexcept {}
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+};
+
+// finish() of a client-streaming call: half-closes, waits for the one reply and the end.
+template <class Reply>
+class reply_awaiter : end_operation {
+ public:
+  explicit reply_awaiter(client_call& c) noexcept : call_(c) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    ensure_begun(call_, coro::environment_of(h));
+    half_close(call_);
+    expect_reply(call_, rpc::codec_of<Reply>::get(), rpc::codec_of<Reply>::address(message_));
+    return start(call_, h, coro::environment_of(h).stop);
+  }
+  result<Reply> await_resume() {
+    const status& s = status_of(call_);
+    if (!s.ok()) return s;
+    return std::move(message_);
+  }
+  [[nodiscard]] loop& blocking_home() const { return blocking_home_of(call_); }
+
+ private:
+  client_call& call_;
+  Reply message_;
+};
+
+}  // namespace coracle::client

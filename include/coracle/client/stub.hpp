@@ -1,0 +1,8 @@
+// What generated stubs are made of.
+#pragma once
+
+#include "coracle/base/version.hpp"
+#include "coracle/client/call_options.hpp"
+#include "coracle/client/client_stream.hpp"
+#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/unary_call.hpp"

@@ -1,0 +1,39 @@
+// sync_wait for calls: the blocking form of every operation of a stub.
+#pragma once
+
+#include "coracle/coro/task.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/sync_wait.hpp"
+
+#include <utility>
+
+namespace coracle {
+
+namespace client {
+
+template <class T>
+concept blocking_operation = requires(T& t) {
+  t.blocking_home();
+  t.await_resume();
+};
+
+template <blocking_operation T>
+task<decltype(std::declval<T&>().await_resume())> await_here(T& operation) {
+  co_return co_await operation;
+}
+
+}  // namespace client
+
+// Runs one operation of a call (or a whole unary call) on the call's loop and blocks this thread
+// until it has ended; gives what co_await would, and throws what it would. For plain threads: on a
+// loop it aborts. The loop's runtime is started if nobody drives it.
+//
+//   auto reply = coracle::sync_wait(stub.AddMovie(movie, coracle::within(1s)));
+template <client::blocking_operation T>
+auto sync_wait(T&& operation) {
+  coro::refuse_to_block_an_executor();
+  loop& home = operation.blocking_home();
+  return sync_wait(home.owner(), home, client::await_here(operation));
+}
+
+}  // namespace coracle

@@ -1,0 +1,129 @@
+// unary_call<Reply>: one request and one reply, awaited. owning_unary_call: it keeps its request, too.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/client/call_options.hpp"
+#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/rpc/impl/codec.hpp"
+
+#include <concepts>  // for generated stubs
+#include <coroutine>
+#include <optional>
+#include <utility>
+
+namespace coracle {
+
+namespace client {
+
+// The part that does not depend on the types.
+class unary_operation {
+ public:
+  unary_operation(const unary_operation&) = delete;
+  unary_operation& operator=(const unary_operation&) = delete;
+
+  // What arrived beside the reply; after the await.
+  [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
+  [[nodiscard]] const metadata& trailing_metadata() const noexcept { return trailing_; }
+  // The reply came compressed; likewise.
+  [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
+  // Where a plain thread may run it; see sync_wait().
+  [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
+
+ protected:
+  unary_operation(call_channel& channel, const char* path, const rpc::codec& request_codec,
+                  const void* request, const rpc::codec& reply_codec, void* reply,
+                  const call_options& options)
+      : channel_(channel),
+        path_(path),
+        request_codec_(request_codec),
+        reply_codec_(reply_codec),
+        request_(request),
+        reply_(reply),
+        options_(options) {}
+  ~unary_operation();
+  // True when the coroutine has to wait.
+  bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
+
+  status status_;
+  // Ends the life of a request that the operation owns; null where it does not.
+  void (*let_go_)(unary_operation&) noexcept = nullptr;
+
+ private:
+  friend class client_call;
+  friend class unary_chain;
+  // With interceptors: as start(); and one try of theirs, in place of the one before.
+  bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
+  void try_once(const coro::environment& inherited, const call_options& options) noexcept;
+  // Interceptors may make the call again.
+  [[nodiscard]] bool may_let_go() const noexcept { return let_go_ && !chain_; }
+  call_channel& channel_;
+  const char* path_;
+  const rpc::codec& request_codec_;
+  const rpc::codec& reply_codec_;
+  const void* request_;
+  void* reply_;
+  call_options options_;  // moved into the call when that begins, unless interceptors stand around it
+  client_call* call_ = nullptr;  // while in flight
+  unary_chain* chain_ = nullptr;  // null: no interceptors
+  std::coroutine_handle<> waiter_;
+  metadata initial_;
+  metadata trailing_;
+  bool read_compressed_ = false;
+};
+
+}  // namespace client
+
+// Await it once: `auto reply = co_await stub.Method(request, options);` gives result<Reply>. The
+// request must stay until the await ends, or be moved in; the options are copied. Resumes on the loop it was awaited
+// on. Inherits deadline and stop token of the awaiting task: the first to come ends the call, with
+// DEADLINE_EXCEEDED or CANCELLED, and tells the server.
+template <class Reply>
+class [[nodiscard]] unary_call : public client::unary_operation {
+ public:
+  using value_type = result<Reply>;
+  template <class Request>
+  unary_call(call_channel& channel, const char* path, const Request& request, const call_options& options)
+      : client::unary_operation(channel, path, rpc::codec_of<Request>::get(),
+                                rpc::codec_of<Request>::address(request), rpc::codec_of<Reply>::get(),
+                                rpc::codec_of<Reply>::address(message_), options) {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(h, coro::environment_of(h));
+  }
+  result<Reply> await_resume() {
+    if (!status_.ok()) return status_;
+    return std::move(message_);
+  }
+
+ private:
+  Reply message_;
+};
+
+namespace client {
+
+template <class Request>
+struct owned_request {
+  std::optional<Request> own_;
+};
+
+}  // namespace client
+
+// What a method gives for a request that is moved into it: `stub.Method(std::move(request))`. The request may be gone
+// before the await begins. One whose bytes are more than 64 KiB lives until it has been serialized and no longer, where no
+// interceptor may want it again; above 256 KiB such a call is not made again transparently (gRFC A6), by a policy it is.
+template <class Request, class Reply>
+class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, public unary_call<Reply> {
+ public:
+  owning_unary_call(call_channel& channel, const char* path, Request&& request, const call_options& options)
+      : client::owned_request<Request>{std::move(request)},
+        unary_call<Reply>(channel, path, *this->own_, options) {
+    this->let_go_ = [](client::unary_operation& self) noexcept {
+      static_cast<owning_unary_call&>(self).own_.reset();
+    };
+  }
+};
+
+}  // namespace coracle

@@ -1,0 +1,85 @@
+// outcome<T>: how a task ended: its value, or the exception that left it.
+#pragma once
+
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/task.hpp"
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// Holds exactly one of a value and an exception; void has no value to hold. Looking at a failed one
+// by value() rethrows. Whoever keeps an outcome owns what it holds: nothing of the task is left in it.
+template <class T>
+class [[nodiscard]] outcome {
+  using held = std::conditional_t<std::is_void_v<T>, bool, T>;
+
+ public:
+  using value_type = T;
+
+  // Ended well. For void the argument stands for nothing.
+  explicit outcome(held value) : value_(std::move(value)) {}
+  [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
+    CORACLE_ASSERT(error, "an outcome that failed needs its exception");
+    return outcome(failed{}, std::move(error));
+  }
+  // What a task that never started, because it was stopped before, ends with.
+  [[nodiscard]] static outcome stopped() noexcept {
+    return failure(std::make_exception_ptr(coro::cancelled()));
+  }
+
+  [[nodiscard]] bool ok() const noexcept { return !error_; }
+  explicit operator bool() const noexcept { return ok(); }
+  // Null when it ended well.
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+  // True when it ended by coro::cancelled.
+  [[nodiscard]] bool cancelled() const noexcept { return coro::is_cancelled(error_); }
+
+  // The value, or the exception thrown.
+  std::add_lvalue_reference_t<T> value() & {
+    check();
+    if constexpr (!std::is_void_v<T>) return *value_;
+  }
+  std::add_lvalue_reference_t<const T> value() const& {
+    check();
+    if constexpr (!std::is_void_v<T>) return *value_;
+  }
+  T value() && {
+    check();
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+
+ private:
+  struct failed {
+    explicit failed() = default;
+  };
+  outcome(failed, std::exception_ptr error) noexcept : error_(std::move(error)) {}
+  void check() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+  std::optional<held> value_;
+  std::exception_ptr error_;
+};
+
+namespace coro {
+
+// Moves the outcome out of a task that has ended.
+template <class T>
+outcome<T> outcome_of(task_promise<T>& ended) {
+  if (ended.error()) return outcome<T>::failure(ended.error());
+  if constexpr (std::is_void_v<T>) return outcome<T>(true);
+  else return outcome<T>(ended.take());
+}
+// The same of a task that has ended or was never started.
+template <class T>
+outcome<T> outcome_of_any(std::coroutine_handle<task_promise<T>> h) {
+  return h.done() ? outcome_of(h.promise()) : outcome<T>::stopped();
+}
+
+}  // namespace coro
+}  // namespace coracle

@@ -1,0 +1,217 @@
+// message_store: a loop's messages that wait for the next call of their kind, with the memory that they have.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace coracle::server_internal {
+
+// Debug and sanitizer builds, of the library or of a program, destroy each message with its call, so that a reference that
+// outlives the call is found.
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool reuses_messages = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+inline constexpr bool reuses_messages = false;
+#else
+inline constexpr bool reuses_messages = true;
+#endif
+#else
+inline constexpr bool reuses_messages = true;
+#endif
+
+// Only protobuf's messages can be cleared and keep their memory. The same in every build, since objects are laid out by it.
+template <class Message>
+inline constexpr bool is_reusable = std::is_base_of_v<google::protobuf::MessageLite, Message>;
+
+// What an object around a message needs to be used again. It belongs to one call at a time, and between two calls to the
+// store of their loop.
+class reusable {
+ public:
+  reusable(const reusable&) = delete;
+  reusable& operator=(const reusable&) = delete;
+  virtual ~reusable() = default;
+
+  // Destroys what the call has left in it, and clears the message, which keeps its memory.
+  virtual void clear() noexcept = 0;
+  // What it takes in memory, its message included; 0: nothing tells.
+  [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
+
+ protected:
+  // `kind`: objects of one kind take each other's place. 0: it is destroyed with its call.
+  explicit reusable(std::uint32_t kind) noexcept : kind_(kind) {}
+
+ private:
+  friend class message_store;
+  reusable* next_ = nullptr;
+  std::uint32_t kind_;
+  // What may still come into the message before it is measured.
+  std::uint32_t unmeasured_bytes_left_ = 0;
+  std::uint32_t charged_bytes_ = 0;  // 0: the store does not count it
+  std::uint32_t round_ = 0;  // when it was given back
+};
+
+// The kind of a class. Assigned when its first object is made, and 0 until then, under which no store has anything. Always 0 in
+// a build that does not reuse messages.
+template <class T>
+class kind_of {
+ public:
+  [[nodiscard]] static std::uint32_t known() noexcept { return number_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static std::uint32_t assigned() noexcept;
+
+ private:
+  static inline constinit std::atomic<std::uint32_t> number_{0};
+};
+
+// What a message takes beyond its object; 0 where nothing tells (LITE_RUNTIME).
+template <class Message>
+[[nodiscard]] std::size_t measured_bytes(const Message& m) noexcept {
+  if constexpr (requires { m.SpaceUsedLong(); }) return m.SpaceUsedLong();
+  else return 0;
+}
+
+// Lives on one loop, and outlives the calls that take from it.
+//
+// A message that is used again keeps the memory of every field that any of its calls has set, so a peer can make it grow
+// call by call. Therefore a message is kept only if what came into it was small; it is measured when it comes back for the
+// first time, and again whenever so much has come into it; and all messages of the store have a common budget, which counts
+// those that calls have at the moment, so that steady calls change no count.
+//
+// A message that no call has used for a whole idle_interval is freed.
+class message_store {
+ public:
+  // Of a message on the wire: a larger one is destroyed with its call.
+  static constexpr std::size_t wire_bytes_max = 1024;
+  // In memory: most messages that are small on the wire stay far below it, with every field that they ever have.
+  static constexpr std::size_t object_bytes_max = 16u << 10;
+  // Each counts as this much at least, for what it may have grown by since it was measured.
+  static constexpr std::size_t object_bytes_min = 1024;
+  // It is measured when so many bytes of the wire have come into it: measuring takes a few hundred instructions.
+  static constexpr std::size_t measuring_interval_bytes = 4096;
+  // Enough for a thousand calls at a time.
+  static constexpr std::size_t budget_bytes_max = 1u << 20;
+  static constexpr duration idle_interval = std::chrono::seconds(10);
+  // For give_back(): the object is to be destroyed; it is to be measured, since the program has changed it.
+  static constexpr std::size_t not_kept = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t not_known = not_kept - 1;
+
+  message_store() noexcept;
+  message_store(const message_store&) = delete;
+  message_store& operator=(const message_store&) = delete;
+  ~message_store();
+
+  // For all of its messages; and where they are counted, too. Before the first call.
+  void limit(std::size_t budget_bytes, std::atomic<std::size_t>& counted_in) noexcept;
+
+  // One that was given back; null: there is none.
+  template <class T>
+  [[nodiscard]] T* take() noexcept {
+    const std::uint32_t kind = kind_of<T>::known();
+    if (kind >= kinds_ || !lists_[kind]) return nullptr;
+    reusable* const r = lists_[kind];
+    lists_[kind] = r->next_;
+    return static_cast<T*>(r);
+  }
+  // At the end of the call that it belonged to. `wire_bytes`: what has come into its message since take(), not_kept or
+  // not_known.
+  template <class T>
+  void give_back(T& o, std::size_t wire_bytes) noexcept {
+    reusable& r = o;
+    if (wire_bytes > wire_bytes_max || wire_bytes >= r.unmeasured_bytes_left_) [[unlikely]]
+      return measure(r, wire_bytes);
+    r.unmeasured_bytes_left_ -= static_cast<std::uint32_t>(wire_bytes);
+    o.clear();  // of the class itself where it is final
+    keep(r);
+  }
+
+  // Frees those that no call has.
+  void release() noexcept;
+  [[nodiscard]] std::size_t counted_bytes() const noexcept { return counted_bytes_; }
+
+ private:
+  struct idle_timer : coro::timer {
+    explicit idle_timer(message_store& s) noexcept;
+    message_store& of;
+  };
+
+  void keep(reusable& r) noexcept {
+    r.round_ = round_;
+    r.next_ = lists_[r.kind_];
+    lists_[r.kind_] = &r;
+  }
+  [[gnu::cold, gnu::noinline]] void measure(reusable& r, std::size_t wire_bytes) noexcept;
+  // False: the budget does not cover it.
+  bool charge(reusable& r, std::size_t bytes) noexcept;
+  void count(std::size_t change) noexcept;
+  [[nodiscard]] bool make_room_for(std::uint32_t kind) noexcept;
+  void destroy(reusable& r) noexcept;
+  void free_unused() noexcept;
+
+  std::unique_ptr<reusable*[]> lists_;  // by kind
+  std::uint32_t kinds_ = 0;
+  std::uint32_t round_ = 0;
+  std::size_t budget_bytes_ = budget_bytes_max;
+  std::size_t counted_bytes_ = 0;
+  std::atomic<std::size_t>* counted_in_ = nullptr;
+  coro::executor* home_ = nullptr;  // while the timer is armed
+  idle_timer idle_;
+};
+
+// 0 where the library's build does not reuse messages.
+[[nodiscard]] std::uint32_t assign_kind(std::atomic<std::uint32_t>& number) noexcept;
+
+template <class T>
+std::uint32_t kind_of<T>::assigned() noexcept {
+  if constexpr (!reuses_messages) return 0;
+  const std::uint32_t n = known();
+  return n != 0 ? n : assign_kind(number_);
+}
+
+// A reply that a handler builds in place: see server_context::make_reply().
+class made_reply : public reusable, public coro::pooled {
+ public:
+  // As rpc::codec_of<T>::address() has it.
+  [[nodiscard]] const void* address() const noexcept { return address_; }
+  made_reply* next_made = nullptr;
+
+ protected:
+  made_reply(std::uint32_t kind, const void* address) noexcept : reusable(kind), address_(address) {}
+
+ private:
+  const void* address_;
+};
+
+template <class Reply>
+class reply_of final : public made_reply {
+ public:
+  static reply_of& make(message_store& from) {
+    reply_of* const kept = from.take<reply_of>();
+    return kept ? *kept : *new reply_of;
+  }
+  reply_of() noexcept(std::is_nothrow_default_constructible_v<Reply>)
+      : made_reply(kind_of<reply_of>::assigned(),
+                   static_cast<const google::protobuf::MessageLite*>(&message)) {}
+  void clear() noexcept override { message.Clear(); }
+  [[nodiscard]] std::size_t memory_bytes() const noexcept override {
+    const std::size_t measured = measured_bytes(message);
+    return measured == 0 ? 0 : measured + sizeof(made_reply);
+  }
+
+  Reply message;
+};
+
+}  // namespace coracle::server_internal

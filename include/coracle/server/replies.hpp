@@ -1,0 +1,108 @@
+// replies<T>: what a handler with many replies returns, a coroutine that co_yields them.
+#pragma once
+
+#include "coracle/base/status.hpp"
+#include "coracle/coro/impl/noted_await.hpp"
+#include "coracle/coro/impl/promise.hpp"
+#include "coracle/rpc/writer.hpp"
+#include "coracle/server/reply.hpp"
+
+#include <coroutine>
+#include <exception>
+#include <source_location>
+#include <utility>
+
+namespace coracle {
+
+template <class T>
+class replies;
+
+namespace server_internal {
+
+template <class T>
+class replies_promise : public coro::promise_base {
+ public:
+  coracle::replies<T> get_return_object() noexcept;
+  // co_yield reply: as writer::write(). The reply is serialized before anything else runs.
+  auto yield_value(const T& reply, std::source_location where = std::source_location::current()) noexcept {
+    note(where);
+    return coro::noted_awaiter<rpc::write_awaiter<T>>(*this,
+                                                      [&] { return rpc::write_awaiter<T>(call_, reply); });
+  }
+  void return_value(coracle::status why) noexcept {
+    status_ = std::move(why);
+    returned_ = true;
+  }
+  void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+  void set_call(rpc::call* c) noexcept { call_ = c; }
+  [[nodiscard]] rpc::call* current_call() const noexcept { return call_; }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  // False, without an error(): control has reached the handler's end.
+  [[nodiscard]] bool returned() const noexcept { return returned_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+
+ private:
+  rpc::call* call_ = nullptr;
+  coracle::status status_;
+  std::exception_ptr error_;
+  bool returned_ = false;
+};
+
+// co_await replies<T>::writer()
+template <class T>
+class writer_awaiter {
+ public:
+  writer_awaiter() noexcept = default;
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<replies_promise<T>> h) noexcept {
+    call_ = h.promise().current_call();
+    return false;
+  }
+  coracle::writer<T> await_resume() const noexcept { return coracle::writer<T>(call_); }
+
+ private:
+  rpc::call* call_ = nullptr;
+};
+
+}  // namespace server_internal
+
+// `co_yield reply;` sends one, suspending while there is no room. `co_return status();` (or any
+// other status) ends the call. Reading and writing may go on at once: take the writer and write
+// from a task of a scope. When the client resets, both sides end.
+template <class T>
+class [[nodiscard]] replies {
+ public:
+  using promise_type = server_internal::replies_promise<T>;
+  using handle = std::coroutine_handle<promise_type>;
+  using reply_type = T;
+
+  // Ends the call at once, without a reply.
+  replies(coracle::status why) : status_(std::move(why)) {}
+  replies(unimplemented u) : status_(u.status()) {}
+  explicit replies(handle h) noexcept : frame_(h) {}
+  replies(replies&& other) noexcept
+      : frame_(std::exchange(other.frame_, {})), status_(std::move(other.status_)) {}
+  replies& operator=(replies&&) = delete;
+  ~replies() {
+    if (frame_) frame_.destroy();
+  }
+
+  [[nodiscard]] static server_internal::writer_awaiter<T> writer() noexcept { return {}; }
+
+  // For the server.
+  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] bool returned() const noexcept { return true; }
+
+ private:
+  handle frame_;
+  coracle::status status_;
+};
+
+template <class T>
+replies<T> server_internal::replies_promise<T>::get_return_object() noexcept {
+  return replies<T>(std::coroutine_handle<replies_promise>::from_promise(*this));
+}
+
+}  // namespace coracle

@@ -1,0 +1,119 @@
+// reply<T>: what a handler with one reply returns. A coroutine, or the reply itself.
+#pragma once
+
+#include "coracle/base/result.hpp"
+#include "coracle/coro/impl/promise.hpp"
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace coracle {
+
+// Converts to what any handler returns.
+class unimplemented {
+ public:
+  [[nodiscard]] coracle::status status() const {
+    return coracle::status::unimplemented("the server does not implement this method");
+  }
+};
+
+template <class T>
+class reply;
+
+namespace server_internal {
+
+template <class T>
+class reply_promise : public coro::promise_base {
+ public:
+  reply<T> get_return_object() noexcept;
+  void return_value(T&& reply) { message_.emplace(std::move(reply)); }
+  void return_value(const T& reply) { message_.emplace(reply); }
+  // A reply that stays where it is until the call's end: made by server_context::make_reply(), in its arena(), or static.
+  void return_value(const T* reply) noexcept { elsewhere_ = reply; }
+  void return_value(std::nullptr_t) = delete;
+  void return_value(coracle::status why) noexcept { status_ = std::move(why); }
+  void return_value(result<T> outcome) {
+    if (outcome) message_.emplace(*std::move(outcome));
+    else status_ = outcome.status();
+  }
+  void unhandled_exception() noexcept {
+    elsewhere_ = nullptr;  // a destructor may throw behind `co_return reply;`
+    message_.reset();
+    error_ = std::current_exception();
+  }
+
+  // Null: there is none, but a status or an exception. Where all three are missing, the handler has given nothing.
+  [[nodiscard]] const T* sent() const noexcept {
+    return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
+  }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+
+ private:
+  const T* elsewhere_ = nullptr;
+  std::optional<T> message_;
+  coracle::status status_;
+  std::exception_ptr error_;
+};
+
+}  // namespace server_internal
+
+// A handler may be a coroutine (`co_return reply;`, `co_return status::not_found("...");`) or an
+// ordinary function that returns the reply or a status at once, which costs no frame.
+//
+// A handler that gives neither, because its status is OK or its pointer is null or control reaches its end, fails its
+// call with INTERNAL, and the server logs the method.
+template <class T>
+class [[nodiscard]] reply {
+ public:
+  using promise_type = server_internal::reply_promise<T>;
+  using handle = std::coroutine_handle<promise_type>;
+  using reply_type = T;
+
+  reply(T&& message) : message_(std::move(message)) {}
+  reply(const T& message) : message_(message) {}
+  // As `co_return &reply` of a coroutine: see server_context::make_reply() and arena().
+  reply(const T* message) noexcept : elsewhere_(message) {}
+  reply(std::nullptr_t) = delete;
+  reply(coracle::status why) noexcept : status_(std::move(why)) {}
+  reply(result<T> outcome) {
+    if (outcome) message_.emplace(*std::move(outcome));
+    else status_ = outcome.status();
+  }
+  reply(unimplemented u) : status_(u.status()) {}
+  explicit reply(handle h) noexcept : frame_(h) {}
+  reply(reply&& other) noexcept
+      : frame_(std::exchange(other.frame_, {})),
+        elsewhere_(other.elsewhere_),
+        message_(std::move(other.message_)),
+        status_(std::move(other.status_)) {}
+  reply& operator=(reply&&) = delete;
+  ~reply() {
+    if (frame_) frame_.destroy();
+  }
+
+  // For the server: the frame to start, or null when the outcome is here already.
+  [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
+  // Null: none, but a status.
+  [[nodiscard]] const T* sent() const noexcept {
+    return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
+  }
+  [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
+
+ private:
+  handle frame_;
+  const T* elsewhere_ = nullptr;
+  std::optional<T> message_;
+  coracle::status status_;
+};
+
+template <class T>
+reply<T> server_internal::reply_promise<T>::get_return_object() noexcept {
+  return reply<T>(std::coroutine_handle<reply_promise>::from_promise(*this));
+}
+
+}  // namespace coracle

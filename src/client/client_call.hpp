@@ -1,0 +1,201 @@
+// client_call: a client's side of one call, from the stub to the status.
+#pragma once
+
+#include "base/if_memory_allows.hpp"
+#include "client/attempt_end.hpp"
+#include "client/attempt_set.hpp"
+#include "client/call_attempt.hpp"
+#include "client/call_counts.hpp"
+#include "client/client_watch.hpp"
+#include "client/credentials_fetch.hpp"
+#include "client/method_config.hpp"
+#include "coracle/client/call_options.hpp"
+#include "coracle/client/client_stream.hpp"
+#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/unary_call.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+#include "protocol/grpc/response_headers.hpp"
+#include "rpc/call.hpp"
+
+#include <optional>
+#include <string>
+
+namespace coracle::client {
+
+class stream_chain;
+
+// Its own single attempt. Belongs to a unary_operation or a client_stream; memory comes from the loop's frame pool.
+class client_call final : public rpc::call,
+                          public call_attempt,
+                          public coro::pooled,
+                          private credentials_waiter,
+                          private coro::timer,
+                          private coro::work {
+ public:
+  client_call(call_channel& channel, const char* path, call_options&& options);
+  ~client_call();
+
+  // --- from the owner
+  void set_unary(unary_operation& op, const rpc::codec& request_codec, const void* request) noexcept;
+  void set_request(const rpc::codec& k, const void* request);
+  // Of a stream: the server sends one message, which is asked for by expect_reply(), perhaps behind the call's end.
+  void has_one_reply() noexcept { one_reply_ = true; }
+  void begin(const coro::environment& inherited) noexcept;
+  // Of a stream: as begin(), with the interceptors around it.
+  void begin_stream(const coro::environment& inherited) noexcept;
+  [[nodiscard]] bool begun() const noexcept { return terms_.home != nullptr; }
+  [[gnu::noinline]] void half_close() noexcept;
+  void expect_reply(const rpc::codec& k, void* into) noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel() noexcept;
+  // The owner goes away: cancels, then deletes this, on the call's loop.
+  void dispose() noexcept;
+  // For its owner: not while interceptors have yet to say what becomes of it, or the reply waits to be decoded.
+  [[nodiscard]] bool ended() const noexcept {
+    return phase_ == phase::ended && !chain_ && late_ != late_reply::deferred;
+  }
+  [[nodiscard]] const status& outcome() const noexcept { return outcome_; }
+  [[nodiscard]] loop& home() const noexcept { return *terms_.home; }
+  [[nodiscard]] call_channel& channel() const noexcept { return channel_; }
+  [[nodiscard]] const metadata& initial() const noexcept { return initial_; }
+  [[nodiscard]] const metadata& trailing() const noexcept { return trailing_; }
+  bool wait_for_end(end_operation& op) noexcept;
+  void forget(end_operation& op) noexcept;
+  bool wait_for_head(head_operation& op) noexcept;
+  void forget(head_operation&) noexcept { head_waiter_ = nullptr; }
+  void stop_waiting_for_head(const status& how) noexcept;
+
+  // --- from its stream_chain
+  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e,
+                                              const call_options& options) noexcept;
+  // The interceptors have ended; deletes them.
+  [[gnu::cold, gnu::noinline]] void settle(const status& how) noexcept;
+
+  // --- from its attempt_set
+  // What it sends goes there, until it is committed to an attempt.
+  void record_to(rpc::request_record& r) noexcept;
+  // The exchange of the attempt that the call is committed to.
+  void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
+  void take_first_head(protocol::grpc::response_headers& head, bool end_stream) noexcept {
+    or_end([&] { take_head(head, transport::block_kind::head, end_stream); });
+  }
+  [[gnu::cold, gnu::noinline]] void attempts_failed(attempt_end& last) noexcept;
+
+  // call_attempt
+  [[gnu::hot, gnu::flatten]] void attach(transport::exchange x, const call_target& target) noexcept override;
+  [[gnu::cold, gnu::noinline]] void configured(const method_config* m, std::shared_ptr<attempt_source> source,
+                                               std::string_view secure_authority) noexcept override;
+  [[gnu::cold, gnu::noinline]] void fail(const status& why, refusal how) noexcept override;
+
+  // transport::exchange_handler
+  [[gnu::hot, gnu::flatten]] void on_headers(transport::header_source& fields, transport::block_kind kind,
+                                             bool end_stream) override;
+  [[gnu::hot, gnu::flatten]] void on_data(bytes_view bytes, bool end_stream) override;
+  void on_writable() noexcept override { room_again(); }
+  [[gnu::cold, gnu::noinline]] void on_reset(const transport::abnormal_end& end) noexcept override;
+
+ private:
+  enum class phase : std::uint8_t {
+    made,
+    begun,
+    ended
+  };  // one that was cancelled may end without having begun
+  // Of what the caller sends.
+  enum class own_side : std::uint8_t {
+    open,
+    closing,  // the caller has said the end, which no stream was told yet
+    closed,
+  };
+  // A reply that is asked for, or found, behind the call's end.
+  enum class late_reply : std::uint8_t { none, deferred, cancelled };
+  struct stop_hook : coro::stop_callback {
+    explicit stop_hook(client_call& c) noexcept;
+    client_call& owner;
+  };
+
+  bool prepare_write() override { return can_send(); }
+  [[nodiscard]] bool sending_over() const noexcept override {
+    return phase_ == phase::ended || own_side_ != own_side::open;
+  }
+  void no_more_writes() noexcept override { own_side_ = own_side::closed; }
+  [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
+
+  [[gnu::cold, gnu::noinline]] void go_by(const method_config& m, time_point now) noexcept;
+  // Credentials, where there are any, then attempts. source: null for the channel itself.
+  [[gnu::noinline]] void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
+                                      std::string_view secure_authority) noexcept;
+  [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
+  [[gnu::cold, gnu::noinline]] void credentials_came(const result<metadata>& got) noexcept override;
+  // source: null for the channel itself.
+  [[gnu::noinline]] void make_attempts(const method_config* m,
+                                       std::shared_ptr<attempt_source> source) noexcept;
+  void send_request();
+  void send_single_request();
+  [[gnu::cold, gnu::noinline]] void send_request_body();
+  // gRFC A6, transparent retries. True when another attempt has begun.
+  [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
+  void take_head(protocol::grpc::response_headers& head, transport::block_kind kind, bool end_stream);
+  // True: the reply is deferred.
+  bool single_reply_data(bytes_view bytes) noexcept;
+  bool take_single_reply(bytes_view bytes);
+  void settle_home() noexcept;
+  [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
+  // Does f; the call ends when that finds no memory.
+  template <class F>
+  void or_end(F f) noexcept {
+    if (!base::if_memory_allows(f)) end(rpc::out_of_memory(), false);
+  }
+  bool continue_message() noexcept override;
+  [[gnu::cold, gnu::noinline]] void read_late_reply() noexcept;
+  [[gnu::cold, gnu::noinline]] void cancel_late_reply() noexcept;
+  [[gnu::noinline]] [[nodiscard]] status missing_reply() const;
+  void stream_ended(const protocol::grpc::response_headers& last) noexcept;
+  // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
+  [[gnu::noinline]] void end(status why, bool inside) noexcept;
+  // The call's end reaches who waits for it.
+  void conclude(bool inside) noexcept;
+  // Once the attempt has ended, by what the server says. Then the observer hears no more of messages: of those that have
+  // arrived and are yet to be read it hears before.
+  void end_watched_attempt() noexcept;
+  // How the call has ended, once.
+  void tell_observer(const status& how) noexcept;
+  [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
+  [[gnu::noinline]] void tell_owner(bool inside) noexcept;
+
+  call_channel& channel_;
+  call_terms terms_;
+  call_counts* counts_ = nullptr;
+  time_point began_{};
+  std::unique_ptr<call_watch> watched_;  // null: nobody observes
+  std::unique_ptr<attempt_watch> watched_attempt_;
+  std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked
+  std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
+  std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
+  const call_target* target_ = nullptr;  // while there is an exchange
+  stop_hook on_stop_;
+  std::coroutine_handle<> resume_later_;
+
+  unary_operation* unary_ = nullptr;
+  end_operation* ender_ = nullptr;
+  head_operation* head_waiter_ = nullptr;
+  const rpc::codec* request_codec_ = nullptr;
+  const void* request_ = nullptr;
+  std::optional<std::string> request_body_;  // of a call with one request and many replies
+  status request_failure_;
+  const rpc::codec* reply_codec_ = nullptr;
+  void* reply_ = nullptr;
+
+  metadata initial_;
+  metadata trailing_;
+  status outcome_;
+  int http_status_ = 0;
+  phase phase_ = phase::made;
+  own_side own_side_ = own_side::open;
+  late_reply late_ = late_reply::none;
+  bool head_came_ = false;  // and is a good one
+  bool reply_read_ = false;
+  bool tried_again_ = false;
+  bool one_reply_ = false;
+};
+
+}  // namespace coracle::client

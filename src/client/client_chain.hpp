@@ -1,0 +1,74 @@
+// client_chain: the interceptors around one call of a client.
+#pragma once
+
+#include "coracle/client/client_interceptor.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/promise.hpp"
+#include "coracle/coro/stop_token.hpp"
+
+#include <coroutine>
+#include <cstddef>
+#include <span>
+
+namespace coracle::client {
+
+using client_interceptors = std::span<client_interceptor* const>;
+
+// Belongs to the call that it stands around, until that goes away before its end: then it owns itself, and is gone when
+// its interceptors have given way. Lives on the call's loop.
+class client_chain : public client_context,
+                     public rpc::interceptor_chain,
+                     public coro::pooled,
+                     private coro::completion,
+                     private coro::timer,
+                     private coro::work {
+ public:
+  virtual ~client_chain();
+
+  // Runs the first interceptor; settle() may follow inside. `stop`: of the call as a whole, beside cancel().
+  void begin(const coro::environment& inherited, const coro::stop_token& stop) noexcept;
+  // Asks the interceptors to give way.
+  void cancel() noexcept { stop_.request_stop(); }
+  // The owner goes away; takes this over.
+  void abandon() noexcept;
+
+ protected:
+  client_chain(client_interceptors chain, std::string_view method, const call_options& options,
+               bool repeatable);
+
+  // Starts the call, in place of a try before it; tried() follows, perhaps inside.
+  virtual void try_once(const coro::environment& e) noexcept = 0;
+  // The outermost interceptor has ended; deletes this.
+  virtual void settle(const status& how) noexcept = 0;
+  // The call has ended that try_once() started. `inside`: its waiter may be resumed on the spot.
+  void tried(const status& how, const metadata& initial, const metadata& trailing, bool inside) noexcept;
+  [[nodiscard]] bool tried_well() const noexcept { return tries_ > 0 && last_.ok(); }
+
+ private:
+  // rpc::interceptor_chain
+  then step(std::size_t index, std::coroutine_handle<> waiter, const coro::environment& inherited,
+            task<status>::handle& child, status& failure) noexcept override;
+  status result(std::size_t index, task<status>::handle child, const status& failure) noexcept override;
+  // coro::completion
+  std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override;
+  task<status>::handle open(std::size_t index, status& failure) noexcept;
+  void arm_deadline(const coro::environment& outer) noexcept;
+
+  client_interceptors chain_;
+  coro::stop_source stop_;
+  struct outer_stop : coro::stop_callback {
+    explicit outer_stop(client_chain& c) noexcept;
+    client_chain& owner;
+  } on_outer_stop_;
+  coro::environment environment_;
+  std::coroutine_handle<> waiter_;  // in the innermost next(), while a try is under way
+  status last_;  // of the last try
+  unsigned tries_ = 0;
+  bool starting_ = false;
+  bool resuming_ = false;
+  bool expired_ = false;
+  bool abandoned_ = false;
+};
+
+}  // namespace coracle::client

@@ -1,0 +1,116 @@
+#include "client/client_head.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "coracle/base/version.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "protocol/grpc/request_headers.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+
+namespace coracle::client {
+
+namespace {
+
+using protocol::grpc::request_fields;
+
+[[gnu::noinline]] void add_encoded(transport::exchange& to, const request_fields& f) {
+  protocol::grpc::add_request_fields(to, f);
+}
+
+// How the heads of a connection began, for its next calls of the same methods. They are all of the one channel that the
+// connection belongs to, and so of one target.
+class sent_heads final : public transport::kept_heads {
+ public:
+  // Keeps the fields if they are encoded, as by now they are sent a second time, without a change of the table.
+  void add_to(transport::exchange& to, const request_fields& f) {
+    entry& kept = entries_[place_of(f.path)];
+    if (kept.is_of(f) && to.add_fields(kept.encoded)) [[likely]]
+      return;
+    add_encoded(to, f);
+    const bool whole = base::if_memory_allows([&] {
+      kept.path = f.path;
+      kept.subtype = f.subtype;
+      to.keep_fields(kept.encoded);
+    });
+    kept.sent = f.sent;
+    kept.accepted = f.accepted;
+    if (!whole) kept = {};
+  }
+
+ private:
+  struct entry {
+    std::string path;
+    std::string subtype;
+    encoding sent = encoding::identity;
+    encoding_set accepted;
+    hpack::encoded_fields encoded;
+
+    [[nodiscard]] bool is_of(const request_fields& f) const noexcept {
+      return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
+    }
+  };
+  // A method has one place, which it may share with others.
+  static constexpr std::size_t places = 8;
+  static std::size_t place_of(std::string_view path) noexcept {
+    return path.empty() ? 0 : (path.size() + static_cast<unsigned char>(path.back())) % places;
+  }
+  std::array<entry, places> entries_;
+};
+
+void add_first_fields(transport::exchange& to, const request_fields& f) {
+  std::unique_ptr<transport::kept_heads>& heads = to.heads();
+  if (!heads) [[unlikely]]
+    heads.reset(new (std::nothrow) sent_heads);
+  if (heads) static_cast<sent_heads&>(*heads).add_to(to, f);
+  else add_encoded(to, f);
+}
+
+[[gnu::noinline]] void add_metadata(transport::exchange& to, const call_terms& terms,
+                                    const coracle::metadata* more) {
+  const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
+  // What the attempt says itself: a trace's span, as a rule.
+  const auto is_said = [&](std::string_view name) { return more && more->find(name); };
+  protocol::grpc::for_each_wire_field(terms.options.metadata(),
+                                      [&](std::string_view name, std::string_view value) {
+                                        if (!is_said(name)) add(name, value);
+                                      });
+  // Other values with every call: of no use in the peer's table.
+  protocol::grpc::for_each_wire_field(terms.propagated, [&](std::string_view name, std::string_view value) {
+    if (!is_said(name)) to.add_field(name, value, hpack::indexing::no_index);
+  });
+  if (more) protocol::grpc::for_each_wire_field(*more, add);
+}
+
+}  // namespace
+
+const std::string& library_user_agent() {
+  static const std::string text = std::string("grpc-c++20-coracle/") + version_text;
+  return text;
+}
+
+bool send_client_head(transport::exchange& to, const call_target& target, const call_terms& terms,
+                      unsigned previous_attempts, const coracle::metadata* more) {
+  if (!to.begin_headers()) return false;
+  const call_options& o = terms.options;
+  const bool packs = o.compression() && available(o.compression()->what());
+  add_first_fields(to, {target.scheme, terms.path, target.authority, o.content_subtype(),
+                        packs ? o.compression()->what() : encoding::identity, o.accepted_encodings(),
+                        target.user_agent.empty() ? library_user_agent() : target.user_agent});
+  if (terms.deadline != never) {
+    const auto text = protocol::grpc::format_timeout(terms.deadline - terms.home->now());
+    to.add_field(protocol::grpc::timeout_header, text.view(), hpack::indexing::name_only);
+  }
+  if (previous_attempts > 0) {
+    const char digit = static_cast<char>('0' + previous_attempts);
+    to.add_field(protocol::grpc::previous_attempts_header, std::string_view(&digit, 1));
+  }
+  if (!o.metadata().empty() || !terms.propagated.empty() || more) add_metadata(to, terms, more);
+  to.end_headers(false);
+  return true;
+}
+
+}  // namespace coracle::client

@@ -1,0 +1,52 @@
+// client_watch: what a client's call keeps for its observer.
+#pragma once
+
+#include "client/call_terms.hpp"
+#include "coracle/client/client_observer.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+#include "rpc/message_watch.hpp"
+#include "transport/exchange.hpp"
+
+#include <memory>
+
+namespace coracle::client {
+
+// Belongs to the call; made only where there is an observer.
+class call_watch final : public coro::pooled {
+ public:
+  [[gnu::noinline]] call_watch(client_observer& o, const call_terms& terms) noexcept;
+  void paused(duration d) noexcept { call_.retry_delay += d; }
+  void ended(const status& how) noexcept;
+
+ private:
+  friend class attempt_watch;
+  client_observer& observer_;
+  const call_terms& terms_;
+  made_call call_;
+};
+
+// Belongs to an attempt, then to the call that is committed to it.
+class attempt_watch final : public rpc::message_watch, public coro::pooled {
+ public:
+  [[gnu::noinline]] attempt_watch(call_watch& of, attempt_kind kind, unsigned previous_attempts) noexcept;
+  [[nodiscard]] const coracle::metadata& more() const noexcept { return attempt_.more; }
+  void attached(const transport::exchange& x) noexcept;
+  void head_received() noexcept;
+  void ended(const status& how) noexcept;
+
+  // rpc::message_watch
+  void message_sent(message_size m) noexcept override;
+  void message_received(message_size m) noexcept override;
+
+ private:
+  call_watch& of_;
+  made_attempt attempt_;
+};
+
+// Null where there is no call_watch.
+std::unique_ptr<attempt_watch> watch_attempt(call_watch* of, attempt_kind kind,
+                                             unsigned previous_attempts) noexcept;
+// Tells the end, once, and is done with it.
+void end_watch(std::unique_ptr<attempt_watch>& w, const status& how) noexcept;
+
+}  // namespace coracle::client

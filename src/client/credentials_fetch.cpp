@@ -1,0 +1,72 @@
+#include "client/credentials_fetch.hpp"
+
+#include "coracle/coro/scope.hpp"
+#include "coracle/runtime/runtime.hpp"
+
+#include <string>
+#include <utility>
+
+namespace coracle::client {
+
+struct credentials_fetch::state {
+  std::shared_ptr<credentials_source> source;
+  credentials_request call;
+  credentials_waiter* waiter;  // null: given up, or told
+  scope* work = nullptr;       // while the source is being asked
+};
+
+namespace {
+
+// gRFC A54: what speaks of the server's resources must not come from the client's own side.
+status as_outcome(const status& why) {
+  switch (why.code()) {
+    case status_code::invalid_argument:
+    case status_code::not_found:
+    case status_code::already_exists:
+    case status_code::failed_precondition:
+    case status_code::aborted:
+    case status_code::out_of_range:
+    case status_code::data_loss:
+      return status::internal("the source of call credentials failed: " + why.to_string());
+    default: return why;
+  }
+}
+
+}  // namespace
+
+credentials_fetch::credentials_fetch(loop& home, std::shared_ptr<credentials_source> from,
+                                     credentials_request call, credentials_waiter& waiter, delayed_start n)
+    : next(std::move(n)), state_(std::make_shared<state>(state{std::move(from), std::move(call), &waiter})) {
+  home.owner().spawn_on(home, run(state_));
+}
+
+credentials_fetch::~credentials_fetch() {
+  if (!std::exchange(state_->waiter, nullptr)) return;
+  if (state_->work) state_->work->request_stop();
+}
+
+task<> credentials_fetch::run(std::shared_ptr<state> s) {
+  if (!s->waiter) co_return;
+  const coro::environment& here = co_await coro::this_environment();
+  scope work(here);
+  s->work = &work;
+  work.spawn(ask(s));
+  co_await work.join();
+  s->work = nullptr;
+}
+
+task<> credentials_fetch::ask(std::shared_ptr<state> s) {
+  result<metadata> got = status::unauthenticated("the source of call credentials threw an exception");
+  try {
+    task<result<metadata>> asking = s->source->metadata_for(s->call);
+    got = co_await std::move(asking);
+    if (!got) got = as_outcome(got.status());
+  } catch (const coro::cancelled&) {
+    got = status::cancelled("the source of call credentials was stopped");
+  } catch (...) {
+    // said above
+  }
+  if (credentials_waiter* waiter = std::exchange(s->waiter, nullptr)) waiter->credentials_came(got);
+}
+
+}  // namespace coracle::client

@@ -1,0 +1,33 @@
+// post_function: runs a callable on an executor, from any thread, at the price of one allocation from the frame pool.
+#pragma once
+
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace coracle::coro {
+
+// A work that owns its callable and deletes itself after the run. For rare events; what happens per
+// call has a work of its own.
+template <class F>
+class posted_function final : public work, public pooled {
+ public:
+  explicit posted_function(F f) : function_(std::move(f)) {
+    run = [](work& w) noexcept {
+      const std::unique_ptr<posted_function> self(static_cast<posted_function*>(&w));
+      self->function_();
+    };
+  }
+
+ private:
+  F function_;
+};
+
+template <class F>
+void post_function(executor& on, F f) {
+  on.post(*new posted_function<F>(std::move(f)));
+}
+
+}  // namespace coracle::coro

@@ -1,0 +1,217 @@
+// request_headers: what a client says in its request headers, read in one pass; and how a client writes them.
+#pragma once
+
+#include "coracle/base/clock.hpp"
+#include "coracle/compress/encoding.hpp"
+#include "coracle/compress/encoding_set.hpp"
+#include "http/field_slot.hpp"
+#include "protocol/grpc/accepted_encodings.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/header_names.hpp"
+#include "protocol/grpc/timeout.hpp"
+#include "protocol/grpc/wire_metadata.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace coracle::protocol::grpc {
+
+struct request_headers {
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  enum class verb : std::uint8_t { other, get, head, post };
+  enum class content : std::uint8_t { none, other, grpc };
+  verb method = verb::other;
+  content type = content::none;
+  bool root_path = false;  // "/"
+  bool bad_timeout = false;
+  bool bad_metadata = false;  // a -bin value that is not valid base64
+  bool unknown_encoding = false;
+  encoding received = encoding::identity;  // grpc-encoding
+  encoding_set accepted;  // grpc-accept-encoding
+  std::uint32_t route_index = none;  // what find_route() gives for :path
+  std::uint32_t subtype_index = none;  // what find_subtype() gives for the content-type; of content::grpc
+  duration timeout = duration::max();
+  // Texts of a request that the server has no method for:
+  std::string unknown_path;  // if keeps_unknown_paths()
+  std::string unknown_subtype;  // of a gRPC content-type that is not known, if keeps_unknown_subtypes()
+};
+
+// What a server knows when it reads a request:
+//   std::optional<std::uint32_t> find_route(path), find_subtype(name)   each smaller than 2^19
+//   bool keeps_unknown_paths(), keeps_unknown_subtypes()
+//   encoding_set encodings                                              those that requests may have
+//
+// Most fields of most requests repeat from call to call. What a field means is left as a slot with its HPACK entry, so that
+// its text is read once per connection.
+template <class Routes, class Metadata>
+class request_reader {
+ public:
+  request_reader(const Routes& routes, request_headers& out, Metadata& received) noexcept
+      : routes_(routes), out_(out), received_(received) {}
+
+  // Reads every field of `fields`, a transport::header_source. Metadata goes to received.add_received(). False when the
+  // block breaks HTTP/2's rules.
+  template <class Fields>
+  [[nodiscard]] bool read(Fields& fields) {
+    return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
+      if (meaning_of(slot) == meaning::metadata) {
+        const auto field = text();
+        received_.add_received(field.name, field.value);
+      } else if (!by_slot(slot)) {
+        const auto field = text();
+        return by_text(field.name, field.value);
+      }
+      return 0;
+    });
+  }
+
+ private:
+  // A slot is what a field means above a detail.
+  enum class meaning : std::uint32_t {
+    unknown = 0,
+    nothing,
+    get,
+    head,
+    post,
+    route,
+    path_root,
+    grpc_content,
+    grpc_encoding,
+    accept_encoding,
+    metadata
+  };
+  static constexpr unsigned detail_bits = 19;
+  static constexpr std::uint32_t detail_max = (1u << detail_bits) - 1;
+  // 0, and so no slot, for a detail that does not fit.
+  static constexpr std::uint32_t slot_of(meaning m, std::uint32_t detail = 0) noexcept {
+    return detail > detail_max ? 0 : (static_cast<std::uint32_t>(m) << detail_bits) | detail;
+  }
+  static constexpr meaning meaning_of(std::uint32_t slot) noexcept {
+    return static_cast<meaning>(slot >> detail_bits);
+  }
+  static constexpr std::uint32_t detail_of(std::uint32_t slot) noexcept { return slot & detail_max; }
+  static_assert(((static_cast<std::uint32_t>(meaning::metadata) << detail_bits) | detail_max) <=
+                http::field_slot_max);
+
+  // Acts on the field; returns the slot to leave, 0 for none.
+  [[gnu::noinline]] std::uint32_t by_text(std::string_view name, std::string_view value) {
+    if (name.front() == ':') return pseudo(name, value);
+    if (name == "content-type") return content_type(value);
+    if (name == "te" || name == "content-length") return slot_of(meaning::nothing);
+    if (name == timeout_header) {
+      const auto parsed = parse_timeout(value);
+      out_.bad_timeout = !parsed;
+      if (parsed) out_.timeout = *parsed;
+      return 0;
+    }
+    if (name == encoding_header) {
+      if (const auto e = accepted_encoding(value, routes_.encodings))
+        return act(slot_of(meaning::grpc_encoding, static_cast<std::uint32_t>(*e)));
+      out_.unknown_encoding = true;
+      return 0;
+    }
+    if (name == accept_encoding_header)
+      return act(slot_of(meaning::accept_encoding, parse_accepted_encodings(value).bits()));
+    if (is_binary_key(name)) {
+      const auto put = [&](std::string_view key, std::string_view one) { received_.add_received(key, one); };
+      if (!read_wire_field(name, value, put)) out_.bad_metadata = true;
+      return 0;
+    }
+    received_.add_received(name, value);
+    return slot_of(meaning::metadata);
+  }
+
+  // Of any meaning but `metadata`. False when the slot says nothing, and the text is to be read.
+  bool by_slot(std::uint32_t slot) {
+    using verb = request_headers::verb;
+    switch (meaning_of(slot)) {
+      case meaning::unknown:
+      case meaning::metadata: return false;
+      case meaning::nothing: return true;
+      case meaning::get: return out_.method = verb::get, true;
+      case meaning::head: return out_.method = verb::head, true;
+      case meaning::post: return out_.method = verb::post, true;
+      case meaning::route: return out_.route_index = detail_of(slot), true;
+      case meaning::path_root: return out_.root_path = true;
+      case meaning::grpc_content:
+        out_.type = request_headers::content::grpc;
+        out_.subtype_index = detail_of(slot);
+        return true;
+      case meaning::grpc_encoding: return out_.received = static_cast<encoding>(detail_of(slot)), true;
+      case meaning::accept_encoding: return out_.accepted = encoding_set::from_bits(detail_of(slot)), true;
+    }
+    switch (slot) {
+      case http::static_field_slot(2): return out_.method = verb::get, true;
+      case http::static_field_slot(3): return out_.method = verb::post, true;
+      case http::static_field_slot(6):
+      case http::static_field_slot(7): return true;  // :scheme
+      default: return false;
+    }
+  }
+
+  std::uint32_t pseudo(std::string_view name, std::string_view value) {
+    if (name == ":method")
+      return act(slot_of(value == "POST"   ? meaning::post
+                         : value == "GET"  ? meaning::get
+                         : value == "HEAD" ? meaning::head
+                                           : meaning::unknown));
+    if (name == ":path") {
+      if (const std::optional<std::uint32_t> route = routes_.find_route(value)) {
+        out_.route_index = *route;
+        return slot_of(meaning::route, *route);
+      }
+      if (routes_.keeps_unknown_paths()) out_.unknown_path = value;
+      return value == "/" ? act(slot_of(meaning::path_root)) : 0;
+    }
+    return slot_of(meaning::nothing);  // :scheme and :authority decide nothing here
+  }
+
+  std::uint32_t content_type(std::string_view value) {
+    const std::optional<std::string_view> name = content_subtype(value);
+    if (const std::optional<std::uint32_t> known = name ? routes_.find_subtype(*name) : std::nullopt)
+      return act(slot_of(meaning::grpc_content, *known));
+    out_.type = request_headers::content::other;
+    if (name && routes_.keeps_unknown_subtypes()) out_.unknown_subtype = *name;
+    return 0;
+  }
+
+  std::uint32_t act(std::uint32_t slot) {
+    by_slot(slot);
+    return slot;
+  }
+
+  const Routes& routes_;
+  request_headers& out_;
+  Metadata& received_;
+};
+
+// The fields that every call of a method with the same options begins with.
+struct request_fields {
+  std::string_view scheme;
+  std::string_view path;
+  std::string_view authority;
+  std::string_view subtype;  // of the content-type; empty: protobuf's binary format
+  encoding sent = encoding::identity;  // of the messages; identity is not written
+  encoding_set accepted;
+  std::string_view user_agent;
+};
+
+// `to` has add_field(name, value).
+template <class Exchange>
+void add_request_fields(Exchange& to, const request_fields& f) {
+  to.add_field(":method", "POST");
+  to.add_field(":scheme", f.scheme);
+  to.add_field(":path", f.path);
+  to.add_field(":authority", f.authority);
+  to.add_field("te", "trailers");
+  if (f.subtype.empty()) to.add_field("content-type", plain_content_type);
+  else to.add_field("content-type", content_type_of(f.subtype));
+  if (f.sent != encoding::identity) to.add_field(encoding_header, name_of(f.sent));
+  to.add_field(accept_encoding_header, accepted_encodings_text(f.accepted));
+  to.add_field("user-agent", f.user_agent);
+}
+
+}  // namespace coracle::protocol::grpc

@@ -1,0 +1,66 @@
+// Metadata as header fields: which names it may have, and base64 for those that end in "-bin".
+#pragma once
+
+#include "protocol/grpc/base64.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace coracle::protocol::grpc {
+
+// True for "x-trace-bin" and the like.
+constexpr bool is_binary_key(std::string_view key) noexcept {
+  return key.size() > 4 && key.substr(key.size() - 4) == "-bin";
+}
+
+// Lower-case letters, digits, '-', '_' and '.', at least one.
+bool is_valid_key(std::string_view key) noexcept;
+
+// Fields of the protocol and of HTTP/2, which are no metadata.
+bool is_reserved_key(std::string_view key) noexcept;
+
+// Calls put(name, wire value) for each pair of `from`, a range of pairs {name, value}.
+template <class Metadata, class Put>
+void for_each_wire_field(const Metadata& from, Put&& put) {
+  std::string encoded;
+  for (const auto field : from) {
+    if (is_binary_key(field.name)) {
+      encoded.clear();
+      base64_encode(field.value, encoded);
+      put(field.name, std::string_view(encoded));
+    } else {
+      put(field.name, field.value);
+    }
+  }
+}
+
+// Calls put(name, value) for each value of a received field. Values of binary keys are decoded, and split at commas where a
+// proxy has joined them. False when one of them is not valid base64, or when splitting would multiply the field's size:
+// each value repeats the name in memory, and a peer must not make us hold a thousand times what it sends.
+template <class Put>
+bool read_wire_field(std::string_view name, std::string_view value, Put&& put) {
+  // Names are shorter than the values that are joined under them, or there are few values.
+  constexpr std::size_t growth_max = 8;
+  if (!is_binary_key(name)) {
+    put(name, value);
+    return true;
+  }
+  std::size_t budget_bytes = growth_max * (name.size() + value.size());
+  std::string decoded;
+  while (true) {
+    const std::size_t comma = value.find(',');
+    std::string_view one = value.substr(0, comma);
+    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    if (!base64_decode(one, decoded)) return false;
+    const std::size_t cost_bytes = name.size() + decoded.size();
+    if (cost_bytes > budget_bytes) return false;
+    budget_bytes -= cost_bytes;
+    put(name, std::string_view(decoded));
+    if (comma == std::string_view::npos) return true;
+    value.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace coracle::protocol::grpc

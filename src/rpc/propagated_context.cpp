@@ -1,0 +1,90 @@
+#include "coracle/rpc/impl/propagated_context.hpp"
+
+#include "protocol/grpc/header_names.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace coracle::rpc {
+
+namespace {
+
+using protocol::grpc::binary_trace_header;
+
+constexpr std::string_view parent_key = "traceparent";
+constexpr std::string_view state_key = "tracestate";
+constexpr std::string_view baggage_key = "baggage";
+
+// All values of a header that a client may have sent in several fields.
+std::string joined(const metadata& from, std::string_view key) {
+  std::string all;
+  for (const auto field : from) {
+    if (field.name != key) continue;
+    if (!all.empty()) all.push_back(',');
+    all.append(field.value);
+  }
+  return all;
+}
+
+void add_trace(const trace_context& trace, bool binary, metadata& to) {
+  to.add_received(parent_key, trace.traceparent());
+  if (!trace.state().empty()) to.add_received(state_key, trace.state());
+  if (binary) to.add_received(binary_trace_header, trace.binary());
+}
+
+// No tracer has set a span: what arrived is passed on unchanged, if it is well-formed.
+void pass_trace(const metadata& received, metadata& to) {
+  const auto parent = received.find(parent_key);
+  if (parent && trace_context::parse(*parent)) {
+    to.add_received(parent_key, *parent);
+    const std::string state = joined(received, state_key);
+    if (!state.empty() && state.size() <= trace_context::state_bytes_max) to.add_received(state_key, state);
+  }
+  const auto binary = received.find(binary_trace_header);
+  if (binary && trace_context::parse_binary(*binary)) to.add_received(binary_trace_header, *binary);
+}
+
+}  // namespace
+
+struct propagated_context::changes {
+  std::optional<trace_context> trace;
+  std::optional<coracle::baggage> baggage;
+};
+
+propagated_context::propagated_context() noexcept = default;
+propagated_context::~propagated_context() = default;
+
+std::optional<trace_context> propagated_context::trace() const {
+  if (changes_ && changes_->trace) return changes_->trace;
+  if (const auto parent = received_->find(parent_key))
+    if (auto parsed = trace_context::parse(*parent, joined(*received_, state_key))) return parsed;
+  if (const auto binary = received_->find(binary_trace_header)) return trace_context::parse_binary(*binary);
+  return std::nullopt;
+}
+
+void propagated_context::set_trace(const trace_context& t) {
+  if (!changes_) changes_ = std::make_unique<changes>();
+  changes_->trace = t;
+}
+
+baggage& propagated_context::baggage() {
+  if (!changes_) changes_ = std::make_unique<changes>();
+  if (!changes_->baggage) changes_->baggage = coracle::baggage::parse(joined(*received_, baggage_key));
+  return *changes_->baggage;
+}
+
+void propagate(const propagated_context& from, const metadata& own, metadata& to) {
+  const metadata& received = from.metadata();
+  const propagated_context::changes* const changed = from.changes_.get();
+  if (!own.find(parent_key)) {
+    if (changed && changed->trace)
+      add_trace(*changed->trace, received.find(binary_trace_header).has_value(), to);
+    else pass_trace(received, to);
+  }
+  if (own.find(baggage_key)) return;
+  const std::string bag =
+      changed && changed->baggage ? changed->baggage->header() : joined(received, baggage_key);
+  if (!bag.empty() && bag.size() <= baggage::bytes_max) to.add_received(baggage_key, bag);
+}
+
+}  // namespace coracle::rpc

@@ -1,0 +1,34 @@
+#include "coracle/security/credentials.hpp"
+
+#include "net/duplex.hpp"
+
+namespace coracle::security {
+
+namespace {
+
+// "host:443", "[::1]:443", "::1", "host".
+std::string_view host_of(std::string_view authority) noexcept {
+  if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
+  const std::size_t colon = authority.rfind(':');
+  if (colon == std::string_view::npos || authority.find(':') != colon) return authority;
+  return authority.substr(0, colon);
+}
+
+}  // namespace
+
+std::string_view scheme_of(const credentials<client_security>& c) noexcept {
+  return c.secure() ? "https" : "http";
+}
+
+std::string authority_of(const credentials<client_security>& c, std::string_view own) {
+  const std::string_view name = c.secure() ? c.security()->name_override() : std::string_view();
+  return std::string(name.empty() ? own : name);
+}
+
+std::unique_ptr<net::duplex> secured(const credentials<client_security>& c, loop& on,
+                                     std::unique_ptr<net::duplex> raw, std::string_view authority) {
+  if (!c.secure()) return raw;
+  return c.security()->secure(on, std::move(raw), host_of(authority));
+}
+
+}  // namespace coracle::security
