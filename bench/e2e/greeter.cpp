@@ -24,7 +24,7 @@ class order_echo final : public orders::rpc::Orders::service {
 class idle_streams final : public idle::rpc::Idle::service {
   coracle::replies<idle::Msg> Hold(coracle::server_context&, coracle::reader<idle::Msg> messages) override {
     while (const auto message = co_await messages.next()) co_yield *message;
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 };
 

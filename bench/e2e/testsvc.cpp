@@ -29,7 +29,7 @@ class test_service final : public test::rpc::TestService::service {
       reply.add_data(i);
       co_yield reply;
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
   coracle::reply<test::TestResponse> TestClientStreamRPC(
       coracle::server_context&, coracle::reader<test::TestRequest> requests) override {
@@ -48,7 +48,7 @@ class test_service final : public test::rpc::TestService::service {
       count_to(request.test_response_sz(), reply);
       co_yield reply;
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 };
 

@@ -1,25 +1,22 @@
-// greeter_client: one blocking call from a plain thread.
-#include "../command_line.hpp"
+// greeter_client [ADDRESS [NAME]]: one blocking call from a plain thread.
 #include "greeter.coracle.hpp"
 
 #include <coracle/client.hpp>
 
 #include <chrono>
-#include <cstdio>
+#include <iostream>
 
 int main(int argc, char** argv) {
-  return examples::run("greeter_client", [&] {
-    const examples::command_line line(argc, argv, "ADDRESS [NAME]");
-    // [call]
-    coracle::channel channel(line.words().front(), coracle::insecure());
-    const helloworld::rpc::Greeter::stub greeter(channel);
-    helloworld::HelloRequest request;
-    request.set_name(line.words().size() > 1 ? line.words()[1] : "world");
-    const auto reply =
-        coracle::sync_wait(greeter.SayHello(request, coracle::within(std::chrono::seconds(20))));
-    // value() throws the status when there is no reply.
-    std::printf("%s\n", examples::printable(reply.value().message()).c_str());
-    // [/call]
-    return 0;
-  });
+  // [call]
+  coracle::channel channel(argc > 1 ? argv[1] : "127.0.0.1:50051", coracle::insecure());
+  const helloworld::rpc::Greeter::stub greeter(channel);
+  helloworld::HelloRequest request;
+  request.set_name(argc > 2 ? argv[2] : "world");
+  const auto reply = coracle::sync_wait(greeter.SayHello(request, coracle::within(std::chrono::seconds(20))));
+  if (!reply) {
+    std::cerr << "greeter_client: " << reply.status() << '\n';
+    return 1;
+  }
+  std::cout << reply->message() << '\n';
+  // [/call]
 }

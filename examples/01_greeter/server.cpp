@@ -1,12 +1,7 @@
-// greeter_server: the smallest server.
-#include "../command_line.hpp"
+// greeter_server [ADDRESS]: the smallest server.
 #include "greeter.coracle.hpp"
 
 #include <coracle/server.hpp>
-
-#include <cstdio>
-
-namespace {
 
 // [service]
 class greeter final : public helloworld::rpc::Greeter::service {
@@ -20,20 +15,7 @@ class greeter final : public helloworld::rpc::Greeter::service {
 };
 // [/service]
 
-}  // namespace
-
 int main(int argc, char** argv) {
-  return examples::run("greeter_server", [&] {
-    const examples::command_line line(argc, argv, "--port=PORT");
-    greeter service;
-    coracle::server server;
-    server.add(service);
-    // Plaintext is always said aloud.
-    const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
-    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
-      throw coracle::status_error(bound);
-    std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
-    std::fflush(stdout);
-    return server.run();  // until SIGINT or SIGTERM
-  });
+  greeter service;
+  return coracle::serve(argc > 1 ? argv[1] : "127.0.0.1:50051", coracle::insecure(), service);
 }

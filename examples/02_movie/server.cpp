@@ -66,7 +66,7 @@ class movies final : public movie::rpc::MovieService::service {
     std::string last;
     while (true) {
       const auto page = co_await store_.page(last, page_size);
-      if (page.empty()) co_return coracle::status();
+      if (page.empty()) co_return coracle::ok;
       for (const auto& movie : page) {
         if (pause.count() > 0) co_await coracle::sleep_for(pause);  // ends early when the call does
         co_yield movie;  // suspends while the client reads no further
@@ -82,7 +82,7 @@ class movies final : public movie::rpc::MovieService::service {
       if (!watched) co_return no_such_movie;
       co_yield *watched;
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 
  private:
@@ -106,8 +106,7 @@ int main(int argc, char** argv) {
     server.add(service);
     coracle::with_defaults(server);  // health, reflection, channelz: grpcurl needs no .proto
     const auto address = "127.0.0.1:" + std::to_string(port);
-    if (const auto bound = server.listen(address, examples::server_credentials_of(line)); !bound.ok())
-      throw coracle::status_error(bound);
+    server.listen(address, examples::server_credentials_of(line)).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();  // until SIGINT or SIGTERM; calls in flight are finished

@@ -106,8 +106,7 @@ int main(int argc, char** argv) {
       server.add(last);
     }
     const auto address = "127.0.0.1:" + std::to_string(port);
-    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
-      throw coracle::status_error(bound);
+    server.listen(address, coracle::insecure()).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     examples::relay relay(next);
     coracle::server server(runtime);
     server.set_fallback(relay);
-    server.listen("127.0.0.1:" + std::to_string(line.port("port")), coracle::insecure());
+    server.listen("127.0.0.1:" + std::to_string(line.port("port")), coracle::insecure()).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();

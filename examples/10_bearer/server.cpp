@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     coracle::tls::server_options tls;
     tls.certificate_files(line.required("cert"), line.required("key"));
     const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
-    if (const auto bound = server.listen(address, tls); !bound.ok()) throw coracle::status_error(bound);
+    server.listen(address, tls).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();

@@ -20,7 +20,7 @@ class folder final : public files::rpc::Files::service {
     auto file = co_await net::file::open(path_of(wanted.name()));
     auto out = co_await coracle::replies<files::Piece>::writer();
     co_await transfer::send_file(file.value(), out);
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 
   coracle::reply<files::Size> Put(coracle::server_context&, coracle::reader<files::Piece> pieces) override {
@@ -53,8 +53,7 @@ int main(int argc, char** argv) {
     coracle::server server;
     server.add(service);
     const auto address = "127.0.0.1:" + std::to_string(line.port("port"));
-    if (const auto bound = server.listen(address, coracle::insecure()); !bound.ok())
-      throw coracle::status_error(bound);
+    server.listen(address, coracle::insecure()).throw_if_error();
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
     return server.run();

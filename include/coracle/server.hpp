@@ -9,6 +9,7 @@
 #include "coracle/coro/with_timeout.hpp"
 #include "coracle/runtime/offload.hpp"
 #include "coracle/runtime/runtime.hpp"
+#include "coracle/server/serve.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/server/service.hpp"
 #include "coracle/services/defaults.hpp"

@@ -23,6 +23,8 @@ std::string_view name_of(status_code code) noexcept {
   return i < code_names.size() ? code_names[i] : "UNKNOWN";
 }
 
+void status::throw_error() const { throw status_error(*this); }
+
 status::status(status_code code, std::string_view message) : status(code, message, {}) {}
 
 status::status(status_code code, std::string_view message, std::string_view details) : code_(code) {

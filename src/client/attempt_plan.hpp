@@ -2,9 +2,7 @@
 #pragma once
 
 #include "client/attempt_end.hpp"
-#include "client/hedging_policy.hpp"
 #include "client/retry_policy.hpp"
-#include "client/retry_throttle.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -4,10 +4,10 @@
 #include "client/attempt_plan.hpp"
 #include "client/call_attempt.hpp"
 #include "client/client_watch.hpp"
-#include "client/replay_buffer.hpp"
-#include "client/replayed_attempt.hpp"
+#include "coracle/base/bytes.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/pooled.hpp"
+#include "coracle/rpc/message_size.hpp"
 #include "rpc/request_record.hpp"
 #include "transport/exchange.hpp"
 
@@ -18,7 +18,91 @@
 
 namespace coracle::client {
 
+class attempt_set;
 class client_call;
+
+// A call that has sent more than this is committed to one attempt, and what it sent is forgotten (the number that
+// grpc-go and gRPC's core have).
+inline constexpr std::size_t replay_bytes_max = 256u << 10;
+
+// Messages with their prefixes, in order. Belongs to an attempt_set.
+class replay_buffer {
+ public:
+  struct piece {
+    std::unique_ptr<std::uint8_t[]> bytes;
+    std::size_t size = 0;
+    message_size message;  // for observers
+    bool end_stream = false;  // may be all that the piece says
+    [[nodiscard]] bytes_view view() const noexcept { return {bytes.get(), size}; }
+  };
+
+  void add(piece p) {
+    bytes_ += p.size;
+    pieces_.push_back(std::move(p));
+  }
+  [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size(); }
+  [[nodiscard]] piece& at(std::size_t i) noexcept { return pieces_[i]; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool full() const noexcept { return bytes_ > replay_bytes_max; }
+  void clear() noexcept {
+    pieces_.clear();
+    pieces_.shrink_to_fit();
+    bytes_ = 0;
+  }
+
+ private:
+  std::vector<piece> pieces_;
+  std::size_t bytes_ = 0;
+};
+
+// Belongs to its attempt_set, which decides; on the call's loop. Handles its exchange until the call is committed to
+// it, takes no more out of the buffer than its stream has room for, and ends by cancel().
+class replayed_attempt final : public call_attempt, public coro::pooled {
+ public:
+  replayed_attempt(attempt_set& set, replay_buffer& sent, const call_terms& terms,
+                   unsigned previous_attempts) noexcept
+      : call_attempt(terms), set_(set), sent_(sent), previous_(previous_attempts) {}
+  ~replayed_attempt() { cancel(status::cancelled("the call has ended")); }
+
+  // Again after a transparent retry.
+  void begin(attempt_source& from, std::unique_ptr<attempt_watch> watch) noexcept;
+  // Something was recorded.
+  void pump() noexcept;
+  void want_writable(std::size_t low_bytes) noexcept;
+  // Of what is recorded, how much has not gone out.
+  [[nodiscard]] std::size_t unsent() const noexcept;
+  [[nodiscard]] bool attached() const noexcept { return static_cast<bool>(exchange_); }
+  [[nodiscard]] bool on_its_way() const noexcept { return on_its_way_; }
+  [[nodiscard]] unsigned previous_attempts() const noexcept { return previous_; }
+  void cancel(const status& why) noexcept;
+  // Sends the rest, out of the buffer, and gives the exchange away.
+  transport::exchange hand_over() noexcept;
+  [[nodiscard]] std::unique_ptr<attempt_watch> give_watch() noexcept { return std::move(watch_); }
+
+  // call_attempt
+  void attach(transport::exchange x, const call_target& target) noexcept override;
+  void fail(const status& why, refusal how) noexcept override;
+
+  // transport::exchange_handler
+  void on_headers(transport::header_source& fields, transport::block_kind kind,
+                  bool end_stream) noexcept override;
+  void on_data(bytes_view bytes, bool end_stream) noexcept override;
+  void on_writable() noexcept override;
+  void on_reset(const transport::abnormal_end& end) noexcept override;
+
+ private:
+  void count(const replay_buffer::piece& p) noexcept;
+  void send(const replay_buffer::piece& p) noexcept;
+
+  attempt_set& set_;
+  replay_buffer& sent_;
+  const unsigned previous_;
+  transport::exchange exchange_;
+  std::unique_ptr<attempt_watch> watch_;
+  std::size_t next_piece_ = 0;
+  std::size_t taken_bytes_ = 0;  // of the pieces before
+  bool on_its_way_ = false;  // begun, not ended
+};
 
 // Records what the call sends, and is the source of attempts, each of which sends what was recorded. On the first answer
 // that is no failure (response headers), or when the record grows too large, the call is committed: it gets that

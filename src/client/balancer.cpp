@@ -2,7 +2,6 @@
 
 #include "client/call_attempt.hpp"
 #include "client/pick_first.hpp"
-#include "client/pick_policies.hpp"
 #include "client/spread_balancer.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/client/balancing.hpp"

@@ -1,16 +1,32 @@
 // call_attempt: one try of a call on one connection; what a channel queues, picks for and serves.
 #pragma once
 
-#include "client/call_terms.hpp"
+#include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
+#include "coracle/client/call_options.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
+namespace coracle {
+class loop;
+}
+
 namespace coracle::client {
+
+// Belongs to the call and stays as it is from begin() on. Every attempt points to it.
+struct call_terms {
+  const char* path = nullptr;     // "/package.Service/Method", static text
+  call_options options;           // the caller's, with what the method's configuration adds
+  time_point deadline = never;    // over all attempts, queueing and pauses included
+  metadata propagated;            // from the call of the handler that makes this one
+  loop* home = nullptr;           // where everything about the call happens
+
+  [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready().value_or(false); }
+};
 
 class call_attempt;
 struct method_config;

@@ -1,6 +1,9 @@
 // call_setup: what a call learns from its channel when it begins.
 #pragma once
 
+#include "coracle/base/clock.hpp"
+
+#include <cstdint>
 #include <string_view>
 
 namespace coracle {
@@ -9,7 +12,14 @@ class client_observer;
 
 namespace coracle::client {
 
-struct call_counts;
+// The channel's; outlives the calls that began with it. Of its loop alone, so that counting is a plain increment.
+struct call_counts {
+  std::uint64_t started = 0;
+  std::uint64_t succeeded = 0;  // ended with OK
+  std::uint64_t failed = 0;
+  time_point last_started{};
+};
+
 struct method_config;
 
 struct call_setup {

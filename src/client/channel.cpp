@@ -1,9 +1,7 @@
 #include "coracle/client/channel.hpp"
 
-#include "client/address_dialer.hpp"
 #include "client/channel_state.hpp"
-#include "client/connector_dialer.hpp"
-#include "client/tunnel_dialer.hpp"
+#include "client/dialer.hpp"
 
 #include <utility>
 

@@ -3,14 +3,34 @@
 
 #include "client/backoff.hpp"
 #include "client/channel_state.hpp"
+#include "coracle/base/status.hpp"
+#include "coracle/client/balancing.hpp"
+#include "coracle/client/resolution.hpp"
 #include "coracle/client/resolver.hpp"
+#include "coracle/client/service_config.hpp"
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/scope.hpp"
 #include "runtime/resident.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace coracle::client {
+
+class channel_state;
+class method_configs;
+
+struct snapshot {
+  // ok: `servers` has at least one. Else nothing was ever found: UNAVAILABLE, with the reason.
+  status why;
+  std::vector<endpoint> servers;
+  balancing how = balancing::pick_first();
+  std::uint32_t connections_max = 1;  // to one server and loop
+  // The resolver's, else that of channel_options.
+  service_config config;
+  std::shared_ptr<const method_configs> methods;  // of config; null: it says nothing of methods
+};
 
 // Made with the channel's first shard, on that shard's loop, when the target needs a resolver; leaves with the channel.
 class channel_home final : public runtime_internal::resident, private resolution_sink {

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "client/call_attempt.hpp"
-#include "client/call_counts.hpp"
 #include "client/call_setup.hpp"
+#include "client/channel_home.hpp"
 #include "client/destination.hpp"
-#include "client/method_configs.hpp"
-#include "client/snapshot.hpp"
+#include "client/method_config.hpp"
 #include "client/subchannel.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"

@@ -1,9 +1,11 @@
 #include "client/client_call.hpp"
 
 #include "client/call_setup.hpp"
-#include "client/stream_chain.hpp"
-#include "client/unary_chain.hpp"
+#include "client/client_chain.hpp"
+#include "client/client_head.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "coracle/client/client_stream.hpp"
+#include "coracle/client/unary_call.hpp"
 #include "coracle/rpc/impl/propagated_context.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "protocol/envelope.hpp"
@@ -484,5 +486,246 @@ void client_call::tell_owner(bool inside) noexcept {
   };
   terms_.home->post(*this);
 }
+
+// --- the request
+
+void client_call::attach(transport::exchange x, const call_target& target) noexcept {
+  list_hook::unlink();
+  exchange_ = x;
+  target_ = &target;
+  or_end([&] {
+    send_client_head(exchange_, target, terms_, 0, watched_attempt_ ? &watched_attempt_->more() : nullptr);
+    if (watched_attempt_) watched_attempt_->attached(exchange_);
+    send_request();
+  });
+}
+
+void client_call::record_to(rpc::request_record& r) noexcept {
+  record_ = &r;
+  or_end([&] { send_request(); });
+}
+
+void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
+  record_ = nullptr;
+  exchange_ = x;
+  exchange_.set_handler(this);
+  watched_attempt_ = std::move(watch);
+  watch_ = watched_attempt_.get();
+  tried_again_ = true;  // other attempts are the set's to make
+}
+
+void client_call::attempts_failed(attempt_end& last) noexcept {
+  trailing_ = std::move(last.trailing);
+  end(last.how, false);
+}
+
+void client_call::fail(const status& why, refusal) noexcept { end(why, false); }
+
+void client_call::send_request() {
+  if (request_) {
+    own_side_ = own_side::closed;
+    send_single_request();
+  } else if (request_body_) {
+    own_side_ = own_side::closed;
+    send_request_body();
+  } else {
+    retry_writer();
+    if (own_side_ != own_side::open) half_close();
+  }
+}
+
+// One that was moved in ends its life once it is serialized, where it is large: as an object a message takes several times
+// its bytes. These are sent as those of a call with one request and many replies.
+void client_call::send_single_request() {
+  constexpr std::size_t small_bytes_max = 64u << 10;
+  if (!unary_->may_let_go()) {
+    send_message(*request_codec_, request_, true, true);
+    return;
+  }
+  const std::size_t bytes = request_codec_->size_bytes(request_);
+  if (bytes <= small_bytes_max) {
+    send_message(*request_codec_, request_, true, true, bytes);
+    return;
+  }
+  const status how = format_.write(*request_codec_, request_, request_body_.emplace(), bytes);
+  if (!how.ok()) return messages_broken(how);
+  request_ = nullptr;
+  unary_->let_go_(*unary_);
+  send_request_body();
+}
+
+// Kept until the server says something, for a second attempt, unless that costs too much memory.
+void client_call::send_request_body() {
+  constexpr std::size_t kept_bytes_max = 256u << 10;
+  send_body(as_bytes(*request_body_), true, true);
+  if (request_body_->size() <= kept_bytes_max) return;
+  request_body_.reset();
+  wrote_ = true;
+}
+
+// Once, while nothing is lost: one request is still at hand, of a stream nothing was written yet.
+bool client_call::try_again(const transport::abnormal_end& e) noexcept {
+  if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
+  if (own_side_ == own_side::closed) own_side_ = own_side::closing;
+  end_watch(watched_attempt_, end_by_reset(e));
+  watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::transparent_retry, 0);
+  watch_ = watched_attempt_.get();
+  target_->source->begin(*this);
+  return true;
+}
+
+// --- credentials
+
+void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
+                               std::string_view secure_authority) noexcept {
+  const call_credentials& by = terms_.options.credentials();
+  if (!by) return make_attempts(m, std::move(source));
+  if (secure_authority.empty())
+    return end(status::unauthenticated("call credentials do not travel in plaintext: make the channel with "
+                                       "coracle::tls::client_options() in place of insecure()"),
+               false);
+  if (by.authorization()) {
+    metadata bearer;
+    if (!bearer.add("authorization", *by.authorization()))
+      return end(status::unauthenticated("the token has characters that no metadata may have"), false);
+    if (add_credentials(bearer)) make_attempts(m, std::move(source));
+    return;
+  }
+  credentials_request request{std::string(secure_authority), std::string(terms_.path)};
+  delayed_start next{source ? std::move(source) : channel_.source(), m ? std::optional(*m) : std::nullopt};
+  credentials_waiter& self = *this;
+  fetch_ = std::make_unique<credentials_fetch>(*terms_.home, by.source(), std::move(request), self,
+                                               std::move(next));
+}
+
+// False when the call has ended: two answers to the question who calls are none.
+bool client_call::add_credentials(const metadata& more) noexcept {
+  for (const auto field : more) {
+    if (!terms_.options.metadata().find(field.name)) continue;
+    end(status::unauthenticated("the call has both credentials and metadata of its own under \"" +
+                                std::string(field.name) + "\": leave one out"),
+        false);
+    return false;
+  }
+  for (const auto field : more) terms_.options.metadata(field.name, field.value);
+  return true;
+}
+
+void client_call::credentials_came(const result<metadata>& got) noexcept {
+  const delayed_start next = std::move(std::exchange(fetch_, nullptr)->next);
+  if (!got) return end(got.status(), false);
+  if (add_credentials(*got)) make_attempts(next.config ? &*next.config : nullptr, next.source);
+}
+
+// --- what the owner of a call waits for
+
+unary_operation::~unary_operation() {
+  if (chain_) chain_->abandon();
+  if (call_) call_->dispose();
+}
+
+bool unary_operation::start_chain(std::coroutine_handle<> waiter,
+                                  const coro::environment& inherited) noexcept {
+  chain_ = new unary_chain(channel_.interceptors(), *this, path_, options_);
+  chain_->begin(inherited, inherited.stop);
+  if (!chain_) return false;
+  chain_->set_waiter(waiter);
+  return true;
+}
+
+void unary_operation::try_once(const coro::environment& inherited, const call_options& options) noexcept {
+  if (call_) call_->dispose();
+  call_ = new client_call(channel_, path_, call_options(options));
+  call_->set_unary(*this, request_codec_, request_);
+  call_->begin(inherited);
+}
+
+bool unary_operation::start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept {
+  if (!channel_.interceptors().empty()) [[unlikely]]
+    return start_chain(waiter, inherited);
+  if (!base::if_memory_allows([&] { call_ = new client_call(channel_, path_, std::move(options_)); })) {
+    status_ = rpc::out_of_memory();
+    return false;
+  }
+  call_->set_unary(*this, request_codec_, request_);
+  call_->begin(inherited);
+  if (call_->ended()) {
+    status_ = call_->outcome();
+    return false;
+  }
+  waiter_ = waiter;
+  return true;
+}
+
+end_operation::~end_operation() {
+  if (call_) call_->forget(*this);
+}
+
+void end_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<end_operation&>(self);
+  if (op.call_) op.call_->cancel();
+}
+
+bool end_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                          const coro::stop_token& stop) noexcept {
+  waiter_ = waiter;
+  if (stop.stop_requested()) c.cancel();
+  if (!c.wait_for_end(*this)) return false;
+  call_ = &c;
+  stop.subscribe(*this);
+  return true;
+}
+
+head_operation::~head_operation() {
+  if (call_) call_->forget(*this);
+}
+
+void head_operation::stopped(coro::stop_callback& self) noexcept {
+  auto& op = static_cast<head_operation&>(self);
+  if (op.call_) op.call_->stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+}
+
+bool head_operation::start(client_call& c, std::coroutine_handle<> waiter,
+                           const coro::stop_token& stop) noexcept {
+  run = [](coro::work& w) noexcept {
+    auto& op = static_cast<head_operation&>(w);
+    op.stop_callback::unlink();
+    op.waiter_.resume();
+  };
+  waiter_ = waiter;
+  if (!c.wait_for_head(*this)) return false;
+  call_ = &c;
+  if (!stop.subscribe(*this)) c.stop_waiting_for_head(status::cancelled("the task was asked to stop"));
+  return true;
+}
+
+void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+                             bool one_reply)
+    : call_(new client_call(channel, path, call_options(options))) {
+  if (one_reply) call_->has_one_reply();
+}
+
+client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+                             const rpc::codec& k, const void* request)
+    : client_stream(channel, path, options) {
+  call_->set_request(k, request);
+}
+
+void client_stream::cancel() { call_->cancel(); }
+const metadata& client_stream::initial_metadata() const noexcept { return call_->initial(); }
+const metadata& client_stream::trailing_metadata() const noexcept { return call_->trailing(); }
+bool client_stream::read_compressed() const noexcept { return call_->read_compressed(); }
+loop& client_stream::blocking_home() const { return blocking_home_of(*call_); }
+
+void ensure_begun(client_call& c, const coro::environment& inherited) noexcept {
+  if (!c.begun() && !c.ended()) c.begin_stream(inherited);
+}
+rpc::call* stream_of(client_call& c) noexcept { return &c; }
+void half_close(client_call& c) noexcept { c.half_close(); }
+void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept { c.expect_reply(k, into); }
+const status& status_of(client_call& c) noexcept { return c.outcome(); }
+loop& blocking_home_of(client_call& c) { return c.begun() ? c.home() : c.channel().blocking_home(); }
 
 }  // namespace coracle::client

@@ -5,7 +5,7 @@
 #include "client/attempt_end.hpp"
 #include "client/attempt_set.hpp"
 #include "client/call_attempt.hpp"
-#include "client/call_counts.hpp"
+#include "client/call_setup.hpp"
 #include "client/client_watch.hpp"
 #include "client/credentials_fetch.hpp"
 #include "client/method_config.hpp"

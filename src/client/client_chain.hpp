@@ -1,7 +1,9 @@
 // client_chain: the interceptors around one call of a client.
 #pragma once
 
+#include "client/client_call.hpp"
 #include "coracle/client/client_interceptor.hpp"
+#include "coracle/client/unary_call.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/pooled.hpp"
 #include "coracle/coro/impl/promise.hpp"
@@ -69,6 +71,39 @@ class client_chain : public client_context,
   bool resuming_ = false;
   bool expired_ = false;
   bool abandoned_ = false;
+};
+
+// Gone when its interceptors have ended: unary_operation::chain_ is null then.
+class unary_chain final : public client_chain {
+ public:
+  unary_chain(client_interceptors chain, unary_operation& op, const char* path, const call_options& options);
+
+  // Whom to resume at the end.
+  void set_waiter(std::coroutine_handle<> waiter) noexcept { owner_ = waiter; }
+  // From the client_call.
+  void try_ended(const status& how, bool inside) noexcept;
+
+ private:
+  void try_once(const coro::environment& e) noexcept override;
+  void settle(const status& how) noexcept override;
+
+  unary_operation& op_;
+  std::coroutine_handle<> owner_;
+};
+
+class stream_chain final : public client_chain {
+ public:
+  stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options)
+      : client_chain(chain, path, options, false), call_(c) {}
+
+  // From the call, whose readers and writers hear of its end from settle().
+  void try_ended() noexcept { tried(call_.outcome(), call_.initial(), call_.trailing(), false); }
+
+ private:
+  void try_once(const coro::environment& e) noexcept override { call_.begin_try(e, options_); }
+  void settle(const status& how) noexcept override { call_.settle(how); }  // this is gone
+
+  client_call& call_;
 };
 
 }  // namespace coracle::client

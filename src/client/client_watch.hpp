@@ -1,10 +1,10 @@
 // client_watch: what a client's call keeps for its observer.
 #pragma once
 
-#include "client/call_terms.hpp"
+#include "client/call_attempt.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/coro/impl/pooled.hpp"
-#include "rpc/message_watch.hpp"
+#include "rpc/call.hpp"
 #include "transport/exchange.hpp"
 
 #include <memory>

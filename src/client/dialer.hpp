@@ -1,12 +1,15 @@
 // dialer: makes the byte stream of one connection.
 #pragma once
 
+#include "client/tunnel.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/client/resolution.hpp"
 #include "coracle/coro/task.hpp"
+#include "coracle/transport/connector.hpp"
 #include "net/duplex.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace coracle {
 class loop;
@@ -26,5 +29,26 @@ class dialer {
  protected:
   dialer() noexcept = default;
 };
+
+std::shared_ptr<dialer> make_address_dialer();
+
+class connector_dialer final : public dialer {
+ public:
+  explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
+  // A coroutine: a connector that throws before it is one fails the attempt like any other.
+  task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
+    task<result<std::unique_ptr<net::duplex>>> made = by_->connect(on);
+    co_return co_await std::move(made);
+  }
+
+ private:
+  std::shared_ptr<transport::connector> by_;
+};
+
+inline std::shared_ptr<dialer> make_connector_dialer(std::shared_ptr<transport::connector> by) {
+  return std::make_shared<connector_dialer>(std::move(by));
+}
+
+std::shared_ptr<dialer> make_tunnel_dialer(tunnel through);
 
 }  // namespace coracle::client

@@ -1,11 +1,16 @@
 // method_config: what a service config says about the calls of one method.
 #pragma once
 
+#include "client/retry_policy.hpp"
 #include "coracle/base/clock.hpp"
+#include "coracle/client/service_config.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace coracle::client {
 
@@ -24,6 +29,23 @@ struct method_config {
   std::shared_ptr<const hedging_policy> hedging;
   // The channel's, shared by all of its methods; null: no throttling.
   std::shared_ptr<retry_throttle> throttle;
+};
+
+// A snapshot: never changes but for the tokens of its throttle, so that every loop may read it without a lock. What
+// find() gives lives as long as this.
+class method_configs {
+ public:
+  // before: what the channel's calls went by until now, null at first; the tokens stay in proportion (gRFC A6).
+  // retries: false leaves the policies out.
+  method_configs(const service_config& from, const method_configs* before, bool retries = true);
+
+  // "/package.Service/Method": the entry of the method, else of its service, else the default; else null.
+  [[nodiscard]] const method_config* find(std::string_view path) const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return methods_.empty(); }
+
+ private:
+  std::shared_ptr<retry_throttle> throttle_;
+  std::map<std::string, method_config, std::less<>> methods_;
 };
 
 }  // namespace coracle::client

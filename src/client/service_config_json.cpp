@@ -1,5 +1,4 @@
 // The rules of a service config's fields: grpc/grpc doc/service_config.md, gRFC A6, A21 and A105.
-#include "client/hedging_policy.hpp"
 #include "client/retry_policy.hpp"
 #include "client/service_config_data.hpp"
 

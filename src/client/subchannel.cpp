@@ -2,7 +2,7 @@
 
 #include "base/printable.hpp"
 #include "coracle/coro/with_timeout.hpp"
-#include "rpc/take_snapshot.hpp"
+#include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
 
 #include <algorithm>

@@ -1,6 +1,13 @@
 #include "http2/connection.hpp"
 
+#include "coracle/base/impl/assert.hpp"
+
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <utility>
 
 namespace coracle::http2 {
 
@@ -50,6 +57,1477 @@ connection::connection(role r, const limits& l, time_point now)
     write_window_update(0, more);
     receive_.resize(limit_.connection_window_bytes);
   }
+}
+
+// --- frames in
+
+namespace {
+// What is kept of buffers that a large frame or block has needed.
+constexpr std::size_t kept_bytes = 32u << 10;
+
+constexpr std::string_view http1_refusal_text =
+    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+constexpr std::string_view http1_refusal =
+    "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+    "content-type: text/plain\r\n"
+    "content-length: 90\r\n"
+    "connection: close\r\n"
+    "\r\n";
+static_assert(http1_refusal_text.size() == 90);
+
+void start_over(std::vector<std::uint8_t>& buffer) {
+  buffer.clear();
+  if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
+}
+}  // namespace
+
+void connection::feed(bytes_view bytes, time_point now) {
+  CORACLE_ASSERT(in_.empty(), "feed() again before next() has returned none");
+  if (now != now_) fed_from_ = highest_peer_id_;
+  now_ = now;
+  alive_.heard(now);
+  if (!failed_) in_ = bytes;
+}
+
+bytes_view connection::take_unread() noexcept try {
+  if (block_open_) finish_block();
+  return std::exchange(in_, {});
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return {};
+}
+
+bool connection::awaits_preface() const noexcept {
+  return (reading_ == phase::preface || reading_ == phase::request_line) && !failed_ && !goaway_final_;
+}
+
+event connection::next() noexcept {
+  event e;
+  for (;;) {
+    try {
+      if (block_open_) [[unlikely]]
+        finish_block();
+      if (pending_ && take_pending(e)) return e;
+      if (failed_) return e;
+      switch (read(e)) {
+        case progress::event: return e;
+        case progress::again: break;
+        case progress::starved:
+          watch_unfinished();
+          if (!pending_) return e;
+          break;
+      }
+    } catch (const std::bad_alloc&) {
+      e = event();
+      out_of_memory();
+    }
+  }
+}
+
+bytes_view connection::take_input(std::size_t n) noexcept {
+  const bytes_view taken = in_.first(n);
+  in_ = in_.subspan(n);
+  return taken;
+}
+
+connection::progress connection::read(event& e) {
+  switch (reading_) {
+    case phase::header: return read_header(e);
+    case phase::data: return read_data(e);
+    case phase::payload: return read_payload(e);
+    case phase::pad_length:
+      if (in_.empty()) return progress::starved;
+      return begin_data_payload(take_input(1)[0]);
+    case phase::skip: return read_skipped();
+    case phase::preface: return read_preface();
+    case phase::request_line: return read_request_line(take_input(in_.size()));
+  }
+  return progress::starved;
+}
+
+// RFC 9113 3.4. A peer that sends something else does not speak HTTP/2 and would not understand a GOAWAY.
+connection::progress connection::read_preface() {
+  const std::size_t n = std::min(in_.size(), client_preface.size() - partial_bytes_);
+  if (as_text(in_.first(n)) != client_preface.substr(partial_bytes_, n)) {
+    reading_ = phase::request_line;
+    std::construct_at(&first_line_);
+    return read_request_line(
+        as_bytes(client_preface.substr(0, std::exchange(partial_bytes_, std::uint8_t{0}))));
+  }
+  take_input(n);
+  partial_bytes_ = static_cast<std::uint8_t>(partial_bytes_ + n);
+  if (partial_bytes_ < client_preface.size()) return progress::starved;
+  partial_bytes_ = 0;
+  reading_ = phase::header;
+  return progress::again;
+}
+
+connection::progress connection::read_request_line(bytes_view bytes) {
+  using verdict = http2::request_line::verdict;
+  for (const std::uint8_t b : bytes) {
+    const verdict v = first_line_.take(static_cast<char>(b));
+    if (v == verdict::more) continue;
+    const bool http1 = v == verdict::yes;
+    if (http1 && !goaway_final_) {
+      // Nothing has been sent: see awaits_preface().
+      output_.clear();
+      output_.append(as_bytes(http1_refusal));
+      if (!first_line_.is_head()) output_.append(as_bytes(http1_refusal_text));
+    }
+    end_everything(error_code::protocol_error, http1 ? "the peer speaks HTTP/1.x" : "bad connection preface",
+                   initiator::library);
+    return progress::again;
+  }
+  return in_.empty() ? progress::starved : progress::again;
+}
+
+connection::progress connection::read_header(event& e) {
+  if (partial_bytes_ == 0 && in_.size() >= frame_header_bytes) [[likely]] {
+    frame_ = read_frame_header(take_input(frame_header_bytes).data());
+  } else {
+    const std::size_t n = std::min(in_.size(), frame_header_bytes - partial_bytes_);
+    if (n) std::memcpy(partial_.data() + partial_bytes_, in_.data(), n);
+    in_ = in_.subspan(n);
+    partial_bytes_ = static_cast<std::uint8_t>(partial_bytes_ + n);
+    if (partial_bytes_ < frame_header_bytes) return progress::starved;
+    partial_bytes_ = 0;
+    frame_ = read_frame_header(partial_.data());
+  }
+  // RFC 9113 4.2. It could be a stream's fault for some frames; a peer that does it is broken anyway.
+  if (frame_.length > limit_.max_frame_bytes)
+    return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
+  // RFC 9113 3.4: SETTINGS comes first, from either side.
+  if (!peer_settings_seen_ && (frame_.type != frame_type::settings || frame_.has(flag::ack)))
+    return die(error_code::protocol_error, "the first frame is not SETTINGS");
+  // RFC 9113 6.10: nothing comes between the frames of a header block.
+  if (block_id_ != 0 && (frame_.type != frame_type::continuation || frame_.id != block_id_))
+    return die(error_code::protocol_error, "a header block was interrupted");
+  if (block_id_ == 0) block_deadline_ = never;  // what was unfinished before has ended
+  if (frame_.type == frame_type::data) return begin_data();
+  if (frame_.type ==
+      frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it
+    return die(error_code::protocol_error, "PUSH_PROMISE");
+  if (frame_.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
+    if (!charge_control()) return progress::again;
+    data_left_ = frame_.length;
+    reading_ = phase::skip;
+    return progress::again;
+  }
+  if (in_.size() >= frame_.length) [[likely]]
+    return on_frame(take_input(frame_.length), e);
+  start_over(assembly_);
+  reading_ = phase::payload;
+  return progress::again;
+}
+
+connection::progress connection::read_payload(event& e) {
+  const bytes_view piece = take_input(std::min(in_.size(), frame_.length - assembly_.size()));
+  assembly_.insert(assembly_.end(), piece.begin(), piece.end());
+  if (assembly_.size() < frame_.length) return progress::starved;
+  reading_ = phase::header;
+  return on_frame(assembly_, e);
+}
+
+connection::progress connection::read_skipped() {
+  data_left_ -= static_cast<std::uint32_t>(take_input(std::min<std::size_t>(in_.size(), data_left_)).size());
+  if (data_left_ != 0) return progress::starved;
+  reading_ = phase::header;
+  return progress::again;
+}
+
+connection::progress connection::on_frame(bytes_view payload, event& e) {
+  switch (frame_.type) {
+    case frame_type::headers: return on_headers(payload, e);
+    case frame_type::window_update: return on_window_update(payload);
+    case frame_type::rst_stream: return on_rst_stream(payload);
+    case frame_type::settings: return on_settings(payload);
+    case frame_type::ping: return on_ping(payload);
+    case frame_type::continuation: return on_continuation(payload, e);
+    case frame_type::priority: return on_priority(payload);
+    case frame_type::goaway: return on_goaway(payload);
+    case frame_type::data:
+    case frame_type::push_promise: break;
+  }
+  return progress::again;
+}
+
+// --- DATA (RFC 9113 6.1)
+
+connection::progress connection::begin_data() {
+  if (frame_.id == 0) return die(error_code::protocol_error, "DATA on stream 0");
+  // RFC 9113 6.9.1: the whole payload counts, padding included, whatever becomes of the stream.
+  if (!receive_.take(frame_.length))
+    return die(error_code::flow_control_error, "DATA beyond the connection's window");
+  receive_.give_back(frame_.length);
+  path_.received(frame_.length);
+  return_connection_credit();
+  if (!frame_.has(flag::padded)) [[likely]]
+    return begin_data_payload(0);
+  if (frame_.length == 0) return die(error_code::frame_size_error, "padded DATA without a pad length");
+  reading_ = phase::pad_length;
+  return progress::again;
+}
+
+connection::progress connection::begin_data_payload(std::uint32_t pad) {
+  const std::uint32_t pad_field = frame_.has(flag::padded) ? 1 : 0;
+  if (pad + pad_field > frame_.length) return die(error_code::protocol_error, "more padding than payload");
+  const bool ends = frame_.has(flag::end_stream);
+  data_left_ = frame_.length - pad_field - pad;
+  pad_left_ = pad;
+  data_stream_ = nullptr;
+  reading_ = phase::data;
+  if (data_left_ == 0 && !ends && !charge_empty()) return progress::again;
+
+  stream* s = find_id(frame_.id);
+  const transition& t = transition_of(s ? s->state : state_of(frame_.id),
+                                      ends ? stream_input::receive_data_end : stream_input::receive_data);
+  switch (t.verdict) {
+    case stream_verdict::take: break;
+    case stream_verdict::stream_error:
+      stream_fault(s, frame_.id, t.code, "DATA on a closed stream");
+      return progress::again;
+    case stream_verdict::connection_error:
+      return die(t.code,
+                 t.code == error_code::stream_closed ? "DATA on a closed stream" : "DATA on an idle stream");
+    default: return progress::again;  // the payload is read and dropped
+  }
+  if (!s->receive.take(frame_.length)) {
+    stream_fault(s, frame_.id, error_code::flow_control_error, "DATA beyond the stream's window");
+  } else if (side_ == role::client && !s->head_received) {
+    stream_fault(s, frame_.id, error_code::protocol_error, "DATA before the response's HEADERS");
+  } else if (s->length_known && (ends ? data_left_ != s->length_left : data_left_ > s->length_left)) {
+    stream_fault(s, frame_.id, error_code::protocol_error,
+                 "DATA contradicts content-length");  // RFC 9113 8.1.1
+  } else {
+    s->length_left -= s->length_known ? data_left_ : 0;
+    data_stream_ = s;
+    if (pad_field == 0) return progress::again;
+    s->receive.give_back(pad + pad_field);  // nobody will consume it
+    const std::uint32_t increment = ends ? 0 : s->receive.announce();
+    if (increment) write_window_update(s->id, increment);
+  }
+  return progress::again;
+}
+
+connection::progress connection::read_data(event& e) {
+  if (in_.empty() && data_left_ + pad_left_ != 0) return progress::starved;
+  const bytes_view piece = take_input(std::min<std::size_t>(in_.size(), data_left_));
+  data_left_ -= static_cast<std::uint32_t>(piece.size());
+  if (data_left_ == 0 && pad_left_ != 0)
+    pad_left_ -= static_cast<std::uint32_t>(take_input(std::min<std::size_t>(in_.size(), pad_left_)).size());
+  const bool done = data_left_ + pad_left_ == 0;
+  if (done) reading_ = phase::header;
+  stream* const s = data_stream_;
+  if (!s) return progress::again;
+  if (done) data_stream_ = nullptr;
+  // END_STREAM counts when the frame is complete.
+  const bool ends = done && frame_.has(flag::end_stream);
+  const bool wanted = !s->released && (!piece.empty() || ends);
+  if (wanted) {
+    s->held_bytes += static_cast<std::uint32_t>(piece.size());
+    e.what = event::kind::data;
+    e.stream = streams_.ref_to(*s);
+    e.id = s->id;
+    e.user = s->user;
+    e.data = piece;
+    e.end_stream = ends;
+  }
+  if (ends) advance(*s, stream_input::receive_data_end);
+  return wanted ? progress::event : progress::again;
+}
+
+// --- HEADERS and CONTINUATION
+
+namespace {
+// Of the memory for Huffman strings, which an unusually large block has made grow.
+constexpr std::size_t scratch_kept_bytes = 16u << 10;
+}  // namespace
+
+connection::progress connection::on_headers(bytes_view payload, event& e) {
+  if (frame_.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0");
+  if (frame_.has(flag::padded) && !strip_padding(payload))
+    return die(error_code::protocol_error, "more padding than payload");
+  block_depends_on_itself_ = false;
+  if (frame_.has(flag::priority)) {
+    if (payload.size() < 5) return die(error_code::frame_size_error, "HEADERS too short for its priority");
+    block_depends_on_itself_ = (load_u32(payload.data()) & stream_id_max) == frame_.id;
+    payload = payload.subspan(5);
+  }
+  block_ends_stream_ = frame_.has(flag::end_stream);
+  if (payload.size() > limit_.header_block_bytes)
+    return die(error_code::enhance_your_calm, "a header block is too large");
+  if (frame_.has(flag::end_headers)) [[likely]]
+    return on_block(frame_.id, payload, e);
+
+  if (payload.empty() && !charge_empty()) return progress::again;
+  if (block_.capacity() > limit_.header_block_bytes / 2) block_ = {};
+  block_.assign(payload.begin(), payload.end());
+  block_id_ = frame_.id;
+  block_frames_ = 0;
+  return progress::again;
+}
+
+connection::progress connection::on_continuation(bytes_view payload, event& e) {
+  // RFC 9113 6.10; another stream's was refused in read_header().
+  if (block_id_ == 0) return die(error_code::protocol_error, "CONTINUATION without a header block");
+  if (++block_frames_ > limit_.continuations)
+    return die(error_code::enhance_your_calm, "too many CONTINUATION frames");
+  if (block_.size() + payload.size() > limit_.header_block_bytes)
+    return die(error_code::enhance_your_calm, "a header block is too large");
+  const bool complete = frame_.has(flag::end_headers);
+  if (payload.empty() && !complete && !charge_empty()) return progress::again;
+  block_.insert(block_.end(), payload.begin(), payload.end());
+  if (!complete) return progress::again;
+  return on_block(std::exchange(block_id_, 0), block_, e);
+}
+
+connection::progress connection::on_block(stream_id id, bytes_view bytes, event& e) {
+  stream* s = find_id(id);
+  if (!s && side_ == role::server && (id & 1) != 0 && id > highest_peer_id_) [[likely]]
+    return on_new_stream(id, bytes, e);
+  const stream_state now_in = s ? s->state : state_of(id);
+  // RFC 9113 5.1.1: only clients open streams, by odd ids.
+  if (now_in == stream_state::idle)
+    return die(error_code::protocol_error, "HEADERS on a stream that cannot be opened");
+  const transition& t = transition_of(
+      now_in, block_ends_stream_ ? stream_input::receive_headers_end : stream_input::receive_headers);
+  switch (t.verdict) {
+    case stream_verdict::take: break;
+    case stream_verdict::connection_error: return die(t.code, "HEADERS on a closed stream");
+    case stream_verdict::stream_error:
+      return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream");
+    default:
+      if (!charge_stray_block()) return progress::again;
+      if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
+      return progress::again;
+  }
+  // RFC 7540 5.3.1; RFC 9113 has no priorities any more, and a stream still must not depend on itself.
+  if (block_depends_on_itself_)
+    return refuse_block(s, id, bytes, error_code::protocol_error, "a stream depends on itself");
+  if (side_ == role::client && !s->head_received)
+    return give_block(*s, bytes, http::header_kind::response, e);
+  if (!block_ends_stream_)  // RFC 9113 8.1: trailers end the stream
+    return refuse_block(s, id, bytes, error_code::protocol_error, "trailers without END_STREAM");
+  if (s->length_known && s->length_left != 0)
+    return refuse_block(s, id, bytes, error_code::protocol_error, "DATA contradicts content-length");
+  return give_block(*s, bytes, http::header_kind::trailers, e);
+}
+
+connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, event& e) {
+  highest_peer_id_ = id;
+  // RFC 9113 6.8: streams behind the final GOAWAY are ignored, but their blocks are part of the compression.
+  if (goaway_final_ && id > goaway_last_id_) {
+    closed_.remember(id, stream_state::reset_sent);
+    if (!charge_stray_block()) return progress::again;
+    return reader_.skip(bytes) ? progress::again : die(error_code::compression_error, reader_.reason());
+  }
+  if (block_depends_on_itself_)
+    return refuse_block(nullptr, id, bytes, error_code::protocol_error, "a stream depends on itself");
+  // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too: a client that
+  // resets what it has just opened does not get past the limit.
+  if (open_count_ >= limit_.max_concurrent_streams ||
+      streams_.size() >= 2 * std::size_t{limit_.max_concurrent_streams} || refusing_)
+    return refuse_block(nullptr, id, bytes, error_code::refused_stream,
+                        refusing_ ? "no memory for new streams" : "too many streams");
+  stream* s = nullptr;
+  try {
+    index_.reserve_one();  // first: a stream that is not in the index would be lost
+    s = &make_stream(nullptr);
+  } catch (const std::bad_alloc&) {
+    return refuse_block(nullptr, id, bytes, error_code::refused_stream, "no memory for new streams");
+  }
+  s->id = id;
+  index_.insert_reserved(id, streams_.index_of(*s));
+  recent_ = s;
+  last_given_id_ = id;
+  s->state = stream_state::open;  // and give_block() does the rest
+  return give_block(*s, bytes, http::header_kind::request, e);
+}
+
+// The block is decoded for the table's sake, and the stream fails.
+connection::progress connection::refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
+                                              std::string_view reason) {
+  if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
+  stream_fault(s, id, code, reason);
+  return progress::again;
+}
+
+// The same of a block of which fields have been read.
+connection::progress connection::refuse_begun_block(stream& s, error_code code, std::string_view reason) {
+  reader_.finish();
+  if (reader_.result() == header_reader::outcome::undecodable)
+    return die(error_code::compression_error, reader_.reason());
+  stream_fault(&s, s.id, code, reason);
+  return progress::again;
+}
+
+connection::progress connection::give_block(stream& s, bytes_view bytes, http::header_kind kind, event& e) {
+  reader_.start(bytes, kind);
+  bool informational = false;
+  block_has_length_ = kind != http::header_kind::trailers;
+  if (kind == http::header_kind::response) {
+    const int status = reader_.peek_status();
+    informational = status >= 100 && status < 200;
+    if (informational) {
+      // RFC 9113 8.1: an interim response is not the end.
+      if (block_ends_stream_)
+        return refuse_begun_block(s, error_code::protocol_error, "END_STREAM on an interim response");
+      if (s.interim_responses == limit_.interim_responses)
+        return refuse_begun_block(s, error_code::enhance_your_calm, "too many interim responses");
+      ++s.interim_responses;
+    }
+    s.head_received = !informational;
+    // RFC 9113 8.1.1: these have no content, whatever content-length says it would be.
+    if (informational || s.is_head_request || status == 204 || status == 304) block_has_length_ = false;
+  }
+  block_open_ = true;
+  block_good_ = false;
+  block_stream_ = s.released ? nullptr : &s;
+  e.what = event::kind::headers;
+  e.stream = streams_.ref_to(s);
+  e.id = s.id;
+  e.user = s.user;
+  e.end_stream = block_ends_stream_;
+  e.trailers = kind == http::header_kind::trailers;
+  e.informational = informational;
+  const bool wanted = !s.released;
+  if (block_ends_stream_) advance(s, stream_input::receive_headers_end);
+  if (wanted) return progress::event;
+  e = event();
+  return progress::again;
+}
+
+bool connection::advance_block() noexcept try {
+  if (!block_open_) return false;
+  if (reader_.advance()) return true;
+  settle_block();
+  return false;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return false;
+}
+
+bool connection::next_field(field& out) noexcept {
+  if (!advance_block()) return false;
+  out = reader_.current();
+  return true;
+}
+
+bool connection::head_repeats(std::uint32_t number) noexcept try {
+  if (!block_open_ || !reader_.repeats(number)) return false;
+  settle_block();
+  return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return false;
+}
+
+// Decodes the fields that were not pulled.
+void connection::finish_block() {
+  reader_.finish();
+  settle_block();
+}
+
+// The block has been decoded to its end.
+void connection::settle_block() {
+  block_open_ = false;
+  reader_.release(scratch_kept_bytes);
+  if (reader_.result() == header_reader::outcome::undecodable)
+    return fail(error_code::compression_error, reader_.reason(), initiator::library);  // RFC 9113 4.3
+  stream* const s = std::exchange(block_stream_, nullptr);
+  switch (reader_.result()) {
+    case header_reader::outcome::reading:
+    case header_reader::outcome::undecodable: return;
+    case header_reader::outcome::malformed:
+      if (s) stream_fault(s, s->id, error_code::protocol_error, reader_.reason());
+      return;
+    case header_reader::outcome::too_large:
+      // gRPC's PROTOCOL-HTTP2.md makes RESOURCE_EXHAUSTED of this code, which is what it wants here.
+      if (s) stream_fault(s, s->id, error_code::enhance_your_calm, reader_.reason());
+      return;
+    case header_reader::outcome::good: break;
+  }
+  block_good_ = true;
+  if (!s) return;
+  const std::uint32_t head_bytes = 2 * reader_.list_bytes();  // lists grow by doubling
+  kept_bytes_ -= std::exchange(s->head_bytes, head_bytes);  // apart: trailers are shorter than a head
+  kept_bytes_ += head_bytes;
+  settle_good_block(*s);
+}
+
+void connection::settle_good_block(stream& s) {
+  const auto length = block_has_length_ ? reader_.content_length() : std::nullopt;
+  if (!length) return;
+  if (block_ends_stream_ && *length != 0) {
+    block_good_ = false;
+    return stream_fault(&s, s.id, error_code::protocol_error, "END_STREAM contradicts content-length");
+  }
+  s.length_known = true;
+  s.length_left = *length;
+}
+
+// --- SETTINGS, PING, WINDOW_UPDATE and the other control frames
+
+// RFC 9113 6.3: checked for form and otherwise ignored.
+connection::progress connection::on_priority(bytes_view payload) {
+  if (frame_.id == 0) return die(error_code::protocol_error, "PRIORITY on stream 0");
+  if (!charge_control()) return progress::again;
+  error_code code = error_code::no_error;
+  if (payload.size() != 5) code = error_code::frame_size_error;
+  // RFC 7540 5.3.1.
+  else if ((load_u32(payload.data()) & stream_id_max) == frame_.id) code = error_code::protocol_error;
+  if (code == error_code::no_error) return progress::again;
+  stream* const s = find_id(frame_.id);
+  // RST_STREAM is not allowed on an idle stream, and of no use on a closed one.
+  if (!s) return die(code, "bad PRIORITY");
+  stream_fault(s, frame_.id, code, "bad PRIORITY");
+  return progress::again;
+}
+
+connection::progress connection::on_rst_stream(bytes_view payload) {
+  if (frame_.id == 0) return die(error_code::protocol_error, "RST_STREAM on stream 0");
+  if (payload.size() != 4) return die(error_code::frame_size_error, "RST_STREAM of a wrong length");
+  stream* const s = find_id(frame_.id);
+  const stream_state now_in = s ? s->state : state_of(frame_.id);
+  const transition& t = transition_of(now_in, stream_input::receive_reset);
+  if (t.verdict == stream_verdict::connection_error) return die(t.code, "RST_STREAM on an idle stream");
+  if (!s) {
+    // It may have crossed our END_STREAM or RST_STREAM, once.
+    const bool crossed = now_in == stream_state::ended || now_in == stream_state::reset_sent;
+    if (!crossed && !charge_control()) return progress::again;
+    if (crossed) closed_.remember(frame_.id, t.next);
+    return progress::again;
+  }
+  // Rapid reset: what we have answered to the end was worth its while.
+  if (may_send(s->state) && !charge_reset(frame_.id)) return progress::again;
+  const auto code = static_cast<error_code>(load_u32(payload.data()));
+  // RFC 9113 8.7: REFUSED_STREAM promises that nothing was processed.
+  end(*s, t.next, code, initiator::peer, "reset by the peer", code == error_code::refused_stream);
+  return progress::again;
+}
+
+connection::progress connection::on_settings(bytes_view payload) {
+  if (frame_.id != 0) return die(error_code::protocol_error, "SETTINGS on a stream");
+  if (frame_.has(flag::ack)) {
+    if (!payload.empty()) return die(error_code::frame_size_error, "SETTINGS with ACK and a payload");
+    return on_settings_ack();
+  }
+  if (!charge_control()) return progress::again;
+  settings_values changed = peer_;
+  if (!peer_settings_seen_) changed.max_concurrent_streams = unlimited;  // ours was an assumption
+  const settings_fault fault = read_settings(payload, side_ == role::client, changed);
+  if (fault.code != error_code::no_error) return die(fault.code, fault.reason);
+
+  // RFC 7541 4.2: a lower size in between has to be gone through.
+  if (changed.header_table_bytes_lowest < changed.header_table_bytes)
+    encoder_.set_peer_limit(changed.header_table_bytes_lowest);
+  if (changed.header_table_bytes != peer_.header_table_bytes ||
+      changed.header_table_bytes_lowest < changed.header_table_bytes)
+    encoder_.set_peer_limit(changed.header_table_bytes);
+
+  // RFC 9113 6.9.2: existing streams' windows change by the difference.
+  const std::int64_t more = std::int64_t{changed.initial_window_bytes} - peer_.initial_window_bytes;
+  peer_ = changed;
+  if (more != 0) {
+    for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
+      if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
+      if (!streams_[i].send.add(more))
+        return die(error_code::flow_control_error, "SETTINGS overflow a stream's window");
+      schedule(streams_[i]);
+    }
+  }
+  note_limit();
+  // RFC 9113 6.5.3: acknowledged as soon as applied.
+  write_frame_header(output_.reserve(frame_header_bytes), 0, frame_type::settings, flag::ack, 0);
+  output_.commit(frame_header_bytes);
+  if (!answered(frame_header_bytes)) return progress::again;
+  if (!peer_settings_seen_) settings_pending_ = pending_ = true;
+  peer_settings_seen_ = true;
+  return progress::again;
+}
+
+// Ours are in force with the peer from here on.
+connection::progress connection::on_settings_ack() {
+  if (settings_acked_) {
+    charge_control();
+    return progress::again;
+  }
+  settings_acked_ = true;
+  path_.answered(now_);
+  reader_.set_table_limit(limit_.header_table_bytes);
+  if (stream_receive_bytes_ == limit_.initial_window_bytes) return progress::again;
+  stream_receive_bytes_ = limit_.initial_window_bytes;
+  for (std::uint32_t i = 0; i < streams_.bound(); ++i)
+    if (streams_.live(i) && !is_closed(streams_[i].state)) streams_[i].receive.resize(stream_receive_bytes_);
+  return progress::again;
+}
+
+connection::progress connection::on_ping(bytes_view payload) {
+  if (frame_.id != 0) return die(error_code::protocol_error, "PING on a stream");
+  if (payload.size() != 8) return die(error_code::frame_size_error, "PING of a wrong length");
+  const std::uint64_t opaque = load_u64(payload.data());
+  if (!frame_.has(flag::ack)) {
+    if (ping_allowance_ > 0) --ping_allowance_;
+    else if (!charge_control()) return progress::again;
+    // gRFC A8: the client doubles its keepalive time when it reads these words.
+    if (side_ == role::server && !strikes_.take(limit_.pings, now_, open_count_ != 0))
+      return die(error_code::enhance_your_calm, "too_many_pings");
+    write_ping(opaque, true);
+    ++pings_answered_;
+    answered(frame_header_bytes + 8);
+    return progress::again;
+  }
+  if (is_drain_ping(opaque)) {
+    all_read_ = drained_at_ == last_given_id_;
+    drain_now();
+    return progress::again;
+  }
+  if (answers_keepalive(opaque) || answers_window_ping(opaque)) return progress::again;
+  charge_control();
+  return progress::again;
+}
+
+connection::progress connection::on_goaway(bytes_view payload) {
+  if (frame_.id != 0) return die(error_code::protocol_error, "GOAWAY on a stream");
+  if (payload.size() < 8) return die(error_code::frame_size_error, "GOAWAY too short");
+  if (!charge_control()) return progress::again;
+  const stream_id last = load_u32(payload.data()) & stream_id_max;
+  goaway_code_ = static_cast<error_code>(load_u32(payload.data() + 4));
+  // The event may come after take_unread(), when feed()'s argument is gone.
+  if (payload.data() != assembly_.data()) assembly_.assign(payload.begin(), payload.end());
+  goaway_debug_ = bytes_view(assembly_).subspan(8);
+  goaway_pending_ = pending_ = peer_goes_away_ = true;
+  if (side_ == role::server) return progress::again;
+  // RFC 9113 6.8: what lies above was not processed and may be tried elsewhere; so may what was not sent yet.
+  for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
+    if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
+    stream& s = streams_[i];
+    if (s.id == 0 || s.id > last)
+      end(s, stream_state::reset_received, goaway_code_, initiator::peer, "not processed before GOAWAY",
+          true);
+  }
+  return progress::again;
+}
+
+connection::progress connection::on_window_update(bytes_view payload) {
+  if (payload.size() != 4) return die(error_code::frame_size_error, "WINDOW_UPDATE of a wrong length");
+  // Honest updates follow our DATA, or the opening of a stream.
+  if (update_allowance_ > 0) --update_allowance_;
+  else if (!charge_control()) return progress::again;
+  const std::uint32_t increment = load_u32(payload.data()) & window_bytes_max;
+  if (frame_.id == 0) {
+    if (increment == 0) return die(error_code::protocol_error, "WINDOW_UPDATE of 0");
+    // RFC 9113 6.9.1.
+    if (!send_.add(increment))
+      return die(error_code::flow_control_error, "the connection's window above 2^31-1");
+    return progress::again;
+  }
+  stream* const s = find_id(frame_.id);
+  const transition& t =
+      transition_of(s ? s->state : state_of(frame_.id), stream_input::receive_window_update);
+  if (t.verdict == stream_verdict::connection_error) return die(t.code, "WINDOW_UPDATE on an idle stream");
+  // An update may cross our END_STREAM (RFC 9113 5.1), but one of 0 is wrong in any state.
+  if (increment == 0) {
+    stream_fault(s, frame_.id, error_code::protocol_error, "WINDOW_UPDATE of 0");
+  } else if (!s) {
+    return progress::again;
+  } else if (!s->send.add(increment)) {
+    stream_fault(s, frame_.id, error_code::flow_control_error, "a stream's window above 2^31-1");
+  } else {
+    schedule(*s);
+  }
+  return progress::again;
+}
+
+// --- headers and data out
+
+namespace {
+constexpr std::uint32_t updates_for(std::size_t data_bytes) {
+  return 2 + static_cast<std::uint32_t>(data_bytes / 1024);
+}
+// PINGs by which peers measure the delay (grpc-go sends one with each DATA, when the one before is answered).
+constexpr std::uint8_t pings_ahead = 100;
+// Asks how long a round trip takes; see bandwidth_delay.
+constexpr std::uint64_t window_ping = 0x64656c61793f2121;
+// What a header block takes in the output, in as many frames as it needs.
+constexpr std::size_t whole_head_bytes(std::size_t block_bytes) {
+  return frame_header_bytes + hpack::encoder::begin_bound + block_bytes +
+         block_bytes / frame_bytes_min_max * frame_header_bytes;
+}
+}  // namespace
+
+// --- headers
+
+bool connection::begin_headers(stream_ref ref) noexcept try {
+  stream* const s = find(ref);
+  if (!s || !s->can_send() || !s->queue.empty() || failed_) return false;
+  begin_head(*s);
+  return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return false;
+}
+
+void connection::begin_head(stream& s) {
+  CORACLE_ASSERT(!head_stream_, "end_headers() must come before the next begin_headers()");
+  // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its own no earlier.
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + hpack::encoder::begin_bound);
+  if (s.id == 0) {
+    number(s, next_own_id_);
+    next_own_id_ += 2;
+    --unnumbered_count_;
+  }
+  head_stream_ = &s;
+  head_at_ = output_.size();
+  head_inserted_ = encoder_.update_pending() ? ~std::uint64_t{0} : encoder_.table().inserted();
+  output_.commit(static_cast<std::size_t>(encoder_.begin_block(out + frame_header_bytes) - out));
+}
+
+void connection::add_field(std::string_view name, std::string_view value, indexing policy) noexcept try {
+  if (failed_) return;
+  CORACLE_ASSERT(head_stream_, "add_field() outside of begin_headers() and end_headers()");
+  if (name == ":method" && value == "HEAD") head_stream_->is_head_request = true;
+  std::uint8_t* const out = output_.reserve(hpack::encoder::bound(name.size(), value.size()));
+  output_.commit(static_cast<std::size_t>(encoder_.encode(out, name, value, policy) - out));
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::keep_fields(hpack::encoded_fields& to) const {
+  to.octets.clear();
+  const hpack::dynamic_table& table = encoder_.table();
+  if (failed_ || table.inserted() != head_inserted_) return;
+  const bytes_view head = output_.pending().subspan(head_at_ + frame_header_bytes);
+  to.octets.assign(head.begin(), head.end());
+  to.inserted = table.inserted();
+  to.count = table.count();
+}
+
+bool connection::add_fields(const hpack::encoded_fields& kept) noexcept try {
+  if (!kept.valid_with(encoder_.table())) return false;
+  if (failed_) return true;
+  CORACLE_ASSERT(head_stream_, "add_fields() outside of begin_headers() and end_headers()");
+  output_.append(kept.octets);
+  return true;
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+  return true;
+}
+
+void connection::end_headers(bool end_stream) noexcept try {
+  if (failed_) return;
+  CORACLE_ASSERT(head_stream_, "end_headers() without begin_headers()");
+  finish_head(end_stream);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+// Writes the frame header in front of the block; a block that is too long for one frame makes room for the
+// headers of its CONTINUATIONs, from its back.
+bool connection::finish_head(bool end_stream) {
+  const std::size_t size = output_.size() - head_at_ - frame_header_bytes;
+  const std::size_t more = size == 0 ? 0 : (size - 1) / frame_bytes_min_max;
+  std::uint8_t* const end = output_.reserve(more * frame_header_bytes);
+  stream& s = *std::exchange(head_stream_, nullptr);
+  std::uint8_t* const begin = end - size - frame_header_bytes;
+  for (std::size_t i = more; i > 0; --i) {
+    const std::size_t at = i * frame_bytes_min_max;
+    const std::size_t n = std::min<std::size_t>(size - at, frame_bytes_min_max);
+    std::uint8_t* const to = begin + (i + 1) * frame_header_bytes + at;
+    std::memmove(to, begin + frame_header_bytes + at, n);
+    write_frame_header(to - frame_header_bytes, n, frame_type::continuation,
+                       i == more ? flag::end_headers : flag::none, s.id);
+  }
+  output_.commit(more * frame_header_bytes);
+  const unsigned flags = (more == 0 ? flag::end_headers : 0u) | (end_stream ? flag::end_stream : 0u);
+  write_frame_header(begin, std::min<std::size_t>(size, frame_bytes_min_max), frame_type::headers,
+                     static_cast<std::uint8_t>(flags), s.id);
+  s.head_sent = true;
+  strikes_.forgive();
+  if (end_stream) return end_sent(s, stream_input::send_headers_end);
+  advance(s, stream_input::send_headers);
+  return true;
+}
+
+bool connection::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
+  stream* const s = find(ref);
+  if (!s || !s->can_send() || failed_) return false;
+  if (!s->queue.empty()) {
+    std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
+    if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
+    enqueue(*s, std::move(copy), bytes.size(), true, end_stream);
+    schedule(*s);
+    return true;
+  }
+  output_.reserve(whole_head_bytes(bytes.size()));  // all of it: nothing throws any more
+  begin_head(*s);
+  output_.append(bytes);
+  finish_head(end_stream);
+  return true;
+}
+
+// END_STREAM is in the output. False, for the callers' sake: there is nothing more to send, and a released
+// stream may be gone.
+bool connection::end_sent(stream& s, stream_input input) {
+  const stream_ref ref = streams_.ref_to(s);
+  const bool abandoned = s.released && !is_closed(transition_of(s.state, input).next);
+  advance(s, input);
+  // RFC 9113 8.1: a server that has answered in full may ask the client, without error, to stop sending.
+  if (abandoned) reset(ref, side_ == role::server ? error_code::no_error : error_code::cancel);
+  return false;
+}
+
+// --- data
+
+std::uint8_t* connection::reserve_data(stream_ref ref, std::size_t n) {
+  stream* const s = find(ref);
+  if (!s || !s->head_sent || !s->can_send() || !s->queue.empty() || failed_) return nullptr;
+  if (n > frame_bytes_min_max || n > s->send.available() || n > send_.available()) return nullptr;
+  reserved_bytes_ = n;
+  return output_.reserve(frame_header_bytes + n) + frame_header_bytes;
+}
+
+void connection::commit_data(stream_ref ref, std::size_t n, bool end_stream) noexcept try {
+  stream* const s = find(ref);
+  CORACLE_ASSERT(s && n <= reserved_bytes_, "commit_data() of more than reserve_data() gave");
+  if (n == 0 && !end_stream) return;
+  write_frame_header(output_.reserve(frame_header_bytes + n), n, frame_type::data,
+                     end_stream ? flag::end_stream : flag::none, s->id);
+  output_.commit(frame_header_bytes + n);
+  reserved_bytes_ = 0;
+  s->send.take(static_cast<std::uint32_t>(n));
+  send_.take(static_cast<std::uint32_t>(n));
+  count_data(n);
+  if (end_stream) end_sent(*s, stream_input::send_data_end);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+std::uint8_t* connection::reserve_reply(stream_ref ref, const whole_reply& r) {
+  stream* const s = find(ref);
+  const std::size_t n = r.message_bytes;
+  if (!s || s->head_sent || !s->can_send() || !s->queue.empty() || failed_ || encoder_.update_pending())
+    return nullptr;
+  if (n > frame_bytes_min_max || n > s->send.available() || n > send_.available()) return nullptr;
+  if (r.head.size() > frame_bytes_min_max || r.trailers.size() > frame_bytes_min_max) return nullptr;
+  reserved_bytes_ = n;
+  std::uint8_t* const out = output_.reserve(3 * frame_header_bytes + r.head.size() + n + r.trailers.size());
+  write_frame_header(out, r.head.size(), frame_type::headers, flag::end_headers, s->id);
+  std::memcpy(out + frame_header_bytes, r.head.data(), r.head.size());
+  return out + 2 * frame_header_bytes + r.head.size();
+}
+
+void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try {
+  stream* const s = find(ref);
+  const std::size_t n = r.message_bytes;
+  CORACLE_ASSERT(s && n == reserved_bytes_, "commit_reply() without its reserve_reply()");
+  const std::size_t whole = 3 * frame_header_bytes + r.head.size() + n + r.trailers.size();
+  std::uint8_t* const data = output_.reserve(whole) + frame_header_bytes + r.head.size();
+  write_frame_header(data, n, frame_type::data, flag::none, s->id);
+  std::uint8_t* const end = data + frame_header_bytes + n;
+  write_frame_header(end, r.trailers.size(), frame_type::headers, flag::end_headers | flag::end_stream,
+                     s->id);
+  std::memcpy(end + frame_header_bytes, r.trailers.data(), r.trailers.size());
+  output_.commit(whole);
+  reserved_bytes_ = 0;
+  s->head_sent = true;
+  s->send.take(static_cast<std::uint32_t>(n));
+  send_.take(static_cast<std::uint32_t>(n));
+  count_data(n);
+  s->released = true;  // first: what closes now is gone at once
+  s->wants_writable = false;
+  if (block_stream_ == s) block_stream_ = nullptr;
+  end_sent(*s, stream_input::send_headers_end);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+bool connection::queue_data(stream_ref ref, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
+                            bool end_stream) {
+  stream* const s = find(ref);
+  if (!s || !s->head_sent || !s->can_send() || failed_) return false;
+  if (n == 0 && !end_stream) return true;
+  enqueue(*s, std::move(bytes), n, false, end_stream);
+  schedule(*s);
+  return true;
+}
+
+void connection::enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
+                         bool end_stream) {
+  const std::uint32_t place = chunk_pool::index_of(chunks_.emplace());  // first: nothing throws after it
+  uncount(s);
+  s.queue.push(chunks_, place, std::move(bytes), n, is_block, end_stream);
+  count(s);
+}
+
+// DATA went out: the peer may well update its windows, and ask how long it took.
+void connection::count_data(std::size_t n) noexcept {
+  allow_updates(updates_for(n));
+  if (ping_allowance_ < pings_ahead) ++ping_allowance_;
+  strikes_.forgive();
+  data_sent_ += n;
+}
+
+void connection::uncount(const stream& s) noexcept {
+  queued_bytes_ -= s.queue.bytes();
+  if (s.queue.ends()) unread_bytes_ -= s.queue.bytes();
+}
+
+void connection::count(const stream& s) noexcept {
+  queued_bytes_ += s.queue.bytes();
+  if (s.queue.ends()) unread_bytes_ += s.queue.bytes();
+}
+
+// Puts the stream where produce() finds it when it can send, and takes it away when it cannot.
+void connection::schedule(stream& s) noexcept {
+  if (s.queue.empty()) return s.sending_hook::unlink();
+  const bool free = s.queue.front_is_free(chunks_);
+  if (!free && s.send.available() == 0) return s.sending_hook::unlink();
+  if (s.sending_hook::linked()) return;
+  (free ? ready_free_ : ready_data_).push_back(s);
+}
+
+void connection::produce(std::size_t most_bytes) noexcept try {
+  while (!failed_ && output_.size() < most_bytes) {
+    sending_hook* next = ready_free_.pop_front();
+    if (!next && send_.available() > 0) next = ready_data_.pop_front();
+    if (!next) return;
+    send_turn(*static_cast<stream*>(next));
+  }
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+// One frame, or a block with the one before it.
+void connection::send_turn(stream& s) {
+  if (!s.queue.front(chunks_).is_block && !send_data_frame(s)) return;
+  if (!s.queue.empty() && s.queue.front(chunks_).is_block) {
+    const send_chunk& c = s.queue.front(chunks_);
+    const bool ends = c.end_stream;
+    begin_head(s);
+    output_.append({c.bytes.get(), c.size});
+    uncount(s);
+    s.queue.pop(chunks_);
+    count(s);
+    if (!finish_head(ends)) return;
+  }
+  tell_if_writable(s);
+  schedule(s);
+}
+
+// False if the stream is gone.
+bool connection::send_data_frame(stream& s) {
+  const std::size_t most = std::min({frame_bytes_min_max, s.send.available(), send_.available()});
+  const std::size_t n = s.queue.data_ready(chunks_, most);
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + n);
+  uncount(s);
+  const bool ends = s.queue.take_data(chunks_, out + frame_header_bytes, n);
+  count(s);
+  write_frame_header(out, n, frame_type::data, ends ? flag::end_stream : flag::none, s.id);
+  output_.commit(frame_header_bytes + n);
+  s.send.take(static_cast<std::uint32_t>(n));
+  send_.take(static_cast<std::uint32_t>(n));
+  count_data(n);
+  if (!ends) return true;
+  tell_if_writable(s);
+  return end_sent(s, stream_input::send_data_end);
+}
+
+void connection::want_writable(stream_ref ref, std::size_t low_bytes) {
+  stream* const s = find(ref);
+  if (!s || s->released || (is_closed(s->state) && s->state != stream_state::ended)) return;
+  s->wants_writable = true;
+  s->low_bytes = low_bytes;
+  tell_if_writable(*s);
+}
+
+void connection::tell_if_writable(stream& s) noexcept {
+  if (!s.wants_writable || s.queue.bytes() > s.low_bytes) return;
+  s.wants_writable = false;
+  if (!s.telling_hook::linked()) writables_.push_back(s);
+  pending_ = true;
+}
+
+// --- credit
+
+// A DATA frame may call forth an update for its stream and one for the connection, or more if the peer reads
+// in small pieces; and some peers update streams as they open. So much is free; see on_window_update().
+void connection::allow_updates(std::uint32_t n) noexcept {
+  constexpr std::uint32_t most = 1u << 20;
+  update_allowance_ = std::min(update_allowance_ + n, most);
+}
+
+void connection::consume(stream_ref ref, std::size_t n) noexcept try {
+  stream* const s = find(ref);
+  if (!s || s->released || !may_receive(s->state)) return;
+  const auto given = static_cast<std::uint32_t>(std::min<std::size_t>(n, s->held_bytes));
+  s->held_bytes -= given;
+  s->receive.give_back(given);
+  const std::uint32_t wanted = credit_withheld_ ? 0 : path_.wanted_bytes();
+  if (const std::uint32_t increment = s->receive.announce(wanted)) write_window_update(s->id, increment);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::withhold_credit(bool on) noexcept try {
+  credit_withheld_ = on;
+  return_connection_credit();
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::return_connection_credit() {
+  if (credit_withheld_ || failed_) return;
+  receive_.widen(path_.wanted_bytes());
+  const std::uint32_t increment = receive_.announce();
+  if (increment == 0) return;
+  write_window_update(0, increment);
+  if (path_.asks(now_, receive_.size_bytes(), limit_.grown_window_bytes)) write_ping(window_ping, false);
+}
+
+bool connection::answers_window_ping(std::uint64_t opaque) noexcept {
+  return opaque == window_ping && path_.answered(now_);
+}
+
+// --- streams: looked up, made, closed, released
+
+stream* connection::find_id(stream_id id) noexcept {
+  if (recent_ && recent_->id == id) return recent_;
+  const std::uint32_t place = index_.find(id);
+  return place == stream_index::no_place ? nullptr : recent_ = &streams_[place];
+}
+
+// Even ids are those of pushed streams, which neither role allows.
+stream_state connection::state_of(stream_id id) const noexcept {
+  const bool used = side_ == role::server ? id <= highest_peer_id_ : id < next_own_id_;
+  return used && (id & 1) != 0 ? closed_.find(id) : stream_state::idle;
+}
+
+stream& connection::make_stream(void* user) {
+  stream& s = streams_.emplace(user, peer_.initial_window_bytes, stream_receive_bytes_);
+  ++open_count_;
+  alive_.call_begins();
+  note_limit();
+  allow_updates(1);
+  return s;
+}
+
+void connection::number(stream& s, stream_id id) {
+  index_.insert(id, streams_.index_of(s));
+  s.id = id;
+}
+
+void connection::advance(stream& s, stream_input input) noexcept {
+  const transition& t = transition_of(s.state, input);
+  CORACLE_ASSERT(t.verdict == stream_verdict::take, "a stream was moved where it cannot go");
+  if (is_closed(t.next)) close(s, t.next);
+  else s.state = t.next;
+}
+
+void connection::close(stream& s, stream_state how) noexcept {
+  if (s.id != 0) {
+    index_.erase(s.id);
+    closed_.remember(s.id, how);
+  } else {
+    --unnumbered_count_;
+  }
+  s.state = how;
+  uncount(s);
+  s.queue.clear(chunks_);
+  s.sending_hook::unlink();
+  // Who waits for the last bytes of a stream that ends well is still told that they have gone.
+  if (how != stream_state::ended || s.released) s.telling_hook::unlink();
+  if (recent_ == &s) recent_ = nullptr;
+  if (data_stream_ == &s) data_stream_ = nullptr;
+  if (head_stream_ == &s) head_stream_ = nullptr;
+  --open_count_;
+  note_limit();
+  if (s.released) erase(s);
+}
+
+void connection::erase(stream& s) noexcept {
+  if (block_stream_ == &s) block_stream_ = nullptr;
+  kept_bytes_ -= s.head_bytes + s.kept_bytes;
+  streams_.erase(s);
+}
+
+// The stream ends abnormally, and its user is told. It may have ended well on the wire already.
+void connection::end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
+                     bool unprocessed) noexcept {
+  const bool tell = !s.released;
+  if (!is_closed(s.state)) close(s, how);
+  if (!tell) return;
+  s.telling_hook::unlink();
+  s.end_code = code;
+  s.end_by = by;
+  s.end_reason = reason;
+  s.end_unprocessed = unprocessed;
+  resets_.push_back(s);
+  pending_ = true;
+}
+
+// A rule of RFC 9113 that the peer broke on one stream (5.4.2). Without `s` on one that is closed.
+void connection::stream_fault(stream* s, stream_id id, error_code code, std::string_view reason) {
+  if (s && is_closed(s->state)) {
+    // What the user did itself is not told to it; what ended well on the wire turns out bad.
+    if (s->state == stream_state::ended) end(*s, stream_state::ended, code, initiator::library, reason);
+    return;
+  }
+  // A client that does not know our limit yet may honestly overshoot it.
+  const bool unknowing = code == error_code::refused_stream && !settings_acked_;
+  // What is refused made no call, however early.
+  if (unknowing ? !charge_control() : !charge_reset(code == error_code::refused_stream ? 0 : id)) return;
+  write_rst_stream(id, code);
+  if (s) end(*s, stream_state::reset_sent, code, initiator::library, reason);
+  else closed_.remember(id, stream_state::reset_sent);
+  answered(frame_header_bytes + 4);
+}
+
+stream_ref connection::open(void* user) {
+  CORACLE_ASSERT(side_ == role::client, "servers do not open streams");
+  if (!can_open()) return no_stream;
+  stream& s = make_stream(user);
+  ++unnumbered_count_;
+  return streams_.ref_to(s);
+}
+
+bool connection::can_open() const noexcept {
+  if (side_ == role::server || failed_ || draining_ || peer_goes_away_ || at_limit()) return false;
+  // RFC 9113 5.1.1: ids are not used twice; when they are used up a new connection is needed.
+  return next_own_id_ / 2 + unnumbered_count_ < limit_.own_streams;
+}
+
+// Sees to a slots event when the number of streams falls below the limit.
+void connection::note_limit() noexcept {
+  if (side_ == role::server) return;
+  const bool is = at_limit();
+  if (was_at_limit_ && !is && can_open()) slots_pending_ = pending_ = true;
+  was_at_limit_ = is;
+}
+
+void connection::reset(stream_ref ref, error_code code) noexcept try {
+  stream* s = find(ref);
+  if (!s || is_closed(s->state)) return;
+  // The peer's table already lacks what the rest of the block would have said.
+  if (head_stream_ == s)
+    return fail(error_code::internal_error, "a header block was not ended", initiator::user);
+  const stream_id id = s->id;
+  close(
+      *s,
+      stream_state::reset_sent);  // first: should writing fail the connection, this stream is not told of it
+  if (id != 0) write_rst_stream(id, code);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::release(stream_ref ref) noexcept try {
+  stream* s = find(ref);
+  if (!s || s->released) return;
+  if (is_closed(s->state)) {
+    s->telling_hook::unlink();
+    erase(*s);
+    return;
+  }
+  s->released = true;
+  s->wants_writable = false;
+  s->telling_hook::unlink();
+  if (block_stream_ == s) block_stream_ = nullptr;
+  const bool answers = side_ == role::server || !may_receive(s->state);
+  // What is queued up to the end is still sent; then sent() sees to the rest.
+  if (answers && s->queue.ends()) return;
+  // RFC 9113 8.1: a server that has answered in full may ask the client, without error, to stop sending.
+  const bool answered_in_full = side_ == role::server && s->state == stream_state::half_closed_local;
+  reset(ref, answered_in_full ? error_code::no_error : error_code::cancel);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+// --- control frames out
+
+void connection::write_rst_stream(stream_id id, error_code code) {
+  // The peer may have sent so many header blocks before it sees this: response, trailers, a 1xx, and one to spare.
+  constexpr std::uint32_t blocks_on_their_way = 4;
+  constexpr std::uint32_t most = 1u << 16;
+  stray_allowance_ = std::min(stray_allowance_ + blocks_on_their_way, most);
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + 4);
+  store_u32(write_frame_header(out, 4, frame_type::rst_stream, flag::none, id),
+            static_cast<std::uint32_t>(code));
+  output_.commit(frame_header_bytes + 4);
+}
+
+void connection::write_window_update(stream_id id, std::uint32_t increment) {
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + 4);
+  store_u32(write_frame_header(out, 4, frame_type::window_update, flag::none, id), increment);
+  output_.commit(frame_header_bytes + 4);
+}
+
+void connection::write_ping(std::uint64_t opaque, bool ack) {
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + 8);
+  store_u64(write_frame_header(out, 8, frame_type::ping, ack ? flag::ack : flag::none, 0), opaque);
+  output_.commit(frame_header_bytes + 8);
+}
+
+void connection::write_goaway(stream_id last, error_code code, std::string_view debug) {
+  debug = debug.substr(0, 256);
+  std::uint8_t* const out = output_.reserve(frame_header_bytes + 8 + debug.size());
+  std::uint8_t* const payload = write_frame_header(out, 8 + debug.size(), frame_type::goaway, flag::none, 0);
+  store_u32(payload, last);
+  store_u32(payload + 4, static_cast<std::uint32_t>(code));
+  if (!debug.empty()) std::memcpy(payload + 8, debug.data(), debug.size());
+  output_.commit(frame_header_bytes + 8 + debug.size());
+}
+
+// Answers are what a peer can make us write for nothing; those that may still lie in the output are bounded
+// (limits::output_bytes). The rest of the output is bounded by flow control and by who fills it.
+bool connection::answered(std::size_t n) {
+  const std::size_t before = output_.size() - std::min(n, output_.size());
+  answer_bytes_ = std::min(answer_bytes_, before) + n;
+  if (answer_bytes_ <= limit_.output_bytes) return true;
+  fail(error_code::enhance_your_calm, "answers to control frames are not read", initiator::library);
+  return false;
+}
+
+bool connection::charge(token_bucket& bucket, token_rate rate, std::string_view reason) {
+  if (bucket.take(now_, rate)) return true;
+  fail(error_code::enhance_your_calm, reason, initiator::library);
+  return false;
+}
+
+// Only a client can make work by opening streams and having them reset: a server resets what we asked for.
+bool connection::charge_reset(stream_id id) {
+  if (side_ == role::client) return true;
+  const token_rate early{limit_.early_resets_burst, limit_.early_resets_per_second};
+  if (id > fed_from_ && !charge(early_reset_tokens_, early, "too many streams were reset as soon as opened"))
+    return false;
+  return charge(reset_tokens_, {limit_.resets_burst, limit_.resets_per_second},
+                "too many streams were reset");
+}
+bool connection::charge_control() {
+  return charge(control_tokens_, {limit_.control_frames_burst, limit_.control_frames_per_second},
+                "too many control frames");
+}
+bool connection::charge_empty() {
+  return charge(empty_tokens_, {limit_.empty_frames_burst, limit_.empty_frames_per_second},
+                "too many empty frames");
+}
+bool connection::charge_stray_block() {
+  if (stray_allowance_ == 0) return charge_control();
+  --stray_allowance_;
+  return true;
+}
+
+// --- drains, failures, timers
+
+namespace {
+// Marks the PING behind the first GOAWAY; its ack tells that the client has seen it.
+constexpr std::uint64_t drain_ping = 0x636f7261636c6521;
+// Of limits::keepalive; its answer is as good as any other byte.
+constexpr std::uint64_t keepalive_ping = 0x616c6976653f2121;
+}  // namespace
+
+// RFC 9113 5.4.1.
+void connection::fail(error_code code, std::string_view reason, initiator by) noexcept {
+  if (failed_) return;
+  if (std::exchange(head_stream_, nullptr))
+    output_.retract(output_.size() - head_at_);  // it never becomes whole
+  try {
+    write_goaway(last_given_id_, code, reason);
+  } catch (const std::bad_alloc&) {
+    // The peer learns it from the end of the byte stream.
+  }
+  end_everything(code, by == initiator::user ? std::string_view("closed by the user") : reason, by);
+}
+
+void connection::fail(error_code code, std::string_view reason) noexcept {
+  fail(code, reason, initiator::user);
+}
+
+void connection::out_of_memory() noexcept {
+  fail(error_code::enhance_your_calm, "out of memory", initiator::library);
+}
+
+connection::progress connection::die(error_code code, std::string_view reason) noexcept {
+  fail(code, reason, initiator::library);
+  return progress::again;
+}
+
+void connection::end_everything(error_code code, std::string_view reason, initiator by,
+                                stream_id unsent_from) noexcept {
+  if (failed_) return;
+  failed_ = true;
+  in_ = {};
+  block_open_ = block_good_ = false;
+  // A block that could not be read may have ended its stream on the wire, and its user waits for what it says.
+  if (stream* const unread = std::exchange(block_stream_, nullptr);
+      unread && unread->state == stream_state::ended)
+    end(*unread, stream_state::ended, code, by, reason);
+  goaway_first_ = false;
+  settings_pending_ = slots_pending_ = goaway_pending_ = false;
+  const std::uint32_t bound = streams_.bound();
+  for (std::uint32_t i = 0; i < bound; ++i) {
+    if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
+    stream& s = streams_[i];
+    // Writable events of streams that have ended well stay: nothing else would come for them.
+    end(s, stream_state::reset_sent, code, by, reason,
+        side_ == role::client && (s.id == 0 || s.id >= unsent_from));
+  }
+  failed_pending_ = pending_ = true;
+  failed_code_ = code;
+  failed_by_ = by;
+  failed_reason_ = reason;
+}
+
+// To a server that is a client's cancellation, to a client the failure of what lies between.
+void connection::feed_end(time_point now) noexcept {
+  now_ = now;
+  if (side_ == role::server) return end_everything(error_code::cancel, "connection closed", initiator::peer);
+  // Nobody could answer it any more; and so it surely was not seen.
+  if (!failed_) output_.clear();
+  end_everything(error_code::internal_error, "connection closed", initiator::peer, kept_from_);
+}
+
+// RFC 9113 6.8: the first GOAWAY lets streams in that are on their way; a round trip later the final one can
+// say which is the last.
+void connection::drain() noexcept try {
+  if (failed_ || draining_) return;
+  draining_ = true;
+  if (side_ == role::client) return;
+  goaway_first_ = true;
+  if (open_count_ == 0) drained_at_ = last_given_id_;
+  write_goaway(stream_id_max, error_code::no_error, {});
+  write_ping(drain_ping, false);
+  drain_deadline_ = deadline_after(now_, limit_.drain_timeout);
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::drain_now() noexcept try {
+  draining_ = true;
+  if (failed_ || goaway_final_ || side_ == role::client) return;
+  goaway_first_ = false;
+  goaway_final_ = true;
+  goaway_last_id_ = last_given_id_;
+  drain_deadline_ = never;
+  write_goaway(goaway_last_id_, error_code::no_error, {});
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+bool connection::is_drain_ping(std::uint64_t opaque) const noexcept {
+  return goaway_first_ && opaque == drain_ping;
+}
+bool connection::answers_keepalive(std::uint64_t opaque) noexcept {
+  return opaque == keepalive_ping && alive_.answered();
+}
+
+time_point connection::next_timeout() const noexcept {
+  if (failed_) return never;
+  return std::min(
+      {settings_acked_ ? never : settings_deadline_, drain_deadline_, block_deadline_, alive_.next()});
+}
+
+void connection::on_timeout(time_point now) noexcept try {
+  now_ = now;
+  if (failed_) return;
+  // RFC 9113 6.5.3.
+  if (!settings_acked_ && now >= settings_deadline_)
+    return fail(error_code::settings_timeout, "SETTINGS were not acknowledged", initiator::library);
+  if (now >= block_deadline_)
+    return fail(error_code::enhance_your_calm, "a frame was begun and not ended in time", initiator::library);
+  if (now >= drain_deadline_) drain_now();
+  if (!failed_) ask_if_alive();
+} catch (const std::bad_alloc&) {
+  out_of_memory();
+}
+
+void connection::ask_if_alive() {
+  switch (alive_.on_time(now_, open_count_ != 0)) {
+    case keepalive::verdict::nothing: return;
+    case keepalive::verdict::ping: return write_ping(keepalive_ping, false);
+    case keepalive::verdict::dead:
+      return fail(error_code::no_error, "the peer did not answer a keepalive PING", initiator::library);
+  }
+}
+
+// All that came is read. A header block or a frame that is no DATA costs its peer next to nothing while it is
+// held up, and us a buffer: it is given a time. DATA is passed on as it comes.
+void connection::watch_unfinished() noexcept {
+  const bool unfinished =
+      partial_bytes_ != 0 || reading_ == phase::request_line || reading_ == phase::payload || block_id_ != 0;
+  if (!unfinished) block_deadline_ = never;
+  else if (block_deadline_ == never) block_deadline_ = deadline_after(now_, limit_.header_timeout);
+}
+
+bool connection::take_pending(event& e) {
+  if (auto* hook = resets_.pop_front()) {
+    stream& s = *static_cast<stream*>(hook);
+    e.what = event::kind::reset;
+    e.stream = streams_.ref_to(s);
+    e.id = s.id;
+    e.user = s.user;
+    e.code = s.end_code;
+    e.by = s.end_by;
+    e.reason = s.end_reason;
+    e.unprocessed = s.end_unprocessed;
+    return true;
+  }
+  if (std::exchange(goaway_pending_, false)) {
+    e.what = event::kind::goaway;
+    e.code = goaway_code_;
+    e.data = goaway_debug_;
+    return true;
+  }
+  if (std::exchange(settings_pending_, false)) {
+    e.what = event::kind::settings;
+    return true;
+  }
+  if (std::exchange(slots_pending_, false) && can_open()) {
+    e.what = event::kind::slots;
+    return true;
+  }
+  if (auto* hook = writables_.pop_front()) {
+    stream& s = *static_cast<stream*>(hook);
+    e.what = event::kind::writable;
+    e.stream = streams_.ref_to(s);
+    e.id = s.id;
+    e.user = s.user;
+    return true;
+  }
+  pending_ = false;
+  if (!std::exchange(failed_pending_, false)) return false;
+  e.what = event::kind::failed;
+  e.code = failed_code_;
+  e.by = failed_by_;
+  e.reason = failed_reason_;
+  return true;
+}
+
+// --- memory
+
+void connection::set_kept(stream_ref ref, std::size_t bytes) noexcept {
+  stream* const s = find(ref);
+  if (s) kept_bytes_ += bytes - std::exchange(s->kept_bytes, bytes);
+}
+
+std::size_t connection::memory_bytes() const noexcept {
+  return sizeof *this + output_.capacity() + assembly_.capacity() + block_.capacity() + queued_bytes_ +
+         kept_bytes_ + streams_.bound() * sizeof(stream) + chunks_.bound() * sizeof(send_chunk) +
+         encoder_.capacity_bytes() + reader_.capacity_bytes();
+}
+
+// Windows, the HPACK tables and the settings stay; so does what is left of a frame that came in part, and what an event will
+// show.
+void connection::release_idle_memory() noexcept {
+  output_.release(0);
+  if (reading_ == phase::payload || block_id_ != 0 || block_open_ || goaway_pending_) return;
+  std::vector<std::uint8_t>().swap(assembly_);
+  std::vector<std::uint8_t>().swap(block_);
+  reader_.release_idle_memory();
+  if (streams_.size() != 0) return;
+  streams_.release();
+  chunks_.release();
+  index_.release();
+  closed_.release();
 }
 
 }  // namespace coracle::http2

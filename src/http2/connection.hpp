@@ -6,7 +6,6 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/clock.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
-#include "hpack/encoded_fields.hpp"
 #include "hpack/encoder.hpp"
 #include "http2/bandwidth_delay.hpp"
 #include "http2/closed_streams.hpp"
@@ -218,7 +217,7 @@ class connection {
   enum class phase : std::uint8_t { preface, request_line, header, payload, pad_length, data, skip };
   enum class progress : std::uint8_t { event, again, starved };
 
-  // --- receive.cpp: from bytes to frames, and DATA
+  // --- incoming frames, and DATA
   progress read(event& e);
   [[gnu::cold, gnu::noinline]] progress read_preface();
   [[gnu::cold, gnu::noinline]] progress read_request_line(bytes_view bytes);
@@ -231,7 +230,7 @@ class connection {
   progress read_data(event& e);
   bytes_view take_input(std::size_t n) noexcept;
 
-  // --- receive_headers.cpp
+  // --- incoming HEADERS and CONTINUATION
   bool advance_block() noexcept;  // to the next field
   progress on_headers(bytes_view payload, event& e);
   [[gnu::cold, gnu::noinline]] progress on_continuation(bytes_view payload, event& e);
@@ -246,7 +245,7 @@ class connection {
   void settle_block();
   void settle_good_block(stream& s);
 
-  // --- receive_control.cpp
+  // --- incoming control frames: SETTINGS, PING, WINDOW_UPDATE and so on
   [[gnu::cold, gnu::noinline]] progress on_priority(bytes_view payload);
   [[gnu::noinline]] progress on_rst_stream(bytes_view payload);
   [[gnu::cold, gnu::noinline]] progress on_settings(bytes_view payload);
@@ -255,7 +254,7 @@ class connection {
   [[gnu::cold, gnu::noinline]] progress on_goaway(bytes_view payload);
   [[gnu::noinline]] progress on_window_update(bytes_view payload);
 
-  // --- send.cpp
+  // --- outgoing headers, data and credit
   void enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool is_block,
                bool end_stream);
   void begin_head(stream& s);
@@ -272,7 +271,7 @@ class connection {
   void return_connection_credit();
   void allow_updates(std::uint32_t n) noexcept;
 
-  // --- control_output.cpp: frames that are complete at once
+  // --- outgoing control frames, each complete at once
   void write_rst_stream(stream_id id, error_code code);
   void write_window_update(stream_id id, std::uint32_t increment);
   void write_ping(std::uint64_t opaque, bool ack);
@@ -280,7 +279,7 @@ class connection {
   bool answered(
       std::size_t n);  // an answer of n bytes to a control frame was written; false if it was one too many
 
-  // --- streams.cpp
+  // --- streams: looked up, made, closed, released
   [[nodiscard]] stream* find(stream_ref s) const noexcept { return streams_.find(s); }
   [[nodiscard]] stream* find_id(stream_id id) noexcept;
   [[nodiscard]] stream_state state_of(stream_id id) const noexcept;  // of one that is not in the index
@@ -298,7 +297,7 @@ class connection {
   }
   void note_limit() noexcept;
 
-  // --- ending.cpp
+  // --- drains, failures, timers
   [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
   [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason, initiator by) noexcept;
   // unsent_from: a client's streams that have not left.

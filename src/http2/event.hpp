@@ -61,7 +61,7 @@ struct event {
 struct field {
   std::string_view name;
   std::string_view value;
-  // What set_slot() left at this table entry or literal earlier, 0 at first (DESIGN decision 8); of a field in HPACK's
+  // What set_slot() left at this table entry or literal earlier, 0 at first (decision 0012); of a field in HPACK's
   // static table header_reader::static_slot().
   std::uint32_t slot = 0;
   bool never_index = false;

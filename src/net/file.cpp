@@ -1,17 +1,56 @@
 #include "coracle/net/file.hpp"
 
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "net/connect.hpp"
 #include "net/file_call.hpp"
-#include "net/in_use.hpp"
 #include "net/io_error.hpp"
-#include "net/open_file.hpp"
+#include "net/io_wait.hpp"
+#include "runtime/backend.hpp"
 
 #include <fcntl.h>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace coracle::net {
+
+// Owns the handle, which must not be closed under an operation: its number might be another file's by then.
+class open_file {
+ public:
+  open_file(loop& home, runtime_internal::handle handle, std::string name) noexcept
+      : on(home), descriptor(handle), path(std::move(name)) {}
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+  ~open_file() {
+    CORACLE_ASSERT(under_way == 0,
+                   "a file was closed or destroyed while a task uses it: stop and join the task first");
+    on.io().close_file(descriptor);
+  }
+
+  // Counts an operation for as long as it lives.
+  class use {
+   public:
+    explicit use(open_file& of) noexcept : of_(of) { ++of_.under_way; }
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    ~use() { --of_.under_way; }
+
+   private:
+    open_file& of_;
+  };
+
+  loop& on;
+  const runtime_internal::handle descriptor;
+  const std::string path;
+  std::size_t under_way = 0;
+  std::uint64_t position = 0;
+  bool moving = false;  // a read() or write() is under way
+};
 
 namespace {
 

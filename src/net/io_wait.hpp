@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -12,8 +13,23 @@
 
 namespace coracle::net {
 
+// Two at a time are a defect of the caller: nobody could say whose bytes come first.
+class in_use {
+ public:
+  in_use(bool& flag, const char* defect) : flag_(flag) {
+    CORACLE_REQUIRE(!flag_, defect);
+    flag_ = true;
+  }
+  in_use(const in_use&) = delete;
+  in_use& operator=(const in_use&) = delete;
+  ~in_use() { flag_ = false; }
+
+ private:
+  bool& flag_;
+};
+
 // What a wait ends with that was stopped: CANCELLED, or DEADLINE_EXCEEDED when the deadline has passed, since
-// timeout() stops its task at the deadline that it also sets.
+// with_timeout() stops its task at the deadline that it also sets.
 status why_stopped(const loop& on, time_point deadline);
 
 // Fill in the operation's public part, then co_await it: the result is the operation's. A stop or a

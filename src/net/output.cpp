@@ -2,7 +2,6 @@
 
 #include "coracle/base/usage_error.hpp"
 #include "net/file_call.hpp"
-#include "net/in_use.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
 #include "net/open_descriptor.hpp"

@@ -1,16 +1,36 @@
 #include "coracle/net/udp_socket.hpp"
 
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "net/connect.hpp"
-#include "net/in_use.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
-#include "net/open_socket.hpp"
 #include "net/raw_address.hpp"
+#include "runtime/backend.hpp"
 
 #include <string>
 
 namespace coracle::net {
+
+// Owns the handle. The flags catch two operations of a direction at a time, and a close under either.
+class open_socket {
+ public:
+  open_socket(loop& home, runtime_internal::handle handle) noexcept : on(home), socket(handle) {}
+  open_socket(const open_socket&) = delete;
+  open_socket& operator=(const open_socket&) = delete;
+  ~open_socket() {
+    CORACLE_ASSERT(
+        !receiving && !sending,
+        "a udp_socket was closed or destroyed while a task waits for it: stop and join the task first");
+    on.io().close(socket);
+  }
+
+  loop& on;
+  const runtime_internal::handle socket;
+  bool receiving = false;
+  bool sending = false;
+};
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/impl/operations.hpp"
+#include "coracle/rpc/message_size.hpp"
 #include "protocol/grpc/deframer.hpp"
 #include "rpc/message_format.hpp"
-#include "rpc/message_watch.hpp"
 #include "rpc/request_record.hpp"
 #include "rpc/unpacking.hpp"
 #include "transport/exchange.hpp"
@@ -17,6 +17,16 @@
 #include <optional>
 
 namespace coracle::rpc {
+
+// A call has one when an observer watches it, else null: one branch.
+class message_watch {
+ public:
+  virtual void message_sent(message_size m) noexcept = 0;
+  virtual void message_received(message_size m) noexcept = 0;
+
+ protected:
+  ~message_watch() = default;
+};
 
 // Lives on one loop. Waiters resume on the spot when bytes or room arrive (no user code is below on
 // the stack then), and through the loop's queue when the call ends for another reason.

@@ -1,7 +1,6 @@
 #include "rpc/message_format.hpp"
 
 #include "rpc/message_footprint.hpp"
-#include "rpc/message_workspace.hpp"
 
 #include <google/protobuf/message.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/if_memory_allows.hpp"
 #include "rpc/message_format.hpp"
-#include "rpc/message_workspace.hpp"
 
 #include <string>
 #include <utility>

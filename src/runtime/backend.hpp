@@ -1,5 +1,5 @@
 // backend: what a loop needs from the world: completions of I/O, time, randomness and a way to be woken.
-// The room is `runtime`; its inner namespace is coracle::io, since coracle::runtime is the class that users own.
+// The room is `runtime`; its namespace is coracle::runtime_internal, since coracle::runtime is the class that users own.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -82,7 +82,7 @@ class accept_source {
 // The incoming bytes of one connection, in the backend's own buffers. Lives until ended() was called.
 class receive_source {
  public:
-  // Borrowed for the duration of the call only: copy what must stay (DESIGN: never pinned past the turn).
+  // Borrowed for the duration of the call only: copy what must stay. The backend reuses the buffer afterwards.
   virtual void received(bytes_view bytes) noexcept = 0;
   // The end: 0 for the peer's half-close, -errno otherwise, -ECANCELED after stop(). Exactly once.
   virtual void ended(std::int64_t result) noexcept = 0;

@@ -6,11 +6,17 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace coracle::runtime_internal {
+
+// Starts `body` on a thread with this name (15 characters count) and with all signals blocked but
+// those that a fault of its own raises: signals are for the program's threads.
+std::thread start_thread(const std::string& name, std::function<void()> body);
 
 // Threads are started one by one, when a job comes and none is idle, up to the limit, and stay.
 // The queue needs no bound of its own: its links lie in the coroutines that wait.

@@ -1,6 +1,6 @@
 #include "runtime/choose_backend.hpp"
 
-#include "runtime/epoll/epoll_backend.hpp"
+#include "runtime/epoll/epoll_loop.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/uring/uring_backend.hpp"
 

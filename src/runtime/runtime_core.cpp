@@ -1,7 +1,14 @@
 #include "runtime/runtime_core.hpp"
 
-#include "runtime/root.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/base/result.hpp"
+#include "runtime/blocking_pool.hpp"
 
+#include <pthread.h>
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -115,6 +122,299 @@ void runtime_core::restart() {
   wait_until_empty();
   for (const std::unique_ptr<driven_loop>& l : loops_) l->let_roots_run();
   state_.fetch_and(~stop_bit, std::memory_order_acq_rel);
+}
+
+namespace {
+
+// Forks between the program's first process and this one, plus one.
+std::atomic<unsigned> forks{1};
+
+void count_forks() noexcept {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+}
+
+}  // namespace
+
+void fork_guard::driven() noexcept {
+  if (forks_before_.load(std::memory_order_relaxed) != 0) return;
+  count_forks();
+  forks_before_.store(forks.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void fork_guard::check() const noexcept {
+  const unsigned before = forks_before_.load(std::memory_order_relaxed);
+  CORACLE_ASSERT(
+      before == 0 || before == forks.load(std::memory_order_relaxed),
+      "a child of fork() uses a runtime of its parent: fork before it runs, make another in the child, or "
+      "leave the child by exec() or _exit()");
+}
+
+root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
+           bool resident) noexcept
+    : core_(core), frame_(t.release()), ended_(ended), resident_(resident) {
+  run = [](coro::work& w) noexcept {
+    const auto frame = static_cast<root&>(w).frame_;
+    coro::promise_base::begin(frame, frame.promise());
+  };
+  frame_.promise().inherit(on.environment());
+  frame_.promise().set_completion(*this);
+}
+
+std::coroutine_handle<> root::finished(coro::promise_base& promise, std::coroutine_handle<> frame) noexcept {
+  if (std::exception_ptr error = static_cast<coro::task_promise<void>&>(promise).error())
+    core_.root_failed(std::move(error));
+  frame.destroy();
+  runtime_core& core = core_;
+  coro::blocking_signal* ended = ended_;
+  const bool resident = resident_;
+  delete this;
+  if (resident) core.resident_ended();
+  else core.root_ended();
+  if (ended) ended->set();
+  return std::noop_coroutine();
+}
+
+// --- driving the loops
+
+namespace {
+
+// How long a loop may wait for its I/O while others wait for the same thread.
+constexpr duration shared_turn = std::chrono::milliseconds(1);
+
+// The kernel backends' clock is the steady one.
+std::chrono::steady_clock::time_point steady(time_point when) noexcept {
+  return std::chrono::steady_clock::time_point(when.time_since_epoch());
+}
+
+}  // namespace
+
+void runtime_core::start_from(std::size_t first) {
+  for (std::size_t i = first; i < loops_.size(); ++i) {
+    if (driven_[i]) continue;
+    guard_.driven();
+    threads_.push_back(start_thread("coracle/" + std::to_string(i), [this, i] { thread_main(*loops_[i]); }));
+    driven_[i] = true;
+  }
+}
+
+void runtime_core::thread_main(driven_loop& l) noexcept {
+  while (!leaving_.load(std::memory_order_acquire)) l.turn_once(never);
+  drain(l);
+  l.leave();
+}
+
+// What the last roots posted on their way out; bounded, since works that post themselves for ever have no owner left.
+bool runtime_core::drain(driven_loop& l) noexcept {
+  int turns = 0;
+  for (; l.has_work() && turns < 1000; ++turns) l.turn_once(time_point::min());
+  return turns > 0;
+}
+
+void runtime_core::start() {
+  if (driver_) return;
+  guard_.check();
+  const std::lock_guard lock(mutex_);
+  start_from(0);
+}
+
+// Under the mutex. True when loop 0 is this thread's to drive, from now on.
+bool runtime_core::take_first() noexcept {
+  if (driven_[0]) return holder_ == std::this_thread::get_id();
+  guard_.driven();
+  driven_[0] = true;
+  holder_ = std::this_thread::get_id();
+  return true;
+}
+
+// After run() and its kin.
+void runtime_core::let_go_of_first() noexcept {
+  if (!kept_) leave();
+}
+
+void runtime_core::leave() noexcept {
+  if (driver_) return;
+  const std::lock_guard lock(mutex_);
+  CORACLE_ASSERT(holder_ == std::this_thread::get_id(),
+                 "leave() is for the thread that drives loop 0, by poll() or pollable()");
+  loops_[0]->leave();
+  driven_[0] = false;
+  holder_ = {};
+  kept_ = false;
+  if (waiters_ > 0 && !leaving_.load(std::memory_order_acquire)) start_from(0);  // they count on the loop
+  changed_.notify_all();
+}
+
+driven_loop& runtime_core::keep_first() {
+  coro::refuse_to_block_an_executor();
+  guard_.check();
+  const std::lock_guard lock(mutex_);
+  start_from(1);
+  CORACLE_ASSERT(take_first(),
+                 "another thread drives loop 0: poll() on that one, or let it call leave() first");
+  kept_ = true;
+  return *loops_[0];
+}
+
+bool runtime_core::poll() {
+  if (driver_) {
+    coro::refuse_to_block_an_executor();
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->turn_once(time_point::min());
+  } else {
+    keep_first().turn_once(time_point::min());
+  }
+  return something_is_left();
+}
+
+int runtime_core::pollable() {
+  CORACLE_ASSERT(!driver_, "a simulated runtime has no descriptor: its world drives it");
+  const int found = keep_first().pollable();
+  if (found < 0) throw status_error(status::resource_exhausted("no descriptor is left for pollable()"));
+  return found;
+}
+
+bool runtime_core::something_is_left() {
+  if (!finished()) return true;
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(mutex_);
+    error = std::exchange(error_, nullptr);
+  }
+  if (error) std::rethrow_exception(error);
+  return false;
+}
+
+bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
+  coro::refuse_to_block_an_executor();
+  if (driver_) {
+    drive_simulated(until, goes_on);
+    return something_is_left();
+  }
+  guard_.check();
+  std::unique_lock lock(mutex_);
+  start_from(1);
+  while (!take_first()) {
+    CORACLE_ASSERT(!goes_on, "run_while() drives loop 0 itself, and another thread does already");
+    bool in_time = true;
+    const auto changed = [this] { return finished() || !driven_[0]; };
+    if (until == never) changed_.wait(lock, changed);
+    else in_time = changed_.wait_until(lock, steady(until), changed);
+    if (in_time && !finished()) continue;  // whoever drove the loop has left early
+    lock.unlock();
+    return something_is_left();
+  }
+  lock.unlock();
+  driven_loop& first = *loops_[0];
+  while (!finished() && first.now() < until && (!goes_on || (*goes_on)())) first.turn_once(until);
+  let_go_of_first();
+  return something_is_left();
+}
+
+void runtime_core::drive_simulated(time_point until, const std::function<bool()>* goes_on) {
+  struct condition {
+    const runtime_core& core;
+    time_point until;
+    const std::function<bool()>* goes_on;
+  } const given{*this, until, goes_on};
+  coro::timer alarm;  // brings the world's clock, and a turn of loop 0, there
+  alarm.fire = [](coro::timer&) noexcept {};
+  if (until != never) loops_[0]->arm(alarm, until);
+  driver_->drive(
+      [](const void* c) noexcept {
+        const auto& [core, when, on] = *static_cast<const condition*>(c);
+        return core.finished() || core.loops_[0]->now() >= when || (on && !(*on)());
+      },
+      &given);
+  loops_[0]->disarm(alarm);
+}
+
+void runtime_core::spawn_and_wait(driven_loop& on, task<> t) {
+  coro::blocking_signal ended;
+  begin_and_wait([&] { spawn(on, std::move(t), &ended); }, ended);
+}
+
+void runtime_core::wait(coro::blocking_signal& ended) {
+  begin_and_wait([] {}, ended);
+}
+
+template <class F>
+void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
+  if (driver_) {
+    begin();
+    driver_->drive(
+        [](const void* s) noexcept { return static_cast<const coro::blocking_signal*>(s)->is_set(); },
+        &ended);
+    return;
+  }
+  guard_.check();
+  std::unique_lock lock(mutex_);
+  const bool drives_first = kept_ && holder_ == std::this_thread::get_id();
+  start_from(drives_first ? 1 : 0);  // first: it throws where no thread can be started
+  begin();
+  if (drives_first) {
+    lock.unlock();
+    ended.call_when_set([](void* l) noexcept { static_cast<driven_loop*>(l)->nudge(); }, loops_[0].get());
+    while (!ended.is_set()) loops_[0]->turn_once(never);
+    return;
+  }
+  ++waiters_;  // or a run_until() that ends meanwhile would leave its loop undriven,
+  lock.unlock();
+  hold();  // and a run() would end
+  ended.wait();
+  release();
+  lock.lock();
+  --waiters_;
+}
+
+void runtime_core::wait_until_empty() noexcept {
+  if (driver_) {
+    driver_->drive([](const void* c) noexcept { return static_cast<const runtime_core*>(c)->empty(); }, this);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  try {
+    if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
+  } catch (const std::exception&) {  // no thread can be started: the others are left to this one, too
+  }
+  const bool first = take_first();
+  CORACLE_ASSERT(first || !kept_, "another thread drives loop 0 by poll(): let it call leave() first");
+  if (first || (!empty() && std::find(driven_.begin(), driven_.end(), false) != driven_.end())) {
+    lock.unlock();
+    drive_what_is_left(first);
+    if (first) let_go_of_first();
+  } else {
+    changed_.wait(lock, [this] { return empty(); });
+  }
+}
+
+// The loops without a thread, by turns, and loop 0 if it is this thread's.
+void runtime_core::drive_what_is_left(bool first) noexcept {
+  const auto others = std::count(driven_.begin() + 1, driven_.end(), false);
+  const bool alone = first && others == 0;
+  while (!empty())
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      if (i == 0 ? !first : driven_[i]) continue;
+      loops_[i]->turn_once(alone ? never : deadline_after(loops_[i]->now(), shared_turn));
+    }
+  for (std::size_t i = 1; i < loops_.size(); ++i)
+    if (!driven_[i]) loops_[i]->leave();
+}
+
+void runtime_core::shut_down() noexcept {
+  CORACLE_ASSERT(!coro::executor::current(), "a runtime is destroyed by a thread that drives no loop");
+  guard_.check();
+  stop();
+  wait_until_empty();
+  if (!driver_) {
+    leaving_.store(true, std::memory_order_release);
+    for (const std::unique_ptr<driven_loop>& l : loops_) l->nudge();
+    for (std::thread& t : threads_) t.join();
+    if (kept_) leave();
+    for (const std::unique_ptr<driven_loop>& l : loops_)
+      if (drain(*l)) l->leave();
+  }
+  pool_.join();
 }
 
 }  // namespace coracle::runtime_internal

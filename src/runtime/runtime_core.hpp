@@ -1,15 +1,18 @@
 // runtime_core: what stands behind a runtime: its loops, its threads and the count of its roots.
 #pragma once
 
+#include "coracle/coro/block_on.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
+#include "coracle/coro/task.hpp"
+#include "coracle/runtime/runtime.hpp"
 #include "runtime/blocking_pool.hpp"
 #include "runtime/driven_loop.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/fork_guard.hpp"
-
-#include "coracle/runtime/runtime.hpp"
 
 #include <atomic>
 #include <condition_variable>
+#include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -21,6 +24,40 @@
 #include <vector>
 
 namespace coracle::runtime_internal {
+
+class runtime_core;
+
+// Posted to the loop where it shall run; deletes itself and the task's frame there. Memory as for a
+// frame, so that a root spawned on a loop allocates nothing in steady state.
+class root final : public coro::work, coro::completion {
+ public:
+  // `ended`, when given, is set as the last act: nothing of the core is touched after it.
+  root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended, bool resident) noexcept;
+  static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
+
+ private:
+  ~root() = default;
+  std::coroutine_handle<> finished(coro::promise_base& promise,
+                                   std::coroutine_handle<> frame) noexcept override;
+  runtime_core& core_;
+  task<>::handle frame_;
+  coro::blocking_signal* ended_;
+  bool resident_;
+};
+
+// Threads do not come along into a child of fork(), and rings and epoll sets are shared with the parent: a child that
+// went on would hang, or take the parent's I/O. One for each runtime; costs a load where it is asked.
+class fork_guard {
+ public:
+  // Threads or descriptors belong to this process from now on.
+  void driven() noexcept;
+  // Aborts in a child of the process that called driven().
+  void check() const noexcept;
+
+ private:
+  std::atomic<unsigned> forks_before_{0};  // 0: nothing to guard yet
+};
 
 // Owned by a runtime. The members that the runtime passes on have its thread rules.
 class runtime_core {
@@ -68,7 +105,7 @@ class runtime_core {
         companion(&kind, []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
   }
 
-  // Who drives (runtime_driving.cpp).
+  // Who drives the loops.
   void start();
   // Until nothing is left, `until` has come or goes_on() (null: always) says no. True while something is left.
   bool run(time_point until, const std::function<bool()>* goes_on);

@@ -28,7 +28,7 @@ task<status> call_statistics::intercept(server_context&, next_handler next) {
   co_return how;
 }
 
-void call_statistics::count(duration took, bool ok, time_point now) {
+void call_statistics::count(duration took, bool succeeded, time_point now) {
   const std::int64_t second = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   std::optional<second_of_calls> over;
   {
@@ -42,7 +42,7 @@ void call_statistics::count(duration took, bool ok, time_point now) {
     current_.max = std::max(current_.max, took);
     current_.sum += took;
     ++current_.count;
-    if (!ok) ++current_.errors;
+    if (!succeeded) ++current_.errors;
   }
   if (over) report(*over);
 }

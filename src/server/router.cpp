@@ -1,6 +1,11 @@
 #include "server/router.hpp"
 
 #include "coracle/base/impl/assert.hpp"
+#include "coracle/server/generic_service.hpp"
+#include "protocol/grpc/content_type.hpp"
+#include "protocol/grpc/wire_metadata.hpp"
+
+#include <algorithm>
 
 namespace coracle::server_internal {
 
@@ -17,6 +22,46 @@ std::optional<std::uint32_t> router::find_route(std::string_view path) const noe
   const auto it = by_path_.find(path);
   if (it == by_path_.end()) return std::nullopt;
   return it->second;
+}
+
+subtype make_subtype(std::string_view name, const message_codec* form) {
+  subtype s{std::string(name), form, {}};
+  s.reply_head.add(":status", "200").add("content-type", protocol::grpc::content_type_of(name));
+  return s;
+}
+
+subtype_table::subtype_table() {
+  rows_.push_back(make_subtype("", nullptr));
+  rows_.push_back(make_subtype("proto", nullptr));
+}
+
+void subtype_table::add(const message_codec& form) {
+  CORACLE_ASSERT(protocol::grpc::is_valid_key(form.name()),
+                 "a codec's name goes into a content-type: use lower-case letters, digits, '-', '_' and '.'");
+  CORACLE_ASSERT(!find(form.name()), "two codecs have the same name, or one has the name proto");
+  rows_.push_back(make_subtype(form.name(), &form));
+}
+
+std::optional<std::uint32_t> subtype_table::find(std::string_view name) const noexcept {
+  const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const subtype& s) { return s.name == name; });
+  if (it == rows_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(it - rows_.begin());
+}
+
+namespace {
+
+class unknown final : public generic_service {
+  replies<bytes_message> call(server_context&, reader<bytes_message>) override {
+    co_return status::unimplemented("the server knows no such method");
+  }
+};
+
+}  // namespace
+
+const router::row& unknown_methods() {
+  static unknown service;
+  static const router::row row{&service.methods().front(), &service};
+  return row;
 }
 
 }  // namespace coracle::server_internal

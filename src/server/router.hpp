@@ -1,18 +1,64 @@
-// router: who answers a request: a gRPC method by its path, or a plain page.
+// router: from a path to the method that answers it, and from a content-type to the form of its messages.
 #pragma once
 
+#include "coracle/rpc/message_codec.hpp"
+#include "coracle/server/impl/method.hpp"
 #include "coracle/server/service.hpp"
-#include "server/request_head.hpp"
-#include "server/subtype.hpp"
+#include "protocol/grpc/request_headers.hpp"
+#include "transport/header_block.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace coracle::server_internal {
+
+// A method of a service that a server has.
+struct served_method {
+  const coracle::method* what = nullptr;
+  service* target = nullptr;
+  bool request_in_arena = false;
+};
+
+// What follows "application/grpc" in a content-type, and how the server answers it.
+struct subtype {
+  std::string name;                   // "", "proto", "json", ...
+  const message_codec* form;          // null: protobuf's binary format
+  transport::header_block reply_head; // a reply's content-type is its request's
+};
+
+// Those that a server knows. Filled before the first connection, read by every loop afterwards.
+class subtype_table {
+ public:
+  subtype_table();
+  // The codec must outlive the table; a name that is taken or malformed is a defect of the caller (abort).
+  void add(const message_codec& form);
+  // Nothing for one that the server does not know.
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
+  [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
+
+ private:
+  std::vector<subtype> rows_;
+};
+
+// Of a name that no table has.
+subtype make_subtype(std::string_view name, const message_codec* form);
+
+// What request headers say, and which method and form of messages they name.
+struct request_head : protocol::grpc::request_headers {
+  const served_method* row = nullptr;
+  const server_internal::subtype* subtype = nullptr;  // of content::grpc
+};
+
+// What a call that goes to the fallback service owns; other calls refer to the tables of the router.
+struct foreign_call {
+  std::string path;
+  std::optional<subtype> form;  // one that the server does not know
+};
 
 // Filled before the first connection, read by every loop afterwards.
 class router final : public service_host {
@@ -25,7 +71,7 @@ class router final : public service_host {
     fallback_ = {&s.methods().front(), &s};
     keep_unknown_paths();
   }
-  // Somebody wants to hear of calls to paths that no service has.
+  // An interceptor or observer wants to know of calls to paths that no service has.
   void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
   [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
   [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
@@ -49,5 +95,8 @@ class router final : public service_host {
   bool keeps_unknown_paths_ = false;
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
+
+// A row whose method ends each call with UNIMPLEMENTED, so that interceptors and the observer hear of it as of any other.
+[[nodiscard]] const router::row& unknown_methods();
 
 }  // namespace coracle::server_internal

@@ -5,22 +5,21 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/pooled.hpp"
+#include "coracle/rpc/metadata.hpp"
 #include "coracle/server/impl/message_store.hpp"
 #include "coracle/server/impl/method.hpp"
 #include "coracle/server/server_context.hpp"
+#include "coracle/server/server_observer.hpp"
 #include "coracle/server/service.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "rpc/call.hpp"
 #include "server/interception.hpp"
-#include "server/message_arena.hpp"
-#include "server/received_metadata.hpp"
-#include "server/request_head.hpp"
-#include "server/server_watch.hpp"
-#include "server/subtype.hpp"
+#include "server/router.hpp"
 
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -31,7 +30,82 @@
 #include <utility>
 #include <vector>
 
+namespace google::protobuf {
+class Arena;
+}
+
 namespace coracle::server_internal {
+
+// Belongs to the call; made only where there is an observer.
+class server_watch final : public rpc::message_watch, public coro::pooled {
+ public:
+  server_watch(server_observer& o, server_context& c) noexcept : observer_(o), call_(c) {
+    call_.began = coro::this_executor().now();
+    observer_.call_started(call_);
+  }
+  void head_sent() noexcept { observer_.head_sent(call_); }
+  void ended(const status& how) noexcept { observer_.call_ended(call_, how, coro::this_executor().now()); }
+
+  // rpc::message_watch
+  void message_sent(message_size m) noexcept override { observer_.message_sent(call_, m); }
+  void message_received(message_size m) noexcept override { observer_.message_received(call_, m); }
+
+ private:
+  server_observer& observer_;
+  served_call call_;
+};
+
+// A protobuf arena over a block that grows to what the calls before have needed, within bounds. Lives on a loop.
+class message_arena {
+ public:
+  message_arena();
+  message_arena(const message_arena&) = delete;
+  message_arena& operator=(const message_arena&) = delete;
+  ~message_arena();
+
+  [[nodiscard]] google::protobuf::Arena& get() noexcept;
+  // Destroys what is in it.
+  void reset();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// A handle to metadata that does not change once it is shared. Of one loop, so that handles are counted without atomics.
+class received_metadata {
+ public:
+  received_metadata() noexcept = default;
+  [[nodiscard]] static received_metadata make() {
+    received_metadata m;
+    m.block_ = new block;
+    return m;
+  }
+  received_metadata(const received_metadata& other) noexcept : block_(other.block_) {
+    if (block_) ++block_->handles;
+  }
+  received_metadata(received_metadata&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  received_metadata& operator=(received_metadata other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~received_metadata() {
+    if (block_ && --block_->handles == 0) delete block_;
+  }
+
+  // Of a handle that make() gave, or a copy of one.
+  [[nodiscard]] const metadata& get() const noexcept { return block_->fields; }
+  [[nodiscard]] bool is_shared() const noexcept { return block_ && block_->handles > 1; }
+  // To fill it; not while it is shared.
+  [[nodiscard]] metadata& own() noexcept { return block_->fields; }
+
+ private:
+  struct block {
+    metadata fields;
+    std::uint32_t handles = 1;
+  };
+  block* block_ = nullptr;
+};
 
 class server_call;
 

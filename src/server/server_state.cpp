@@ -2,11 +2,20 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/scope.hpp"
+#include "coro/post_function.hpp"
+#include "net/duplex.hpp"
+#include "net/inherited_sockets.hpp"
+#include "net/socket_duplex.hpp"
+#include "rpc/channel_registry.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/memory_limit.hpp"
 #include "runtime/runtime_core.hpp"
-#include "server/connection_rules.hpp"
 #include "server/shard.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace coracle::server_internal {
@@ -169,6 +178,265 @@ task<> server_state::serve_until_told() {
   }
   watching.request_stop();
   co_await watching.join();
+}
+
+// --- the memory quota
+
+namespace {
+
+constexpr std::uint64_t default_quota_bytes_max = std::uint64_t{1} << 30;
+
+}  // namespace
+
+memory_quota quota_for(runtime& on, const server_limits& limits) {
+  if (limits.memory()) return *limits.memory();
+  // A simulated world does not depend on the machine that it runs on.
+  const bool real = on.at(0).io().takes_descriptors();
+  const runtime_internal::memory_limit system =
+      real ? runtime_internal::read_memory_limit() : runtime_internal::memory_limit();
+  const bool tight = system.bytes / 2 < default_quota_bytes_max;
+  const std::uint64_t bytes = tight ? system.bytes / 2 : default_quota_bytes_max;
+  if (on.log().wants(log_level::info)) {
+    on.log().write(log_level::info,
+                   "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
+                       (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
+                              : "the default, 1 GiB") +
+                       " (set another with server_limits::memory())");
+  }
+  return memory_quota(static_cast<std::size_t>(bytes));
+}
+
+void server_state::join_quota() {
+  const std::lock_guard held(memory.counted_->servers_change);
+  std::erase_if(memory.counted_->servers, [](const auto& s) { return s.expired(); });
+  memory.counted_->servers.push_back(weak_from_this());
+}
+
+void server_state::tell_elsewhere(loop& but, memory_state what) noexcept {
+  std::vector<std::shared_ptr<server_state>> all;
+  const bool found = base::if_memory_allows([&] {
+    const std::lock_guard held(memory.counted_->servers_change);
+    for (const auto& s : memory.counted_->servers) all.push_back(s.lock());
+  });
+  if (!found) return;  // this loop does its own part, and tells them again
+  for (const auto& s : all)
+    if (s) s->tell_shards(s.get() == this ? &but : nullptr, what);
+}
+
+void server_state::tell_shards(const loop* but, memory_state what) noexcept {
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (but && i == but->index()) continue;
+    if (what == memory_state::pressed) {
+      base::if_memory_allows([&] {
+        with_shard(i, [](shard* s) {
+          if (s) s->watch_pressure();
+        });
+      });
+    } else if (!asked_for_room_[i].exchange(true)) {
+      const bool asked = base::if_memory_allows([&] {
+        with_shard(i, [this, i](shard* s) {
+          asked_for_room_[i] = false;
+          if (s) s->make_room(false);
+        });
+      });
+      if (!asked) asked_for_room_[i] = false;
+    }
+  }
+}
+
+// --- listening
+
+namespace {
+
+constexpr std::string_view inherited_scheme = "systemd:";
+
+using acceptors = std::vector<std::unique_ptr<net::acceptor>>;
+
+result<acceptors> open_at(loop& on, std::string_view text) {
+  const result<std::vector<net::address>> addresses = net::parse_addresses(text);
+  if (!addresses) return addresses.status();
+  acceptors opened;
+  for (net::address a : *addresses) {
+    // "localhost:0": the second loopback gets the port that the first was given.
+    if (!opened.empty() && a.port() == 0) a = a.with_port(opened.front()->local_address().port());
+    auto one = net::acceptor::open(on, a);
+    if (one) opened.push_back(*std::move(one));
+    else if (opened.empty()) return one.status();  // a machine without IPv6 still has a localhost
+  }
+  return opened;
+}
+
+result<acceptors> adopt(loop& on, std::string_view name) {
+  const auto inherited = net::inherited_sockets(name);
+  if (!inherited) return inherited.status();
+  acceptors adopted;
+  for (const net::inherited_socket& s : *inherited) {
+    auto one = net::acceptor::adopt(on, s);
+    if (!one) return one.status();
+    adopted.push_back(*std::move(one));
+  }
+  return adopted;
+}
+
+std::unique_ptr<net::duplex> open(loop& on, runtime_internal::handle connection,
+                                  security::server_security* security) {
+  auto raw = net::make_socket_duplex(on, connection);
+  return security ? security->secure(on, std::move(raw)) : std::move(raw);
+}
+
+}  // namespace
+
+status server_state::listen(std::string_view text, const server_credentials& credentials) {
+  const std::lock_guard lock(setting_up);
+  const status why = try_to_listen(text, credentials);
+  if (!why.ok() && listen_failure.ok()) listen_failure = why;
+  return why;
+}
+
+status server_state::ready_to_run() {
+  const std::lock_guard lock(setting_up);
+  if (!listen_failure.ok() || listening) return listen_failure;
+  return status::failed_precondition("the server has no address: call listen() before run()");
+}
+
+status server_state::try_to_listen(std::string_view text, const server_credentials& credentials) {
+  if (const status why = credentials.failure(); !why.ok()) return why;
+  loop& on = owner.at(0);
+  const bool inherited = text.starts_with(inherited_scheme);
+  result<acceptors> opened = inherited ? adopt(on, text.substr(inherited_scheme.size())) : open_at(on, text);
+  if (!opened) return opened.status();
+  if (!std::exchange(listening, true)) {
+    port = opened->front()->local_address().port();
+    hold_termination();
+  }
+  for (auto& a : *opened) {
+    // std::function and posted works want copyable callables.
+    with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
+                   security = credentials.security()](shard* s) {
+      if (s) s->listen(std::move(*held), security);
+    });
+  }
+  return {};
+}
+
+void server_state::accepted(runtime_internal::handle connection,
+                            const std::shared_ptr<security::server_security>& security) noexcept {
+  const std::size_t i = least_loaded();
+  if (i == size()) return refuse(connection, "server_limits::connections are open");
+  loop& to = owner.at(i);
+  ++load_of(to);
+  if (to.is_current()) return adopt_connection(shards_[i], to, connection, security.get());
+  bool taken = false;
+  const bool told = base::if_memory_allows([&] {
+    taken = with_shard(i, [this, &to, connection, security](shard* s) {
+      adopt_connection(s, to, connection, security.get());
+    });
+  });
+  if (taken) return;
+  --load_of(to);
+  if (told) owner.at(0).io().close(connection);
+  else refuse(connection, "the process is out of memory");
+}
+
+// On the connection's loop. Of a shard that is gone, or without memory, the connection is closed.
+void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handle connection,
+                                    security::server_security* security) noexcept {
+  const bool adopted = base::if_memory_allows([&] {
+    auto stream = open(on, connection, security);
+    if (by) by->adopt(std::move(stream));
+    else --load_of(on);
+  });
+  if (adopted) return;
+  --load_of(on);
+  if (by) by->note_refused_connection();
+}
+
+void server_state::refuse(runtime_internal::handle connection, std::string_view why) noexcept {
+  owner.at(0).io().close(connection);
+  base::if_memory_allows([&] {
+    refused_lines_.write(owner.log(), log_level::warning, owner.at(0).now(),
+                         "a connection was refused: " + std::string(why));
+  });
+}
+
+// The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves
+// loops with twice as many as others: one listener that hands over to the loop with the fewest is even. size() when
+// there are too many.
+std::size_t server_state::least_loaded() noexcept {
+  std::size_t best = next_++ % size();
+  std::size_t all = 0;
+  for (std::size_t n = 0; n < size(); ++n) {
+    const std::size_t i = (next_ + n) % size();
+    const std::size_t load = loads_[i].load(std::memory_order_relaxed);
+    all += load;
+    if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
+  }
+  return all < options.limits().connections() ? best : size();
+}
+
+// --- snapshots, gathered from the loops
+
+namespace {
+
+// Shared with the loops; the last one tells the loop that waits.
+struct gathering {
+  std::atomic<std::size_t> left;
+  coro::executor& home;
+  std::vector<server_snapshot> parts;
+  event<> done{};
+};
+
+void add(server_snapshot& to, server_snapshot& part) {
+  to.calls_started += part.calls_started;
+  to.calls_succeeded += part.calls_succeeded;
+  to.calls_failed += part.calls_failed;
+  to.last_call_started = std::max(to.last_call_started, part.last_call_started);
+  std::move(part.listeners.begin(), part.listeners.end(), std::back_inserter(to.listeners));
+  std::move(part.connections.begin(), part.connections.end(), std::back_inserter(to.connections));
+}
+
+}  // namespace
+
+task<server_snapshot> server_state::snapshot() {
+  const std::shared_ptr<server_state> alive = shared_from_this();
+  auto all = std::make_shared<gathering>(size(), coro::this_executor(), std::vector<server_snapshot>(size()));
+  for (std::size_t i = 0; i < size(); ++i) {
+    const bool there = with_shard(i, [i, all](shard* s) {
+      if (s) all->parts[i] = s->snapshot();
+      if (all->left.fetch_sub(1) == 1) coro::post_function(all->home, [all] { all->done.set(); });
+    });
+    if (!there && all->left.fetch_sub(1) == 1) all->done.set();
+  }
+  co_await all->done;
+  server_snapshot whole;
+  for (server_snapshot& part : all->parts) add(whole, part);
+  const auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+  std::sort(whole.listeners.begin(), whole.listeners.end(), by_id);
+  std::sort(whole.connections.begin(), whole.connections.end(), by_id);
+  co_return whole;
+}
+
+duration jittered(duration d, std::uint64_t random) noexcept {
+  if (d == duration::max()) return d;
+  return d + d / 10 - d / 500 * static_cast<std::int64_t>(random % 101);
+}
+
+transport::connection_options connection_rules(const server_options& o) {
+  const server_limits& l = o.limits();
+  transport::connection_options c;
+  c.http2.max_concurrent_streams = l.streams();
+  c.http2.header_list_bytes = l.header_list_bytes();
+  c.http2.settings_timeout = l.handshake_time();
+  c.http2.header_timeout = l.handshake_time();
+  c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
+  c.http2.pings.min_interval = o.client_ping_interval();
+  c.http2.pings.without_calls = o.client_pings_without_calls();
+  c.life.max_idle = o.max_connection_idle();
+  c.life.max_age = o.max_connection_age();
+  c.life.max_age_grace = o.max_connection_age_grace();
+  c.burden.unread_bytes = l.unread_bytes();
+  c.burden.stall_time = l.stall_time();
+  return c;
 }
 
 }  // namespace coracle::server_internal

@@ -27,6 +27,11 @@
 
 namespace coracle::server_internal {
 
+[[nodiscard]] transport::connection_options connection_rules(const server_options& o);
+
+// Connections that came together are not to go together: the age is 90 % to 110 % (gRFC A9).
+[[nodiscard]] duration jittered(duration d, std::uint64_t random) noexcept;
+
 class shard;
 
 enum class memory_state : std::uint8_t { pressed, exceeded };

@@ -2,17 +2,22 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coro/post_function.hpp"
 #include "net/duplex.hpp"
 #include "protocol/grpc/request_headers.hpp"
 #include "protocol/grpc/status_headers.hpp"
+#include "rpc/channel_registry.hpp"
 #include "runtime/backend.hpp"
-#include "server/connection_rules.hpp"
+#include "runtime/memory_limit.hpp"
 #include "server/plain_page.hpp"
-#include "server/unknown_methods.hpp"
+#include "server/router.hpp"
+#include "server/server_state.hpp"
 #include "transport/header_block.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace coracle::server_internal {
@@ -286,6 +291,151 @@ void shard::settle_if_empty() noexcept {
   if (!draining_ || !connections_.empty() || !entrances_.empty() || count != 0) return;
   if (!empty_.is_set()) empty_.set();
   if (leaving_ && !std::exchange(left_called_, true)) left();
+}
+
+// --- its part of the memory quota
+
+namespace {
+
+constexpr duration relief_interval = std::chrono::milliseconds(50);
+
+// The last eighth is for what is under way and not counted: replies that are being written, the heap's own waste.
+constexpr std::size_t closing_bytes(std::size_t limit) noexcept { return limit / 8 * 7; }
+constexpr std::size_t pressing_bytes(std::size_t limit) noexcept { return limit / 8 * 5; }
+
+}  // namespace
+
+shard::relief::relief(shard& s) noexcept : of(s) {
+  fire = [](coro::timer& t) noexcept { static_cast<relief&>(t).of.look_for_relief(); };
+}
+
+// If all hold this or less, they are within the limit: whoever is closed for its memory held more.
+std::size_t shard::even_share() const noexcept {
+  const std::size_t all = closing_bytes(quota_->limit);
+  return (all - std::min(all, quota_->abandoned.load(std::memory_order_relaxed))) /
+         std::max<std::size_t>(quota_->connections.load(std::memory_order_relaxed), 1);
+}
+
+bool shard::under_pressure() const noexcept {
+  return quota_->used.load(std::memory_order_relaxed) > pressing_bytes(quota_->limit);
+}
+
+void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
+  const auto it = connections_.find(&c);
+  if (it == connections_.end()) return;
+  served& s = it->second;
+  const std::size_t before = std::exchange(s.bytes, bytes);
+  s.held_bytes = std::min(s.held_bytes, bytes);
+  const std::size_t used =
+      quota_->used.fetch_add(bytes - before, std::memory_order_relaxed) + (bytes - before);
+  if (bytes > before && under_pressure() && bytes > even_share() / 2) press(c, s, true);
+  if (bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
+}
+
+// Beyond the limit, a connection that holds no more than its even share is still served: those that hold more make room.
+bool shard::may_keep(transport::connection& c, std::size_t more_bytes) noexcept {
+  const std::size_t used = quota_->used.load(std::memory_order_relaxed);
+  const std::size_t all = closing_bytes(quota_->limit);
+  if (used <= all && more_bytes <= all - used) return true;
+  const auto it = connections_.find(&c);
+  const std::size_t share = even_share();
+  return it != connections_.end() && it->second.bytes <= share && more_bytes <= share - it->second.bytes;
+}
+
+void shard::on_abandoned(std::size_t before) noexcept {
+  const std::size_t change = abandoned_bytes - before;  // modulo
+  quota_->abandoned.fetch_add(change, std::memory_order_relaxed);
+  const std::size_t used = quota_->used.fetch_add(change, std::memory_order_relaxed) + change;
+  if (abandoned_bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
+}
+
+void shard::press(transport::connection& c, served& s, bool on) noexcept {
+  if (s.pressed == on) return;
+  s.pressed = on;
+  c.press(on);
+  if (!on || pressure_since_ != never) return;
+  watch_pressure();
+  server_->tell_elsewhere(home_, memory_state::pressed);
+}
+
+void shard::make_room(bool ask_others) noexcept {
+  const bool made = give_up_heaviest(closing_bytes(quota_->limit), "the server's memory quota is exceeded",
+                                     [share = even_share()](const served& s) { return s.bytes > share; });
+  if (!made && ask_others) server_->tell_elsewhere(home_, memory_state::exceeded);
+}
+
+// As many as it takes; what is given up is gone at the turn's end, and not counted until then.
+template <class Predicate>
+bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept {
+  std::size_t going = 0;
+  for (const auto& [c, s] : connections_) going += s.given_up ? s.bytes : 0;
+  while (quota_->used.load(std::memory_order_relaxed) > until_bytes + going) {
+    auto heaviest = connections_.end();
+    for (auto it = connections_.begin(); it != connections_.end(); ++it)
+      if (!it->second.given_up && may_go(it->second) &&
+          (heaviest == connections_.end() || it->second.bytes > heaviest->second.bytes))
+        heaviest = it;
+    if (heaviest == connections_.end()) return false;
+    heaviest->second.given_up = true;
+    going += heaviest->second.bytes;
+    base::if_memory_allows([&] {
+      given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
+                            "closing the connection that holds most memory, of " +
+                                heaviest->first->peer_address().to_string() + ": " + std::string(why));
+    });
+    heaviest->first->give_up(why);
+  }
+  return true;
+}
+
+void shard::watch_pressure() noexcept {
+  if (pressure_since_ != never) return;
+  begin_pressure();
+  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+}
+
+void shard::begin_pressure() noexcept {
+  pressure_since_ = home_.now();
+  messages.release();
+  for (auto& [c, s] : connections_) s.held_bytes = s.bytes;
+}
+
+void shard::look_for_relief() noexcept {
+  if (!under_pressure()) {
+    pressure_since_ = never;
+    for (auto& [c, s] : connections_) press(*c, s, false);
+    return;
+  }
+  if (home_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time())) {
+    relieve();
+    begin_pressure();
+  }
+  home_.arm(relief_, deadline_after(home_.now(), relief_interval));
+}
+
+// Those that had much all the time: a message that was left half sent, say. Others are not to wait for them for ever.
+// There are some, for all that hold no more than half of their share together do not make a pressure.
+void shard::relieve() noexcept {
+  give_up_heaviest(pressing_bytes(quota_->limit), "much of the server's memory was held for too long",
+                   [share = even_share()](const served& s) { return s.held_bytes > share / 2; });
+}
+
+server_snapshot shard::snapshot() const {
+  server_snapshot s;
+  s.calls_started = calls_started_;
+  s.calls_succeeded = succeeded;
+  s.calls_failed = failed;
+  s.last_call_started = rpc::on_the_wall(home_, last_call_started_);
+  for (const auto& e : entrances_) {
+    s.listeners.emplace_back();
+    s.listeners.back().id = e->id();
+    s.listeners.back().local = e->local_address();
+  }
+  for (const auto& [c, kept] : connections_) {
+    s.connections.push_back(rpc::take_snapshot(home_, kept.id, *c));
+    s.last_call_started = std::max(s.last_call_started, s.connections.back().last_stream_started);
+  }
+  return s;
 }
 
 }  // namespace coracle::server_internal

@@ -5,7 +5,6 @@
 #include "coracle/base/bytes.hpp"
 #include "tls/handshake_notes.hpp"
 #include "tls/owned.hpp"
-#include "tls/record_bio.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -14,6 +13,17 @@
 #include <string>
 
 namespace coracle::tls {
+
+// A memory BIO that reads bytes where they lie and writes into an output_buffer: one copy less each way than
+// OpenSSL's own, and no memory of its own. Must stay in place while its BIO lives.
+class record_bio {
+ public:
+  bytes_view in;
+  base::output_buffer out;
+
+  // Null when memory is out. Belongs to the SSL that it is given to.
+  [[nodiscard]] BIO* make();
+};
 
 // Stays in place once made: OpenSSL points into it.
 class engine {

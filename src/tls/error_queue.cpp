@@ -1,7 +1,8 @@
 #include "tls/error_queue.hpp"
 
 #include <openssl/err.h>
-
+#include <openssl/ssl.h>
+#include <openssl/sslerr.h>
 #include <cstring>
 
 namespace coracle::tls {
@@ -13,6 +14,52 @@ std::string take_error(const char* otherwise) {
   if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
   const char* reason = ERR_reason_error_string(code);
   return reason ? reason : otherwise;
+}
+
+namespace {
+
+// What a peer of ours means; null: OpenSSL's own words do.
+const char* known(int reason, bool server) noexcept {
+  switch (reason) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST:
+      return server ? "the client speaks no TLS: does it use plaintext?"
+                    : "the server speaks no TLS: does it listen in plaintext?";
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "the peer speaks no TLS 1.2 or newer";
+    case SSL_R_NO_APPLICATION_PROTOCOL: return "the client does not offer HTTP/2 (ALPN h2)";
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+      return "the server does not speak HTTP/2 over TLS (ALPN h2): is it a gRPC server?";
+    case SSL_R_NO_SHARED_CIPHER:
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+      return "the two sides have no cipher suite or other parameter of TLS in common";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "the client has no certificate, and one is required";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      return "the server requires a client certificate: give one with client_options::certificate_files()";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+      return server ? "the client does not accept the server's certificate"
+                    : "the server does not accept the client's certificate";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+      return server ? "the client does not trust the CA of the server's certificate"
+                    : "the server does not trust the CA of the client's certificate";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+      return server ? "the client says that the server's certificate has expired"
+                    : "the server says that the client's certificate has expired";
+    case SSL_R_TLSV1_UNRECOGNIZED_NAME: return "the server has no certificate for this name";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+std::string failure_text(bool server, bool shaking_hands) {
+  const unsigned long code = ERR_peek_error();
+  const std::string text = take_error("no reason is given");
+  const char* better = ERR_GET_LIB(code) == ERR_LIB_SSL ? known(ERR_GET_REASON(code), server) : nullptr;
+  return std::string(shaking_hands ? "the TLS handshake failed: " : "TLS failed: ") +
+         (better ? better : text);
 }
 
 }  // namespace coracle::tls

@@ -9,4 +9,7 @@ namespace coracle::tls {
 // Empties the queue.
 std::string take_error(const char* otherwise);
 
+// Of what is at the front of OpenSSL's queue of errors, which it empties. shaking_hands: it was the handshake.
+std::string failure_text(bool server, bool shaking_hands);
+
 }  // namespace coracle::tls

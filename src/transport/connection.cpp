@@ -6,8 +6,10 @@
 #include "transport/exchange.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
+#include <string>
 #include <utility>
 
 namespace coracle::transport {
@@ -401,6 +403,192 @@ void connection::note_released(stream_ref s) noexcept {
     std::erase(waiting_, s);
   if (life_.watches_idle()) life_.used(home_.now());
   touch();
+}
+
+// --- memory, congestion, stalls
+
+namespace {
+
+// Who holds more is looked at in every turn.
+constexpr std::size_t light_bytes = 64u << 10;
+// What an owner is told of.
+constexpr std::size_t memory_step_bytes = 4096;
+// Beside what the engine counts: for the connection, and for each open exchange (the call, its coroutine).
+constexpr std::size_t connection_cost_bytes = 1024;
+constexpr std::size_t exchange_cost_bytes = 2048;
+
+}  // namespace
+
+void connection::note_congestion() noexcept {
+  congested_ = acceptor_ && engine_.unread_bytes() > unread_bytes_max_;
+  if (congested_) stall_.watch(home_.now());
+}
+
+// Those that wait begin one by one, as long as what they answer finds room.
+void connection::mind_congestion() noexcept {
+  note_congestion();
+  while (!waiting_.empty() && !congested_ && !given_up_) {
+    const stream_ref next = waiting_.front();
+    waiting_.erase(waiting_.begin());  // first: what ends inside is taken out of the list
+    if (void* const user = engine_.user_of(next)) {
+      try {
+        static_cast<exchange_handler*>(user)->on_turn();
+      } catch (const std::bad_alloc&) {
+        out_of_memory(next);
+      }
+    }
+    note_congestion();
+  }
+}
+
+void connection::mind_memory() noexcept {
+  const std::size_t now = connection_cost_bytes + engine_.memory_bytes() + in_flight_.capacity() +
+                          (deferred_ ? deferred_->unread.capacity() : 0) + stream_->memory_bytes() +
+                          engine_.open_streams() * exchange_cost_bytes;
+  weigh_ = now > light_bytes || congested_ || !waiting_.empty();
+  const std::size_t apart = now > told_memory_bytes_ ? now - told_memory_bytes_ : told_memory_bytes_ - now;
+  if (apart < memory_step_bytes) return;
+  told_memory_bytes_ = now;
+  owner_.on_memory(*this, now);
+}
+
+// While receiving is paused nothing else would have the account looked at.
+void connection::memory_changed() noexcept {
+  if (!acceptor_ || closing_) return;
+  weigh_ = true;
+  touch();
+}
+
+void connection::mind_stall() noexcept {
+  if (!acceptor_) return;
+  const time_point sending_since = stream_->sending() ? last_send_ : never;
+  // A window that the peer has opened may be among what waits for the decode budget.
+  const bool heard = !is_deferred() && !just_resumed_;
+  if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since, heard))
+    engine_.fail(error_code::enhance_your_calm, "replies are not read");
+}
+
+void connection::give_up(const char* reason) noexcept {
+  if (given_up_) return;
+  given_up_ = reason;
+  weigh_ = true;
+  touch();
+}
+
+void connection::press(bool on) noexcept {
+  pressed_ = on;
+  withholds_credit_ = on || is_deferred();
+  engine_.withhold_credit(on);
+  engine_.refuse_streams(on);
+  touch();
+}
+
+void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
+  engine_.set_kept(s, bytes);
+  if (!acceptor_) return;
+  weigh_ = true;
+  // At once: what one read brings may be decoded to some hundred messages.
+  if (bytes == 0 || bytes >= large_message_bytes) mind_memory();
+}
+
+void connection::wait_turn(stream_ref s) noexcept {
+  if (!base::if_memory_allows([&] { waiting_.push_back(s); })) return give_up("out of memory");
+  weigh_ = true;
+}
+
+// --- drain and close
+
+namespace {
+
+// A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
+// ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
+constexpr duration linger = std::chrono::seconds(2);
+
+}  // namespace
+
+void connection::drain() noexcept {
+  if (closing_ || draining_) return;
+  draining_ = true;
+  engine_.drain();
+  touch();
+  update_timer();  // a flush that waits for the preface does not
+}
+
+void connection::close(http2::error_code code, std::string_view reason) noexcept {
+  if (closing_) return;
+  set_end_reason(reason);
+  engine_.fail(code, reason);
+  dispatch();
+}
+
+void connection::going_away() noexcept {
+  if (!std::exchange(told_going_away_, true)) owner_.on_going_away(*this);
+  draining_ = true;
+}
+
+void connection::send_failed(std::int64_t error) noexcept {
+  base::if_memory_allows([&] { set_end_reason(io_failure(error)); });
+  broken("sending failed");
+}
+
+std::string connection::io_failure(std::int64_t error) const {
+  const std::string_view said = stream_->end_reason();
+  return said.empty() ? std::strerror(static_cast<int>(-error)) : std::string(said);
+}
+
+// The engine has failed, or the byte stream has: nothing is left but to send what is pending.
+void connection::broken(std::string_view reason) noexcept {
+  if (closing_) return;
+  set_end_reason(reason);
+  if (!engine_.failed()) {
+    engine_.feed_end(home_.now());
+    for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
+      if (e.what != http2::event::kind::failed) handle(e);
+    }
+  }
+  closing_ = true;
+  if (deferred_) {
+    deferred_->unread.clear();
+    deferred_->unlink();
+  }
+  going_away();
+  if (timer::holder) home_.disarm(*this);
+  home_.arm(*this, deadline_after(home_.now(), linger));
+  if (acceptor_) mind_memory();
+  touch();
+}
+
+void connection::finish_if_done() noexcept {
+  if (close_called_) return;
+  if (draining_ && !closing_ && engine_.open_streams() == 0 && engine_.output().empty() &&
+      !stream_->sending() && !engine_.draining()) {
+    broken("drained");
+    return;
+  }
+  if (!closing_) return;
+  if (!send_broken_) {
+    if (unsent()) return;
+    stream_->shutdown_send();
+    // A client's last words are of no weight; what a server has answered is, until it is read.
+    if (acceptor_ && !receive_ended_ && !engine_.all_read()) return;
+  }
+  close_called_ = true;
+  stream_->close(send_broken_);
+}
+
+void connection::closed() noexcept {
+  if (timer::holder) home_.disarm(*this);
+  if (!closing_) broken("closed");
+  gone_ = true;  // the owner is told at the turn's end, behind a flush() that may be queued
+  touch();
+}
+
+void connection::update_timer() noexcept {
+  if (closing_) return;
+  const time_point t = std::min({engine_.next_timeout(), release_at_, life_.next(), stall_.next()});
+  if (timer::holder && timer::when == t) return;
+  if (timer::holder) home_.disarm(*this);
+  if (t != never) home_.arm(*this, t);
 }
 
 }  // namespace coracle::transport

@@ -1,24 +1,38 @@
 // connection: an HTTP/2 engine on a byte stream, on one loop.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/runtime/loop.hpp"
 #include "http2/connection.hpp"
 #include "net/duplex.hpp"
-#include "transport/burden.hpp"
-#include "transport/connection_figures.hpp"
 #include "transport/connection_options.hpp"
 #include "transport/decode_budget.hpp"
 #include "transport/exchange_handler.hpp"
-#include "transport/lifespan.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace coracle::transport {
+
+// Times are those of the turn; zero where nothing of the kind has happened yet.
+struct connection_figures {
+  std::uint64_t streams_started = 0;
+  std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
+  std::uint64_t streams_open = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t keepalives_sent = 0;
+  time_point last_stream_started{};
+  time_point last_message_sent{};
+  time_point last_message_received{};
+  std::int64_t send_window_bytes = 0;
+  std::int64_t receive_window_bytes = 0;
+};
 
 using http2::limits;
 using http2::role;

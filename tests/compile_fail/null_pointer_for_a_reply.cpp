@@ -1,4 +1,4 @@
-// expect: deleted
+// expect: a handler of one reply cannot return a null pointer
 #include "kinds.coracle.hpp"
 
 class kinds final : public misuse::rpc::Kinds::service {

@@ -1,4 +1,4 @@
-// expect: could not convert
+// expect: a handler of one reply returns a message of the type in the .proto
 #include "kinds.coracle.hpp"
 
 class kinds final : public misuse::rpc::Kinds::service {

@@ -1,4 +1,4 @@
-// expect: no member named 'yield_value'
+// expect: co_yield in a handler of one reply
 #include "kinds.coracle.hpp"
 
 class kinds final : public misuse::rpc::Kinds::service {

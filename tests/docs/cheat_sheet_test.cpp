@@ -42,7 +42,7 @@ class shelf final : public movie::rpc::MovieService::service {
   coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
                                             const movie::ListMoviesRequest&) override {
     for (const auto& movie : movies_) co_yield movie;
-    co_return coracle::status();
+    co_return coracle::ok;
   }
   // [/server_streaming_server]
 
@@ -56,7 +56,7 @@ class shelf final : public movie::rpc::MovieService::service {
       *reply.mutable_movie() = *found;
       co_yield reply;
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
   // [/bidi_server]
 

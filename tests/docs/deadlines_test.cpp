@@ -38,7 +38,7 @@ coracle::task<coracle::status> add_all(movies_stub movies, std::vector<movie::Mo
     const auto reply = co_await movies.AddMovie(movie);  // has what is left of the two seconds
     if (!reply) co_return reply.status();
   }
-  co_return coracle::status();
+  co_return coracle::ok;
 }
 
 coracle::task<coracle::status> add_all_in_time(movies_stub movies, std::vector<movie::Movie> shelf) {
@@ -53,7 +53,7 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
   for (;;) {
     const auto next = co_await coracle::with_timeout(5s, call.next());
     if (!next) co_return next.status();       // too slow: `call` goes, and is cancelled with it
-    if (!*next) co_return coracle::status();  // the list has ended
+    if (!*next) co_return coracle::ok;  // the list has ended
     ++seen;
   }
 }
@@ -160,7 +160,7 @@ TEST(GuideToDeadlines, EachStepMayHaveItsOwnTime) {
       co_yield one;
     }
     co_await coracle::sleep_for(1h);
-    co_return coracle::status();
+    co_return coracle::ok;
   };
   int seen = 0;
   const auto how = coracle::sync_wait(fixture.runtime(), follow(movies_stub(fixture.channel()), seen));

@@ -38,7 +38,7 @@ int serve(const std::string& address) {
   greeter service;
   coracle::server server;
   server.add(service);
-  server.listen(address, coracle::insecure());
+  (void)server.listen(address, coracle::insecure());  // run() reports a failure
   return server.run();  // until SIGTERM or SIGINT, then it drains
 }
 // [/server]
@@ -80,7 +80,7 @@ class movies final : public movie::rpc::MovieService::service {
       movie.set_year_of_production(year);
       co_yield movie;  // waits while the client does not read
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 };
 
@@ -115,7 +115,7 @@ void serve_on_all_cores(coracle::service& service, const std::string& address) {
   coracle::runtime runtime(coracle::runtime_options().loops(0));
   coracle::server server(runtime);
   server.add(service);
-  server.listen(address, coracle::insecure());
+  (void)server.listen(address, coracle::insecure());
   server.run();
 }
 // [/threads]

@@ -29,7 +29,7 @@ int serve(const std::string& where) {
                    .limits(coracle::server_limits().memory(coracle::memory_quota(192u << 20)).calls(2'000)));
   server.add(service);
   coracle::with_defaults(server);            // health, reflection, channelz
-  server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() says what is wrong
+  (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
   return server.run();  // SIGTERM: NOT_SERVING, GOAWAY, and the calls that run get the grace
 }
 // [/serve]
@@ -41,8 +41,8 @@ class premieres final : public movie::rpc::MovieService::service {
     movie::WatchTogetherResponse response;
     for (;;) {
       const auto next = co_await coracle::stop_on(context.drain_token(), requests.next());
-      if (!next) break;                          // the server drains; the client is still there
-      if (!*next) co_return coracle::status();   // the client has ended its stream
+      if (!next) break;  // the server drains; the client is still there
+      if (!*next) co_return coracle::ok;  // the client has ended its stream
       co_yield response;
     }
     co_yield response;  // a last word

@@ -96,7 +96,7 @@ class library final : public movie::rpc::MovieService::service {
       lookups.spawn(reply_to((*request)->movie_id(), replies, writing));
     }
     co_await lookups.join();
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 
   static coracle::task<> reply_to(std::string id, coracle::writer<movie::WatchTogetherResponse> replies,

@@ -177,7 +177,7 @@ TEST_F(fakes, ReadAWholeConversationBeforeTheyAnswer) {
 TEST_F(fakes, ConverseAsAHandlerDoes) {
   on_.Chat = [](coracle::server_context&, coracle::reader<echo::Text> texts) -> coracle::replies<echo::Text> {
     while (const auto one = co_await texts.next()) co_yield *one;
-    co_return coracle::status();
+    co_return coracle::ok;
   };
   auto call = stub_.Chat();
   coracle::sync_wait(call.write(text("a")));
@@ -223,7 +223,7 @@ TEST_F(fakes, KeepTheBehaviourThatACallBeganWith) {
   on_.Chat = [mark = std::string("old")](coracle::server_context&,
                                          coracle::reader<echo::Text> texts) -> coracle::replies<echo::Text> {
     while (co_await texts.next()) co_yield text(mark);
-    co_return coracle::status();
+    co_return coracle::ok;
   };
   auto call = stub_.Chat();
   coracle::sync_wait(call.write(text("a")));

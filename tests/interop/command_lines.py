@@ -9,8 +9,8 @@ from stage import Cases, equal, expect, own, run
 
 OTHERS = ("bearer_server", "bearer_client", "chat_server", "copy_file", "echo_server", "echo_client", "file_server", "file_client",
           "foreign_loop", "proxy")
-SERVERS = ("movie_server", "interop_server", "greeter_server", "relay_server")
-CLIENTS = ("movie_client", "interop_client", "greeter_client", "relay_client")
+SERVERS = ("movie_server", "interop_server", "relay_server")
+CLIENTS = ("movie_client", "interop_client", "relay_client")
 
 
 def refused(words, *says, env=None):

@@ -127,7 +127,7 @@ def our_definition_calls_its_server():
 
 def the_greeter_is_that_of_helloworld():
     """helloworld.Greeter/SayHello takes HelloRequest {string name = 1} and returns HelloReply {string message = 1}."""
-    with Server(own("greeter_server"), "--port=0") as server, grpc.insecure_channel(server.address) as channel:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server, grpc.insecure_channel(server.address) as channel:
         reply = channel.unary_unary("/helloworld.Greeter/SayHello")(b"\x0a\x05world", timeout=LIMIT_S)
         greeting = reply[2:].decode()
         equal(reply[:2], bytes([1 << 3 | 2, len(greeting)]), "the reply's tag and length")

@@ -41,7 +41,7 @@ def stress_goes_on_until_it_is_stopped(server):
 def mistakes_are_told(server):
     expect("smol" in bench(server, "none", code=64).stderr, "the workloads are not named")
     expect("more than 0s" in bench(server, "--seconds", "0s", "smol", code=64).stderr, "it takes no time for a time")
-    with Server(own("greeter_server"), "--port=0") as other:
+    with Server(own("greeter_server"), "127.0.0.1:0") as other:
         done = bench(other, "smol", code=65)
         expect("test.TestService" in done.stderr and done.stdout == "", f"it says {done.stderr!r} and prints {done.stdout!r}")
     expect("1,auto" in bench(server, "--loops", "many", code=64).stderr, "the mend is not named")

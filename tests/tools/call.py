@@ -230,7 +230,7 @@ def health_tells_by_its_exit_code(server):
 
 
 def definitions_come_from_files():
-    with Server(own("greeter_server"), "--port=0") as server, tempfile.TemporaryDirectory() as folder:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server, tempfile.TemporaryDirectory() as folder:
         bare = call(server, "SayHello", "-d", '{"name": "Ada"}', code=FAILURE)
         expect("--proto" in bare.stderr, f"it says {bare.stderr!r}")
         protoset = pathlib.Path(folder, "greeter.protoset")

@@ -252,7 +252,7 @@ def rest_may_be_called_alone(_):
 
 def main():
     cases = Cases()
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         cases.each("Load", [
             a_count_is_exact, a_time_ends_and_the_warm_up_does_not_count, an_open_loop_keeps_its_plan,
             users_bring_their_own_connections, a_stall_counts_against_every_call_that_was_planned, failures_are_counted_by_status,

@@ -84,7 +84,7 @@ def a_terminal_sees_the_warm_up(server):
 
 def main():
     cases = Cases()
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         cases.each("LoadPlan", [what_cannot_be_meant_is_refused, a_plan_that_asks_for_too_much_ends, what_would_be_ignored_is_refused,
                                 a_ramp_from_zero_is_warmed_up, a_terminal_sees_the_warm_up], server)
     cases.end()

@@ -126,7 +126,7 @@ def what_a_server_says_stays_text(server):
 
 def main():
     cases = Cases()
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         cases.each("LoadReport", [each_chart_is_drawn, a_second_without_calls_is_a_gap, the_page_says_how_and_where_it_was_made, two_runs_stand_beside_each_other, a_run_without_a_good_call_is_told,
                                   what_a_server_says_stays_text], server)
     cases.end()

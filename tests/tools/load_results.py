@@ -54,7 +54,7 @@ def two_results_never_share_a_place(folder, server):
 
 def main():
     cases = Cases()
-    with tempfile.TemporaryDirectory() as folder, Server(own("greeter_server"), "--port=0") as server:
+    with tempfile.TemporaryDirectory() as folder, Server(own("greeter_server"), "127.0.0.1:0") as server:
         cases.each("LoadResults", [a_run_that_fails_leaves_the_old_results, new_results_take_the_place_of_old_ones,
                                    what_cannot_be_written_is_told_before_the_run, two_results_never_share_a_place], pathlib.Path(folder), server)
     cases.end()

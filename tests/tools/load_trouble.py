@@ -40,7 +40,7 @@ def going_until_its_first_line(server, *words):
 
 
 def users_who_come_too_late_are_failures():
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         with going_until_its_first_line(server, "--users", "90", "--ramp-up", "3s") as going:
             equal(server.stop(), 0, "the server's exit code")
             text, _ = going.communicate(timeout=60)
@@ -53,11 +53,11 @@ def users_who_come_too_late_are_failures():
 
 
 def a_server_that_goes_and_comes_back_is_called_again():
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         port = server.port
         going = going_until_its_first_line(server, "--rate", "50", "--duration", "6s")
         equal(server.stop(), 0, "the server's exit code")
-    with Server(own("greeter_server"), f"--port={port}"), going:
+    with Server(own("greeter_server"), f"127.0.0.1:{port}"), going:
         text, _ = going.communicate(timeout=60)
     found = json.loads(text)["runs"][0]
     adds_up(found, 300)

@@ -50,7 +50,7 @@ def a_replay_makes_the_same_calls(said, file):
 
 
 def a_replay_tells_what_ends_otherwise(_, file):
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
         equal(done.returncode, 65, "the exit code")
         expect("UNIMPLEMENTED" in done.stderr and "recorded was OK" in done.stderr, f"it says {done.stderr!r}")
@@ -94,7 +94,7 @@ def calls_pass_on_when_the_recording_cannot(_, file):
 
 def a_socket_of_unix_will_do(_, file):
     where = f"unix:{file.with_name('front')}"
-    with Server(own("greeter_server"), "--port=0") as server:
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
         with stage.Background(own("coracle"), "proxy", server.address, "-p", "--listen", where) as proxy:
             proxy.wait_for(re.compile(rf"listening on {re.escape(where)}, for "), stage.START_LIMIT_S)
             done = run(own("coracle"), "call", where, "-p", "SayHello", "--proto", GREETER_PROTO, "-d", '{"name": "Ada"}')
@@ -131,7 +131,7 @@ def a_hostile_recording_is_refused_or_bounded(_, file):
 
 
 def a_server_without_definitions_is_told_in_bytes():
-    with Server(own("greeter_server"), "--port=0") as server, \
+    with Server(own("greeter_server"), "127.0.0.1:0") as server, \
             Server(own("coracle"), "proxy", server.address, "-p") as proxy:
         for _ in range(2):
             done = run(own("greeter_client"), proxy.address)

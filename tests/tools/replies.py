@@ -171,7 +171,7 @@ def the_repl_prints_exactly_one_reply_of_a_unary_call():
 
 
 def the_proxy_shows_and_records_a_call_whose_names_are_no_utf_8():
-    with tempfile.TemporaryDirectory() as folder, Server(own("greeter_server"), "--port=0") as server:
+    with tempfile.TemporaryDirectory() as folder, Server(own("greeter_server"), "127.0.0.1:0") as server:
         file = pathlib.Path(folder, "calls.jsonl")
         with Server(own("coracle"), "proxy", server.address, "-p", "--record", file) as proxy, \
                 socket.create_connection(("127.0.0.1", proxy.port), timeout=stage.STOP_LIMIT_S) as connection:

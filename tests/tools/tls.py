@@ -30,7 +30,7 @@ def who_wants_a_certificate(server, made):
 
 
 def who_speaks_no_tls(server, made):
-    with Server(own("greeter_server"), "--port=0") as plain:
+    with Server(own("greeter_server"), "127.0.0.1:0") as plain:
         says(["--plaintext"], [], "ls", plain.address)
 
 

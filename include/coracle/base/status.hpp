@@ -33,11 +33,19 @@ enum class status_code : std::uint8_t {
 // "NOT_FOUND" and so on, as the specification spells them.
 std::string_view name_of(status_code code) noexcept;
 
+/// The type of coracle::ok.
+struct ok_t {
+  explicit ok_t() = default;
+};
+/// Success, where a status is wanted: `co_return coracle::ok;` ends a handler of many replies.
+inline constexpr ok_t ok{};
+
 // A value: one pointer wide plus a code, no allocation while it carries no text; one that finds no memory for its
 // text has the code alone. Copies share the text, which never changes; safe to copy between threads.
-class status {
+class [[nodiscard]] status {
  public:
   status() noexcept = default;  // ok
+  status(ok_t) noexcept {}  // NOLINT(google-explicit-constructor)
   status(status_code code, std::string_view message = {});
   // With google.rpc.Status bytes for grpc-status-details-bin; empty means none.
   status(status_code code, std::string_view message, std::string_view details);
@@ -45,6 +53,10 @@ class status {
   [[nodiscard]] bool ok() const noexcept { return code_ == status_code::ok; }
   explicit operator bool() const noexcept { return ok(); }
   [[nodiscard]] status_code code() const noexcept { return code_; }
+  /// Throws status_error (coracle/base/result.hpp) unless ok(): for programs that prefer exceptions.
+  void throw_if_error() const {
+    if (!ok()) throw_error();
+  }
   // Borrowed from this status (or a copy of it).
   [[nodiscard]] std::string_view message() const noexcept {
     return text_ ? std::string_view(text_->message) : std::string_view();
@@ -91,6 +103,7 @@ class status {
   }
 
  private:
+  [[noreturn]] void throw_error() const;
   struct text {
     std::string message;
     std::string details;

@@ -11,7 +11,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): arrive_and_wait() from any task, drop() from any thread. A phase
+// Has a home loop (coro/impl/primitive.hpp): arrive_and_wait() from any task, drop() from any thread. A phase
 // ends with the arrival of the last of `parties` tasks, and the next phase begins with that.
 //
 // The last to arrive goes on without suspending, if it is at home; the others resume through their

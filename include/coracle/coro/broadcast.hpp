@@ -16,7 +16,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): subscriber::next() from any task, send() and close() from any thread,
+// Has a home loop (coro/impl/primitive.hpp): subscriber::next() from any task, send() and close() from any thread,
 // a subscriber may be made on any.
 //
 //   coracle::broadcast<quote>::subscriber mine(quotes);          // hears what is sent from here on

@@ -14,7 +14,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp), that of its mutex: wait() from any task, notify_one() and
+// Has a home loop (coro/impl/primitive.hpp), that of its mutex: wait() from any task, notify_one() and
 // notify_all() from any thread. All its waiters use one mutex.
 //
 //   coracle::mutex::guard held = co_await m.lock();

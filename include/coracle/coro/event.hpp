@@ -17,7 +17,7 @@ namespace coracle {
 template <class T = void>
 class event;
 
-// Has a home loop (coro/primitive.hpp): co_await from any task, set() from any thread, reset() at home.
+// Has a home loop (coro/impl/primitive.hpp): co_await from any task, set() from any thread, reset() at home.
 //
 // Waiters resume through their loop's queue, first come first served, after the current work. They
 // were released by set(): a reset() before they run does not take that back, and they do not look at

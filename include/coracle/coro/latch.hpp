@@ -10,7 +10,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): co_await from any task, count_down() from any thread. It does
+// Has a home loop (coro/impl/primitive.hpp): co_await from any task, count_down() from any thread. It does
 // not go back: for counting up again there is wait_group.
 //
 // Waiters resume through their loop's queue, first come first served, after the work that counted to

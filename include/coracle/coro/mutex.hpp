@@ -13,7 +13,7 @@ namespace coracle {
 
 class condition_variable;
 
-// Has a home loop (coro/primitive.hpp): lock() from any task, try_lock() at home; a guard may end on any
+// Has a home loop (coro/impl/primitive.hpp): lock() from any task, try_lock() at home; a guard may end on any
 // thread. Tasks of one loop that run without awaiting anything in between need none: it is for what
 // has to stay whole across an await, or is shared between loops. (A lock from another loop costs a
 // trip to the home and back: data that several loops use often is better kept by one of them.)

@@ -13,7 +13,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): receive() from any task, send() and close() from any thread. One
+// Has a home loop (coro/impl/primitive.hpp): receive() from any task, send() and close() from any thread. One
 // sender sends once or gives up by close(); one task at a time receives.
 //
 // The receiver resumes through its loop's queue, after the current work. The value is moved to it
@@ -95,8 +95,8 @@ class oneshot : public coro::primitive<oneshot<T>> {
   }
   void called_from_elsewhere(std::uint64_t) noexcept { end_here(); }
 
-  std::optional<T> value_;      // the sender's until it has ended
-  bool sender_ended_ = false;   // the sender's
+  std::optional<T> value_;  // the sender's until it has ended
+  bool sender_ended_ = false;  // the sender's
   bool ended_ = false;
   bool taken_ = false;
   coro::waiter_queue waiters_;  // none or one

@@ -25,7 +25,7 @@ struct kept_message {
 
 }  // namespace coro
 
-// Has a home loop (coro/primitive.hpp): send() and receive() from any task, post() and close() from any
+// Has a home loop (coro/impl/primitive.hpp): send() and receive() from any task, post() and close() from any
 // thread, try_send() and try_receive() at home. Any number of senders and receivers.
 //
 //   if (!co_await jobs.send(std::move(job))) ...               // closed: `job` is as it was

@@ -12,7 +12,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): acquire() and acquire_guard() from any task, release() from any thread,
+// Has a home loop (coro/impl/primitive.hpp): acquire() and acquire_guard() from any task, release() from any thread,
 // try_acquire() and try_acquire_guard() at home; a guard may end on any thread.
 //
 //   const coracle::semaphore::guard held = co_await s.acquire_guard();   // one permit, until `held` ends

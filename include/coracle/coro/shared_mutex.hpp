@@ -12,7 +12,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): lock() and lock_shared() from any task, the try_ forms at home;
+// Has a home loop (coro/impl/primitive.hpp): lock() and lock_shared() from any task, the try_ forms at home;
 // a guard may end on any thread.
 //
 // Order: first come, first served. Those that share and stand next to each other in the queue get it

@@ -11,7 +11,7 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): co_await from any task, add() and done() from any thread; an
+// Has a home loop (coro/impl/primitive.hpp): co_await from any task, add() and done() from any thread; an
 // add() counts before every done() and await that come after it. Starts at zero, and may be used again
 // when it is back there. For tasks whose errors and end matter, see scope.
 //

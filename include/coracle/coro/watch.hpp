@@ -12,8 +12,8 @@
 
 namespace coracle {
 
-// Has a home loop (coro/primitive.hpp): observer::changed() from any task, set() and close() from any thread, value()
-// at home; an observer may be made on any thread.
+// Has a home loop (coro/impl/primitive.hpp): observer::changed() from any task, set() and close() from any thread,
+// value() at home; an observer may be made on any thread.
 //
 //   coracle::watch<limits>::observer mine(current);
 //   while (auto latest = co_await mine.changed()) adjust(*latest);      // the present value first

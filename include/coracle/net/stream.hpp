@@ -19,7 +19,7 @@ class stream;
 task<result<stream>> connect(std::vector<address> to);  // coracle/net/connect.hpp
 
 // What stream::read() and write() give: await it once. It makes no coroutine; it may be moved, and given to
-// timeout(), when_any() and the like. It refers to the stream and the bytes.
+// with_timeout(), when_any() and the like. It refers to the stream and the bytes.
 class [[nodiscard]] stream_read {
  public:
   stream_read(open_stream& s, mutable_bytes into) noexcept : stream_(&s), into_(into) {}

@@ -7,6 +7,7 @@
 #include "coracle/rpc/writer.hpp"
 #include "coracle/server/reply.hpp"
 
+#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <source_location>
@@ -28,6 +29,19 @@ class replies_promise : public coro::promise_base {
     note(where);
     return coro::noted_awaiter<rpc::write_awaiter<T>>(*this,
                                                       [&] { return rpc::write_awaiter<T>(call_, reply); });
+  }
+  template <class Other>
+    requires(!std::convertible_to<const Other&, const T&>)
+  std::suspend_never yield_value(const Other&) {
+    static_assert(always_false<Other>, "co_yield gives a message of the type in the .proto");
+    return {};
+  }
+  template <class Other>
+    requires(!std::convertible_to<Other, coracle::status>)
+  void return_value(Other&&) {
+    static_assert(always_false<Other>,
+                  "a handler of many replies co_yields its messages and ends with co_return coracle::ok, or "
+                  "another status");
   }
   void return_value(coracle::status why) noexcept {
     status_ = std::move(why);
@@ -67,7 +81,7 @@ class writer_awaiter {
 
 }  // namespace server_internal
 
-// `co_yield reply;` sends one, suspending while there is no room. `co_return status();` (or any
+// `co_yield reply;` sends one, suspending while there is no room. `co_return coracle::ok;` (or any
 // other status) ends the call. Reading and writing may go on at once: take the writer and write
 // from a task of a scope. When the client resets, both sides end.
 template <class T>

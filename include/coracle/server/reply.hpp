@@ -4,6 +4,7 @@
 #include "coracle/base/result.hpp"
 #include "coracle/coro/impl/promise.hpp"
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -26,6 +27,32 @@ class reply;
 
 namespace server_internal {
 
+template <class>
+inline constexpr bool always_false = false;
+
+// What a handler of one reply of type T may not return, so that the compiler's message says what to do.
+template <class Other, class T>
+concept no_reply_of = !std::convertible_to<Other, T> && !std::convertible_to<Other, const T*> &&
+                      !std::convertible_to<Other, coracle::status> && !std::convertible_to<Other, result<T>>;
+template <class Other>
+constexpr void refuse_reply() {
+  static_assert(always_false<Other>,
+                "a handler of one reply returns a message of the type in the .proto, a pointer to one that "
+                "outlives the "
+                "call, or a status that is not OK");
+}
+template <class Ok>
+constexpr void refuse_ok() {
+  static_assert(
+      always_false<Ok>,
+      "a handler of one reply cannot return coracle::ok: return the reply, or a status that is not OK");
+}
+template <class Null>
+constexpr void refuse_null() {
+  static_assert(always_false<Null>,
+                "a handler of one reply cannot return a null pointer: return the reply, or a status");
+}
+
 template <class T>
 class reply_promise : public coro::promise_base {
  public:
@@ -34,7 +61,24 @@ class reply_promise : public coro::promise_base {
   void return_value(const T& reply) { message_.emplace(reply); }
   // A reply that stays where it is until the call's end: made by server_context::make_reply(), in its arena(), or static.
   void return_value(const T* reply) noexcept { elsewhere_ = reply; }
-  void return_value(std::nullptr_t) = delete;
+  template <std::same_as<std::nullptr_t> Null>
+  void return_value(Null) {
+    refuse_null<Null>();
+  }
+  template <std::same_as<ok_t> Ok>
+  void return_value(Ok) {
+    refuse_ok<Ok>();
+  }
+  template <no_reply_of<T> Other>
+  void return_value(Other&&) {
+    refuse_reply<Other>();
+  }
+  template <class Message>
+  std::suspend_never yield_value(Message&&) {
+    static_assert(always_false<Message>,
+                  "co_yield in a handler of one reply: co_return the reply (stream replies in the .proto)");
+    return {};
+  }
   void return_value(coracle::status why) noexcept { status_ = std::move(why); }
   void return_value(result<T> outcome) {
     if (outcome) message_.emplace(*std::move(outcome));
@@ -78,7 +122,21 @@ class [[nodiscard]] reply {
   reply(const T& message) : message_(message) {}
   // As `co_return &reply` of a coroutine: see server_context::make_reply() and arena().
   reply(const T* message) noexcept : elsewhere_(message) {}
-  reply(std::nullptr_t) = delete;
+  template <std::same_as<std::nullptr_t> Null>
+  reply(Null) {
+    server_internal::refuse_null<Null>();
+  }
+  template <std::same_as<ok_t> Ok>
+  reply(Ok) {
+    server_internal::refuse_ok<Ok>();
+  }
+  template <class Other>
+    requires server_internal::no_reply_of<Other, T> && (!std::same_as<std::remove_cvref_t<Other>, reply>) &&
+             (!std::same_as<std::remove_cvref_t<Other>, unimplemented>) &&
+             (!std::same_as<std::remove_cvref_t<Other>, handle>)
+  reply(Other&&) {
+    server_internal::refuse_reply<Other>();
+  }
   reply(coracle::status why) noexcept : status_(std::move(why)) {}
   reply(result<T> outcome) {
     if (outcome) message_.emplace(*std::move(outcome));

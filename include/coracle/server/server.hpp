@@ -54,8 +54,8 @@ class server {
   // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
   // choose. "systemd:" listens on all sockets that the service manager has opened for this process (LISTEN_FDS), TCP and
   // UNIX, "systemd:NAME" on those of that name; they stay the manager's, and so does a socket's file. Connections are
-  // accepted once the loops run. Not OK, with a line that says the mend, when the address is in use, not
-  // allowed or not understood; run() says it too, so that ignoring it here does no harm.
+  // accepted once the loops run. Fails when the address is in use, not
+  // allowed or not understood, with a message that says how to fix it; run() reports the failure as well.
   // credentials: insecure(), or coracle::tls::server_options().
   status listen(std::string_view address, server_credentials credentials);
   // Of the first listen(); 0 before it, and for UNIX sockets.

@@ -8,6 +8,7 @@
 #include "net/dns/dns_question.hpp"
 #include "net/dns/dns_settings.hpp"
 
+#include <ares.h>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
@@ -17,6 +18,10 @@ struct ares_channeldata;
 struct ares_addrinfo;
 
 namespace coracle::net {
+
+// RESOURCE_EXHAUSTED or UNAVAILABLE when c-ares cannot. The caller destroys the channel.
+result<ares_channel> open_ares_channel(const dns_settings& settings, ares_sock_state_cb socket_changed,
+                                       void* context);
 
 class socket_watch;
 

@@ -11,11 +11,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 struct ares_addrinfo;
 
 namespace coracle::net {
+
+// `found` is looked at only when the status is ARES_SUCCESS.
+result<std::vector<address>> ares_answer(int ares_status, const ares_addrinfo* found, std::string_view host,
+                                         std::uint16_t port);
 
 class dns_channel;
 

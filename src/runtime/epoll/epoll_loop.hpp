@@ -1,7 +1,10 @@
 // epoll_loop: the backend over epoll.
 #pragma once
 
-#include "runtime/epoll/watch.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/base/log.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+#include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/kernel/operation_list.hpp"
 
@@ -12,6 +15,30 @@
 #include <vector>
 
 namespace coracle::runtime_internal {
+
+// A multishot source: in the backend's work list (an attempt or its end is due), resting after
+// exhaustion, or parked, when its watch alone points to it.
+struct source_state : base::list_hook, coro::pooled {
+  receive_source* receiver = nullptr;  // one of the two
+  accept_source* acceptor = nullptr;
+  handle on = no_handle;
+  bool paused = false;
+  bool ready = false;  // paused while there may be something to read
+  bool stopping = false;
+  bool resting = false;  // edges do not end a rest
+};
+
+// Registered with epoll (edge-triggered, both directions) when something first has to wait, until close.
+struct alignas(64) watch {
+  operation_list readers;
+  operation_list writers;
+  source_state* source = nullptr;
+  std::uint32_t generation = 0;  // counts the descriptors that had this number: tells late events apart
+  bool registered = false;
+  bool peer_is_done = false;  // half-closed or broken: a short read does not mean "drained"
+  bool drained = false;       // registered, and nothing to receive until there is an edge
+  [[nodiscard]] bool idle() const noexcept { return readers.empty() && writers.empty() && !source; }
+};
 
 // Completion-shaped over readiness: a turn attempts what is pending; what the kernel cannot do yet
 // is parked in its descriptor's watch until an edge makes it pending again. An attempt always comes
@@ -101,5 +128,8 @@ class epoll_loop final : public kernel_backend {
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> buffer_;
 };
+
+// Null, with the errno, when descriptors or memory are exhausted. `log` must outlive the backend.
+std::unique_ptr<backend> make_epoll_backend(logger& log, int& error);
 
 }  // namespace coracle::runtime_internal

@@ -1,4 +1,4 @@
-// The network's events, and how bytes move between sockets.
+// The network's events, how bytes move between sockets, and the sockets, wires and datagrams themselves.
 #include "runtime/sim/network.hpp"
 
 #include "coracle/base/impl/assert.hpp"
@@ -221,6 +221,518 @@ std::size_t network::read(socket& s, mutable_bytes into) {
   s.arrived -= n;
   if (socket* peer = find(s.other)) progress_sending(*peer);  // there is room again
   return n;
+}
+
+// --- sockets
+
+namespace {
+
+constexpr duration loopback_latency = std::chrono::microseconds(5);
+
+endpoint any_address(endpoint::family kind, std::uint16_t port) {
+  endpoint e;
+  e.kind = kind;
+  e.port = port;
+  return e;
+}
+
+}  // namespace
+
+host_state& network::add_host(std::string name) {
+  CORACLE_ASSERT(hosts_.size() < 250, "a world has at most 250 hosts");
+  auto h = std::make_unique<host_state>();
+  h->name = std::move(name);
+  h->index = hosts_.size() + 1;
+  h->ip.kind = endpoint::family::ipv4;
+  h->ip.ip = {10, 0, 0, static_cast<std::uint8_t>(h->index)};
+  hosts_.push_back(std::move(h));
+  return *hosts_.back();
+}
+
+host_state* network::find_host(std::string_view name) noexcept {
+  for (const auto& h : hosts_)
+    if (h->name == name) return h.get();
+  return nullptr;
+}
+
+socket& network::open(host_state& h, phase state) {
+  auto s = std::make_unique<socket>();
+  s->id = next_socket_++;
+  s->owner = &h;
+  s->state = state;
+  socket& opened = *s;
+  sockets_.emplace(opened.id, std::move(s));
+  return opened;
+}
+
+runtime_internal::handle network::give_handle(socket& s) {
+  s.handle = s.owner->next_handle++;
+  s.owner->handles.emplace(s.handle, s.id);
+  return s.handle;
+}
+
+socket& network::at(host_state& h, runtime_internal::handle handle) noexcept {
+  const auto found = h.handles.find(handle);
+  CORACLE_ASSERT(found != h.handles.end(),
+                 "a handle was used after it was closed, or on another host than its own");
+  return *find(found->second);
+}
+
+socket* network::find(std::uint64_t id) noexcept {
+  const auto found = sockets_.find(id);
+  return found == sockets_.end() ? nullptr : found->second.get();
+}
+
+bool network::owns(const host_state& h, const endpoint& where) const noexcept {
+  return where.kind == endpoint::family::local || where.is_wildcard() || where.is_loopback() ||
+         (where.kind == h.ip.kind && where.ip == h.ip.ip);
+}
+
+bool network::in_use(const by_name& names, const endpoint& where, bool reuse_port) {
+  return std::any_of(names.begin(), names.end(), [&](const auto& entry) {
+    const endpoint& held = entry.first;
+    if (held.kind != where.kind || held.port != where.port || held.path != where.path) return false;
+    if (held.ip != where.ip && !held.is_wildcard() && !where.is_wildcard()) return false;
+    return !reuse_port || !find(entry.second)->reuse_port;
+  });
+}
+
+int network::name(host_state& h, const by_name& names, endpoint& where, bool reuse_port) {
+  if (!owns(h, where)) return -EADDRNOTAVAIL;
+  const bool any_port = where.kind != endpoint::family::local && where.port == 0;
+  do {
+    if (any_port) where.port = h.take_port();
+  } while (any_port && in_use(names, where, false));
+  return in_use(names, where, reuse_port) ? -EADDRINUSE : 0;
+}
+
+std::int64_t network::listen(host_state& h, const endpoint& wanted,
+                             const runtime_internal::listen_options& options) {
+  endpoint where = wanted;
+  if (const int error = name(h, h.listeners, where, options.reuse_port)) return error;
+  socket& s = open(h, phase::listening);
+  s.local = where;
+  s.reuse_port = options.reuse_port;
+  s.backlog = static_cast<std::size_t>(std::max(options.backlog, 1));
+  h.listeners.emplace(where, s.id);
+  return give_handle(s);
+}
+
+host_state* network::host_of(const socket& from, const endpoint& to) noexcept {
+  if (to.kind == endpoint::family::local || to.is_loopback() || to.is_wildcard()) return from.owner;
+  for (const auto& h : hosts_)
+    if (h->ip.kind == to.kind && h->ip.ip == to.ip) return h.get();
+  return nullptr;
+}
+
+socket* network::socket_for(const by_name& names, const endpoint& to) {
+  auto range = names.equal_range(to);
+  if (range.first == range.second) range = names.equal_range(any_address(to.kind, to.port));
+  if (range.first == range.second && to.kind == endpoint::family::ipv4)
+    range = names.equal_range(any_address(endpoint::family::ipv6, to.port));
+  const auto count = std::distance(range.first, range.second);
+  if (count == 0) return nullptr;
+  const auto place = count == 1 ? 0 : random_.below(static_cast<std::uint64_t>(count));
+  return find(std::next(range.first, static_cast<std::ptrdiff_t>(place))->second);
+}
+
+duration network::latency_to(const socket& from, const host_state* to) const noexcept {
+  return to == from.owner ? loopback_latency : options_.latency;
+}
+
+void network::connect(socket& s, const endpoint& to) {
+  s.state = phase::connecting;
+  s.peer = to;
+  const host_state* host = host_of(s, to);
+  s.latency = latency_to(s, host);
+  if (to.kind != endpoint::family::local) {
+    s.local = host == s.owner ? to : s.owner->ip;
+    s.local.port = s.owner->take_port();
+  }
+  trace_.add(now_, event_kind::connect, s.id, to.port);
+  const duration jitter = host == s.owner ? duration::zero() : random_.up_to(going_wrong.jitter());
+  schedule(deadline_after(now_, s.latency + jitter), kind::knock, s.id);
+}
+
+void network::accept_later(socket& listener, duration rest) {
+  listener.acceptor->resting = true;
+  schedule(deadline_after(now_, rest), kind::rested, listener.id);
+}
+
+runtime_internal::handle network::accept(socket& listener) {
+  socket& s = *find(listener.pending.front());
+  listener.pending.pop_front();
+  trace_.add(now_, event_kind::accept, s.id, s.local.port);
+  return give_handle(s);
+}
+
+void network::shut_down(socket& s) {
+  if (s.state != phase::connected || s.broken != 0 || std::exchange(s.end_sent, true)) return;
+  send(s, packet_kind::end);
+}
+
+void network::close(socket& s, bool abort) {
+  CORACLE_ASSERT(s.idle(),
+                 "a handle was closed with an operation or a source in flight: cancel it and wait first");
+  trace_.add(now_, event_kind::close, s.id);
+  while (!s.pending.empty()) {
+    close(*find(s.pending.front()), true);
+    s.pending.pop_front();
+  }
+  if (s.state == phase::listening)
+    std::erase_if(s.owner->listeners, [&s](const auto& entry) { return entry.second == s.id; });
+  if (s.state == phase::datagrams)
+    std::erase_if(s.owner->datagram_sockets, [&s](const auto& entry) { return entry.second == s.id; });
+  if (s.state == phase::connected && s.broken == 0) {
+    // As TCP: closing with bytes that nobody read is no proper end.
+    if (abort || s.arrived > 0) send(s, packet_kind::reset);
+    else if (!s.end_sent) send(s, packet_kind::end);
+  }
+  // A sender that waits for room here hears of it by a reset: ours, or the answer to what is on its way.
+  if (s.handle != runtime_internal::no_handle) s.owner->handles.erase(s.handle);
+  forget_sender(s.id, false);
+  sockets_.erase(s.id);
+}
+
+bool network::signal(host_state& h, std::uint32_t bit) {
+  bool seen = false;
+  for (const auto& [handle, id] : h.handles) {
+    socket& s = *find(id);
+    if (s.state != phase::signals || !(s.signals_watched & bit)) continue;
+    seen = true;
+    s.signals_come |= bit;
+    progress(s);
+  }
+  trace_.add(now_, event_kind::signal, h.index, bit);
+  return seen;
+}
+
+// --- wires: bytes on their way
+
+namespace {
+
+// As Linux: when a lost packet is sent again, at first; and how long a handshake may take in all.
+constexpr duration resend_first = std::chrono::milliseconds(200);
+constexpr int resends_max = 6;
+constexpr duration handshake_max = std::chrono::seconds(127);
+
+}  // namespace
+
+void network::lay_wire(socket& from, std::uint64_t to, host_state& to_host) {
+  wire& w = wires_[from.id];
+  w.from = from.id;
+  w.to = to;
+  w.from_host = from.owner;
+  w.to_host = &to_host;
+  w.latency = from.latency;
+}
+
+void network::join(socket& a, socket& b) {
+  a.other = b.id;
+  b.other = a.id;
+  lay_wire(a, b.id, *b.owner);
+  lay_wire(b, a.id, *a.owner);
+}
+
+duration network::time_on_way(const wire& w, packet_kind what) {
+  if (w.from_host == w.to_host) return w.latency;
+  duration takes = w.latency + random_.up_to(going_wrong.jitter());
+  duration resend = resend_first;
+  for (int i = 0; i < resends_max && random_.hits(going_wrong.packet_loss()); ++i, resend *= 2) {
+    trace_.add(now_, event_kind::lost, w.from, static_cast<std::uint64_t>(what));
+    takes += resend;
+  }
+  return takes;
+}
+
+void network::send(socket& from, packet_kind what, std::uint64_t amount) {
+  wire& w = wires_.at(from.id);
+  if (strike(from, w, what)) what = packet_kind::reset, amount = 0;
+  time_point when = deadline_after(now_, time_on_way(w, what));
+  if (!w.on_way.empty()) when = std::max(when, w.on_way.back().when);
+  w.on_way.push_back({what, amount, when});
+  w.bytes_on_way += amount;
+  if (w.on_way.size() == 1 && !w.stalled) schedule(when, kind::arrival, w.from, w.stalls);
+}
+
+// A fault of the connection that hits it while it sends. True when it is reset.
+bool network::strike(socket& from, wire& w, packet_kind what) {
+  if (what != packet_kind::bytes || w.from_host == w.to_host || w.silent) return false;
+  if (random_.hits(going_wrong.resets())) {
+    schedule(deadline_after(now_, w.latency), kind::reset, from.id);
+    return true;
+  }
+  if (random_.hits(going_wrong.silences())) {
+    trace_.add(now_, event_kind::fallen_silent, w.from, w.to);
+    w.silent = true;
+    if (const auto back = wires_.find(w.to); back != wires_.end()) back->second.silent = true;
+    if (socket* peer = find(w.to)) probe_if_closed(*peer);
+  }
+  return false;
+}
+
+void network::arrive(wire& w) {
+  if (w.on_way.empty()) return;
+  if (blocked(w)) return stall(w);
+  const packet p = w.on_way.front();
+  w.on_way.pop_front();
+  w.bytes_on_way -= p.amount;
+  if (!w.on_way.empty()) schedule(std::max(w.on_way.front().when, now_), kind::arrival, w.from, w.stalls);
+  deliver(w, p);
+  if (w.on_way.empty() && w.sender_gone) wires_.erase(w.from);
+}
+
+void network::deliver(const wire& w, const packet& p) {
+  socket* to = find(w.to);
+  if (!to) {
+    // Whoever speaks to a closed socket is told so (RFC 9293 3.5.2).
+    if (p.what != packet_kind::end && p.what != packet_kind::reset)
+      schedule(deadline_after(now_, w.latency), kind::reset, w.from);
+    return;
+  }
+  switch (p.what) {
+    case packet_kind::established:
+      to->state = phase::connected;
+      to->other = w.from;
+      break;
+    case packet_kind::bytes:
+      trace_.add(now_, event_kind::bytes, to->id, p.amount);
+      to->arrived += p.amount;
+      break;
+    case packet_kind::end:
+      trace_.add(now_, event_kind::end, to->id);
+      to->end_arrived = true;
+      break;
+    case packet_kind::reset: return break_off(*to, ECONNRESET);
+    case packet_kind::probe: return;
+  }
+  progress(*to);
+}
+
+// It is sent again when the way is free, unless that takes too long.
+void network::stall(wire& w) {
+  w.stalled = true;
+  const bool handshake = w.on_way.front().what == packet_kind::established;
+  schedule(deadline_after(now_, handshake ? handshake_max : silence_noticed_after), kind::give_up, w.from,
+           w.stalls);
+}
+
+void network::give_up(wire& w) {
+  const bool handshake = w.on_way.front().what == packet_kind::established;
+  socket* from = find(w.from);
+  socket* to = find(w.to);
+  w.on_way.clear();
+  w.bytes_on_way = 0;
+  w.stalled = false;
+  ++w.stalls;
+  if (!from) wires_.erase(w.from);
+  if (handshake && to) break_off(*to, ETIMEDOUT);
+  if (from) break_off(*from, ETIMEDOUT);
+}
+
+// What a closed socket has sent still arrives; of what a host without power has sent, only what was past its own
+// wire already.
+void network::forget_sender(std::uint64_t id, bool powerless) {
+  const auto found = wires_.find(id);
+  if (found == wires_.end()) return;
+  wire& w = found->second;
+  w.sender_gone = true;
+  if (powerless) {
+    const bool nothing = w.stalled || w.from_host == w.to_host;
+    const std::size_t arriving = nothing ? 0 : random_.below(w.on_way.size() + 1);
+    if (w.stalled) ++w.stalls;
+    w.stalled = false;
+    w.on_way.resize(arriving);
+  }
+  if (w.on_way.empty()) wires_.erase(found);
+}
+
+bool network::unreachable(const host_state& a, const host_state& b) const noexcept {
+  return b.down || cuts_.contains(std::minmax(a.index, b.index));
+}
+
+bool network::blocked(const wire& w) const noexcept {
+  return w.silent || unreachable(*w.from_host, *w.to_host);
+}
+
+// A sender that waits for room would never hear that its peer is out of reach.
+void network::probe_if_closed(socket& s) {
+  if (!s.send_op || s.send_resting || s.state != phase::connected) return;
+  const wire& w = wires_.at(s.id);
+  if (w.on_way.empty() && blocked(w)) send(s, packet_kind::probe);
+}
+
+void network::resume_wires() {
+  for (auto& [id, w] : wires_) {
+    if (!w.stalled || blocked(w)) continue;
+    w.stalled = false;
+    schedule(deadline_after(now_, w.latency), kind::arrival, id, ++w.stalls);
+  }
+}
+
+void network::cut(host_state& a, host_state& b) {
+  if (&a == &b || !cuts_.insert(std::minmax(a.index, b.index)).second) return;
+  trace_.add(now_, event_kind::partition, a.index, b.index);
+  for (const auto& [id, s] : sockets_) probe_if_closed(*s);
+}
+
+void network::heal(host_state& a, host_state& b) {
+  if (cuts_.erase(std::minmax(a.index, b.index)) == 0) return;
+  trace_.add(now_, event_kind::heal, a.index, b.index);
+  resume_wires();
+}
+
+void network::heal_all() {
+  while (!cuts_.empty()) heal(*hosts_[cuts_.begin()->first - 1], *hosts_[cuts_.begin()->second - 1]);
+}
+
+void network::go_down(host_state& h) {
+  h.down = true;
+  trace_.add(now_, event_kind::crash, h.index, ++h.crashes);
+  for (auto it = sockets_.begin(); it != sockets_.end();) {
+    if (it->second->owner != &h) {
+      ++it;
+      continue;
+    }
+    abandon(*it->second);
+    forget_sender(it->first, true);
+    it = sockets_.erase(it);
+  }
+  h.handles.clear();
+  h.listeners.clear();
+  h.datagram_sockets.clear();
+  for (const auto& [id, w] : wires_) {
+    socket* sender = w.to_host == &h ? find(id) : nullptr;
+    if (sender) progress_sending(*sender);  // it waited for room in a buffer that is gone
+  }
+}
+
+void network::come_up(host_state& h) {
+  h.down = false;
+  trace_.add(now_, event_kind::start, h.index, h.crashes);
+  resume_wires();
+}
+
+void network::jump_clock(host_state& h, duration by) {
+  h.clock_shift += by;
+  trace_.add(now_, event_kind::clock_jump, h.index, static_cast<std::uint64_t>(by.count()));
+}
+
+// Whatever waits on it ends; its backends tell in their next turn.
+void network::abandon(socket& s) {
+  for (runtime_internal::operation** op : s.waiting())
+    if (*op) finish(*op, -ECANCELED);
+  if (s.receiver) {
+    s.receiver->stopping = true;
+    s.receiver->on->queue(*std::exchange(s.receiver, nullptr));
+  }
+  if (s.acceptor) {
+    s.acceptor->stopping = true;
+    s.acceptor->on->queue(*std::exchange(s.acceptor, nullptr));
+  }
+}
+
+// --- datagrams
+
+namespace {
+
+// What UDP over IPv4 can carry.
+constexpr std::size_t datagram_bytes_max = 65'507;
+
+}  // namespace
+
+std::int64_t network::open_datagram(host_state& h, const endpoint& wanted,
+                                    const runtime_internal::listen_options& options) {
+  endpoint where = wanted;
+  if (const int error = name(h, h.datagram_sockets, where, options.reuse_port)) return error;
+  socket& s = open(h, phase::datagrams);
+  s.local = where;
+  s.reuse_port = options.reuse_port;
+  h.datagram_sockets.emplace(where, s.id);
+  return give_handle(s);
+}
+
+// As the kernel: a socket that is bound to all addresses takes the one that leads to its peer.
+std::int64_t network::connect_datagram(socket& s, const endpoint& to) {
+  s.peer = to;
+  if (!s.local.is_wildcard()) return 0;
+  endpoint named = host_of(s, to) == s.owner ? to : s.owner->ip;
+  named.port = s.local.port;
+  std::erase_if(s.owner->datagram_sockets, [&s](const auto& entry) { return entry.second == s.id; });
+  s.local = named;
+  s.owner->datagram_sockets.emplace(named, s.id);
+  return 0;
+}
+
+void network::send_datagram(socket& s) {
+  const runtime_internal::operation& op = *s.send_op;
+  if (s.datagram_error != 0) return finish(s.send_op, -std::exchange(s.datagram_error, 0));
+  datagram d{s.id, nullptr, s.local, op.address ? from_raw(*op.address) : s.peer, {}};
+  if (d.to.kind == endpoint::family::none) return finish(s.send_op, -EDESTADDRREQ);
+  for (std::size_t i = 0; i < op.piece_count; ++i) {
+    const auto* bytes = static_cast<const std::uint8_t*>(op.pieces[i].data);
+    d.bytes.insert(d.bytes.end(), bytes, bytes + op.pieces[i].size);
+  }
+  const std::size_t size = d.bytes.size();
+  if (size > datagram_bytes_max) return finish(s.send_op, -EMSGSIZE);
+  d.at = host_of(s, d.to);
+  if (!d.at) return finish(s.send_op, -EHOSTUNREACH);
+  if (d.from.is_wildcard()) {
+    d.from = d.at == s.owner ? d.to : s.owner->ip;
+    d.from.port = s.local.port;
+  }
+  put_on_way(s, d);
+  finish(s.send_op, static_cast<std::int64_t>(size));
+}
+
+// Nobody sends it again when it is lost, and nobody counts how often it comes.
+void network::put_on_way(const socket& from, const datagram& d) {
+  const bool far = d.at != from.owner;
+  if (unreachable(*from.owner, *d.at) || (far && random_.hits(going_wrong.packet_loss())))
+    return trace_.add(now_, event_kind::lost, from.id, d.bytes.size());
+  const int copies = far && random_.hits(going_wrong.duplicates()) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    const duration jitter = far ? random_.up_to(going_wrong.jitter()) : duration::zero();
+    const std::uint64_t number = next_datagram_++;
+    datagrams_on_way_.emplace(number, d);
+    schedule(deadline_after(now_, latency_to(from, d.at) + jitter), kind::datagram, 0, number);
+  }
+}
+
+void network::arrive(const datagram& d) {
+  if (d.at->down) return;
+  socket* to = socket_for(d.at->datagram_sockets, d.to);
+  if (!to) {
+    const socket* from = find(d.from_socket);
+    if (!from || from->peer.kind == endpoint::family::none) return;
+    // ICMP tells, and only a socket that has fixed its peer hears of it.
+    const time_point heard = deadline_after(now_, latency_to(*from, d.at));
+    return schedule(heard, kind::unreachable, d.from_socket, ECONNREFUSED);
+  }
+  const bool strange = to->peer.kind != endpoint::family::none && to->peer != d.from;
+  // As the kernel: what nobody reads is dropped when there is no more room.
+  if (strange || to->datagram_bytes + d.bytes.size() > options_.socket_buffer) return;
+  trace_.add(now_, event_kind::bytes, to->id, d.bytes.size());
+  to->datagram_bytes += d.bytes.size();
+  to->datagrams.push_back(d);
+  progress(*to);
+}
+
+void network::receive_datagram(socket& s) {
+  const runtime_internal::operation& op = *s.receive_op;
+  if (s.datagram_error != 0) return finish(s.receive_op, -std::exchange(s.datagram_error, 0));
+  if (s.datagrams.empty()) return;
+  const datagram d = std::move(s.datagrams.front());
+  s.datagrams.pop_front();
+  s.datagram_bytes -= d.bytes.size();
+  std::copy_n(d.bytes.begin(), std::min(d.bytes.size(), op.into.size()), op.into.begin());
+  *op.sender = to_raw(d.from);
+  finish(s.receive_op, static_cast<std::int64_t>(d.bytes.size()));
+}
+
+void network::progress_datagrams(socket& s) {
+  if (s.send_op) send_datagram(s);
+  if (s.receive_op) receive_datagram(s);
 }
 
 }  // namespace coracle::sim

@@ -1,15 +1,17 @@
 // network: the clock, the links and the sockets of a simulated world.
 #pragma once
 
+#include "coracle/base/clock.hpp"
 #include "coracle/runtime/sim_faults.hpp"
-#include "runtime/sim/host_state.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/sim/endpoint.hpp"
 #include "runtime/sim/name_table.hpp"
 #include "runtime/sim/seeded_random.hpp"
 #include "runtime/sim/socket.hpp"
 #include "runtime/sim/trace.hpp"
-#include "runtime/sim/wire.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <queue>
@@ -20,9 +22,55 @@
 
 namespace coracle::sim {
 
+// Belongs to the network, and stays when the host crashes.
+struct host_state {
+  static constexpr std::uint16_t first_port = 32768;
+  std::uint16_t take_port() noexcept {
+    const std::uint16_t port = next_port++;
+    if (next_port == 0) next_port = first_port;
+    return port;
+  }
+  std::string name;
+  std::uint64_t index = 0;
+  endpoint ip;  // port 0
+  std::map<runtime_internal::handle, std::uint64_t> handles;
+  std::multimap<endpoint, std::uint64_t> listeners;
+  std::multimap<endpoint, std::uint64_t> datagram_sockets;
+  runtime_internal::handle next_handle = 3;
+  std::uint16_t next_port = first_port;  // of those that nobody asked for by number
+  bool down = false;
+  std::uint64_t crashes = 0;
+  duration clock_shift{};  // of its wall clock
+};
+
+// What a packet brings. A probe brings nothing: it asks whether anybody is there, as TCP does at a closed window.
+enum class packet_kind : std::uint8_t { established, bytes, end, reset, probe };
+
+struct packet {
+  packet_kind what;
+  std::uint64_t amount;  // of bytes
+  time_point when;  // arrives
+};
+
+// Belongs to the network, which knows it by its sender's socket. It outlives that socket until its last packet has
+// arrived or was given up.
+struct wire {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  host_state* from_host = nullptr;
+  host_state* to_host = nullptr;
+  duration latency{};
+  std::deque<packet> on_way;  // in the order they arrive
+  std::uint64_t bytes_on_way = 0;
+  bool silent = false;  // nothing will pass any more
+  bool stalled = false;  // the front could not pass; it waits to be sent again
+  std::uint64_t stalls = 0;  // which stall it is
+  bool sender_gone = false;
+};
+
 struct network_options {
   duration latency = std::chrono::microseconds(50);  // one way between hosts; a good local network
-  std::size_t socket_buffer = 256 * 1024;            // what a direction holds until the reader takes it
+  std::size_t socket_buffer = 256 * 1024;  // what a direction holds until the reader takes it
 };
 
 // One thread, that of the world. Its functions only change state and queue completions at backends: no
@@ -114,7 +162,7 @@ class network {
   void queue_at(socket& listener, std::uint64_t newcomer);
   void break_off(socket& s, int error);
 
-  // Wires, in network_wires.cpp.
+  // Wires: bytes on their way.
   void lay_wire(socket& from, std::uint64_t to, host_state& to_host);
   // Behind everything that `from` has sent before.
   void send(socket& from, packet_kind what, std::uint64_t amount = 0);

@@ -1,18 +1,29 @@
 #include "runtime/uring/uring_loop.hpp"
 
-#include "runtime/stall_detector.hpp"
-#include "runtime/uring/user_data.hpp"
-
+#include "base/if_memory_allows.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "runtime/file_request.hpp"
+#include "runtime/kernel/datagram_message.hpp"
+#include "runtime/kernel/file_calls.hpp"
+#include "runtime/kernel/stream_calls.hpp"
+#include "runtime/stall_detector.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <new>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace coracle::runtime_internal {
 
@@ -247,6 +258,536 @@ void uring_loop::close(handle h, bool abort) noexcept {
     CORACLE_ASSERT(op->on != h, "a handle is closed after what was in flight on it has ended");
 #endif
   close_socket(h, abort);
+}
+
+namespace {
+
+// An entry's length has 32 bits, and a result 31: the rest is a short read or write.
+unsigned length_of(std::size_t size) noexcept {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  return static_cast<unsigned>(std::min(size, most));
+}
+
+}  // namespace
+
+void prepare_file(io_uring_sqe& e, const operation& op) noexcept {
+  using action = file_request::action;
+  const file_request& f = *op.file;
+  switch (f.what) {
+    case action::open: io_uring_prep_openat(&e, AT_FDCWD, f.path, f.flags, f.permissions); break;
+    case action::read:
+      io_uring_prep_read(&e, op.on, op.into.data(), length_of(op.into.size()), f.offset);
+      break;
+    case action::write:
+      io_uring_prep_write(&e, op.on, op.pieces->data, length_of(op.pieces->size), f.offset);
+      break;
+    case action::sync: io_uring_prep_fsync(&e, op.on, 0); break;
+    case action::sync_data: io_uring_prep_fsync(&e, op.on, IORING_FSYNC_DATASYNC); break;
+    case action::size:
+      io_uring_prep_statx(&e, op.on, "", AT_EMPTY_PATH, STATX_SIZE,
+                          reinterpret_cast<struct statx*>(op.into.data()));
+      break;
+  }
+}
+
+// --- multishot sources
+
+namespace {
+
+constexpr std::size_t hand_buffer_bytes = 64 * 1024;
+constexpr int reads_by_hand_max = 4;  // of one source in a row
+constexpr std::uint32_t receive_limit_bytes = 256 * 1024;  // of one source in a row, likewise
+// No kernel knows it: the request fails with EINVAL, as it does where multishot is unknown.
+constexpr std::uint16_t unknown_flag = 1u << 15;
+
+template <class State>
+State& state_of(void* state) noexcept {
+  CORACLE_ASSERT(state, "the source has not been started, or has ended");
+  return *static_cast<State*>(state);
+}
+
+}  // namespace
+
+void uring_loop::start_receive(handle connection, receive_source& source) {
+  auto* s = new receiver_state;
+  began();
+  s->on = connection;
+  s->source = &source;
+  s->by_hand = !multishot_receive_;
+  source.state = s;
+  arm(*s);
+}
+
+void uring_loop::arm(receiver_state& s) noexcept {
+  ++counted_.submissions;
+  io_uring_sqe& e = entry(0);
+  if (s.by_hand) {
+    io_uring_prep_poll_add(&e, s.on, POLLIN);
+  } else {
+    io_uring_prep_recv_multishot(&e, s.on, nullptr, 0, 0);
+    if (faults_.no_multishot_receive) e.ioprio |= unknown_flag;
+    e.flags |= IOSQE_BUFFER_SELECT;
+    e.buf_group = 0;
+    // Others have their turn then, and this one is armed again. liburing 2.3 has no word for it.
+    s.limited = receive_limit_;
+    if (s.limited) e.splice_fd_in = static_cast<std::int32_t>(receive_limit_bytes);
+    if (s.limited && faults_.no_receive_limit) e.ioprio |= unknown_flag;
+  }
+  e.user_data = user_data_of(tag::receiver, s);
+  s.armed = true;
+  s.cancelling = false;
+}
+
+void uring_loop::pause_receive(receive_source& source) noexcept {
+  state_of<receiver_state>(source.state).paused = true;
+}
+
+void uring_loop::resume_receive(receive_source& source) noexcept {
+  auto& s = state_of<receiver_state>(source.state);
+  if (!std::exchange(s.paused, false) || s.stopping) return;
+  if (!s.held.empty() || s.has_end) {
+    if (!s.linked()) due_receivers_.push_back(s);
+  } else if (!s.armed) {
+    arm(s);
+  }
+}
+
+void uring_loop::stop_receive(receive_source& source) noexcept {
+  auto& s = state_of<receiver_state>(source.state);
+  if (std::exchange(s.stopping, true)) return;
+  if (!s.armed) {
+    if (!s.linked()) due_receivers_.push_back(s);
+  } else if (!std::exchange(s.cancelling, true)) {
+    request_cancel(user_data_of(tag::receiver, s));
+  }
+}
+
+std::size_t uring_loop::held_bytes(const receive_source& source) const noexcept {
+  std::size_t all = 0;
+  if (const auto* const s = static_cast<const receiver_state*>(source.state))
+    for (const auto& chunk : s->held) all += chunk.capacity();
+  return all;
+}
+
+void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
+  if (s.stopping) return;
+  if (!s.paused && s.held.empty()) {
+    delivered_ = true;
+    ++counted_.completions;
+    s.source->received(bytes);
+    return;
+  }
+  const bool kept =
+      !s.has_end && base::if_memory_allows([&] { s.held.emplace_back(bytes.begin(), bytes.end()); });
+  if (!kept && !std::exchange(s.has_end, true))
+    s.end = -ENOMEM;  // of a stream with a gap nothing more is passed on
+  if (s.paused && s.armed && !s.by_hand && !std::exchange(s.cancelling, true))
+    request_cancel(user_data_of(tag::receiver, s));
+  if (kept) s.source->held_changed();
+}
+
+void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
+  if (!(c.flags & IORING_CQE_F_MORE)) s.armed = false;
+  const std::int64_t result = c.result;
+  if (c.flags & IORING_CQE_F_BUFFER) {
+    if (result > 0) take_bytes(s, buffers_.filled(c));
+    buffers_.give_back(c);
+  }
+  if (s.by_hand && result > 0) {
+    if (!s.paused && !s.stopping) receive_by_hand(s);
+  } else if (result == -EINVAL && s.limited) {
+    receive_limit_ = s.limited = false;  // older than Linux 6.17
+  } else if (result == -EINVAL && !s.by_hand) {
+    multishot_receive_ = false;  // an old kernel: this source and the later ones do without
+    s.by_hand = true;
+  } else if (result == -ENOTSOCK && !s.by_hand) {
+    s.by_hand = true;
+  } else if (result == 0 || (result < 0 && result != -ENOBUFS && result != -ECANCELED && result != -EINTR)) {
+    s.has_end = true;
+    s.end = result;
+  }
+  if (!s.armed) settle(s);
+}
+
+void uring_loop::receive_by_hand(receiver_state& s) noexcept {
+  if (!hand_buffer_) hand_buffer_.reset(new (std::nothrow) std::uint8_t[hand_buffer_bytes]);
+  if (!hand_buffer_) {
+    s.has_end = true;
+    s.end = -ENOMEM;
+    return;
+  }
+  for (int i = 0; i < reads_by_hand_max && !s.paused && !s.stopping; ++i) {
+    ++counted_.system_calls;
+    ssize_t n = ::recv(s.on, hand_buffer_.get(), hand_buffer_bytes, MSG_DONTWAIT);
+    if (n < 0 && errno == ENOTSOCK) n = ::read(s.on, hand_buffer_.get(), hand_buffer_bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n <= 0) {
+      s.has_end = true;
+      s.end = n < 0 ? -errno : 0;
+      return;
+    }
+    take_bytes(s, {hand_buffer_.get(), static_cast<std::size_t>(n)});
+    if (static_cast<std::size_t>(n) < hand_buffer_bytes) return;  // the next poll says whether there is more
+  }
+}
+
+// Decides what follows when no request is in the kernel.
+void uring_loop::settle(receiver_state& s) noexcept {
+  if (s.stopping) return end(s, -ECANCELED);
+  if (s.paused) return;
+  if (!s.held.empty()) {
+    if (!s.linked()) due_receivers_.push_back(s);
+  } else if (s.has_end) {
+    end(s, s.end);
+  } else {
+    arm(s);
+  }
+}
+
+void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {
+  delivered_ = true;
+  ended();
+  ++counted_.completions;
+  receive_source& source = *s.source;
+  delete &s;
+  source.state = nullptr;
+  source.ended(result);
+}
+
+void uring_loop::start_accept(handle listener, accept_source& source) {
+  resting_.reserve(++acceptors_);  // one that rests, for want of memory say, needs none for that
+  auto* s = new acceptor_state;
+  began();
+  s->on = listener;
+  s->source = &source;
+  s->single = !multishot_accept_;
+  source.state = s;
+  arm(*s);
+}
+
+void uring_loop::arm(acceptor_state& s) noexcept {
+  ++counted_.submissions;
+  io_uring_sqe& e = entry(0);
+  constexpr int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+  if (s.single) {
+    io_uring_prep_accept(&e, s.on, nullptr, nullptr, flags);
+  } else {
+    io_uring_prep_multishot_accept(&e, s.on, nullptr, nullptr, flags);
+    if (faults_.no_multishot_accept) e.ioprio |= unknown_flag;
+  }
+  e.user_data = user_data_of(tag::acceptor, s);
+  s.armed = true;
+}
+
+void uring_loop::stop_accept(accept_source& source) noexcept {
+  auto& s = state_of<acceptor_state>(source.state);
+  if (std::exchange(s.stopping, true)) return;
+  if (s.armed) return request_cancel(user_data_of(tag::acceptor, s));
+  std::erase(resting_, &s);
+  if (!s.linked()) due_acceptors_.push_back(s);
+}
+
+void uring_loop::completed(acceptor_state& s, const completion& c) noexcept {
+  if (!(c.flags & IORING_CQE_F_MORE)) s.armed = false;
+  if (c.result >= 0 && s.stopping) {
+    ::close(c.result);
+  } else if (c.result >= 0) {
+    delivered_ = true;
+    ++counted_.completions;
+    not_exhausted();
+    s.source->accepted(c.result);
+  }
+  if (!s.armed) settle(s, c.result);
+}
+
+void uring_loop::settle(acceptor_state& s, std::int64_t result) noexcept {
+  const int error = result < 0 ? static_cast<int>(-result) : 0;
+  if (s.stopping) return end(s, -ECANCELED);
+  if (error == EINVAL && !s.single) {  // an old kernel, or no listener: the single accept will tell
+    s.single = true;
+  } else if (is_exhaustion(error)) {
+    exhausted(error);
+    s.rests_until = deadline_after(now(), accept_rest);
+    resting_.push_back(&s);
+    return;
+  } else if (error && error != ECANCELED && !is_fault_of_one_connection(error)) {
+    return end(s, result);
+  } else if (!error && s.single) {
+    multishot_accept_ = false;
+  }
+  arm(s);
+}
+
+void uring_loop::end(acceptor_state& s, std::int64_t result) noexcept {
+  delivered_ = true;
+  ended();
+  ++counted_.completions;
+  accept_source& source = *s.source;
+  delete &s;
+  source.state = nullptr;
+  source.ended(result);
+}
+
+void uring_loop::serve_due() noexcept {
+  base::intrusive_list<receiver_state> receivers;
+  receivers.take(due_receivers_);
+  while (receiver_state* s = receivers.pop_front()) {
+    const bool held = !s->held.empty();
+    while (!s->paused && !s->stopping && !s->held.empty()) {
+      const std::vector<std::uint8_t> chunk = std::move(s->held.front());
+      s->held.pop_front();
+      delivered_ = true;
+      ++counted_.completions;
+      s->source->received(chunk);
+    }
+    if (held && !s->stopping) s->source->held_changed();
+    if (!s->armed) settle(*s);
+  }
+  base::intrusive_list<acceptor_state> acceptors;
+  acceptors.take(due_acceptors_);
+  while (acceptor_state* s = acceptors.pop_front()) end(*s, -ECANCELED);
+  if (resting_.empty()) return;
+  const time_point at = now();
+  for (std::size_t i = resting_.size(); i-- > 0;) {
+    acceptor_state* s = resting_[i];
+    if (s->rests_until > at) continue;
+    resting_.erase(resting_.begin() + static_cast<std::ptrdiff_t>(i));
+    arm(*s);
+  }
+}
+
+// --- single operations
+
+namespace {
+
+// Of scratch::flags.
+constexpr std::uint64_t no_socket = 4;  // polled, then read or written by hand
+constexpr std::uint64_t polled_first = 8;  // with IORING_RECVSEND_POLL_FIRST
+constexpr std::uint64_t never_began = 16;  // was queued in a ring that is gone
+
+bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
+
+bool waits_for_output(const operation& op) noexcept {
+  return op.what == operation::kind::connect || op.what == operation::kind::send ||
+         op.what == operation::kind::send_to;
+}
+
+// uring_faults::short_sends: half of the pieces, or a part of the only one.
+void prepare_short_send(io_uring_sqe& e, int to, msghdr& all) noexcept {
+  constexpr std::size_t bytes_max = 4000;
+  if (all.msg_iovlen == 1)
+    return io_uring_prep_send(&e, to, all.msg_iov->iov_base, std::min(all.msg_iov->iov_len, bytes_max),
+                              MSG_NOSIGNAL);
+  all.msg_iovlen /= 2;
+  io_uring_prep_sendmsg(&e, to, &all, MSG_NOSIGNAL);
+}
+
+void prepare_send(io_uring_sqe& e, operation& op, bool short_sends) noexcept {
+  constexpr int flags = MSG_WAITALL | MSG_NOSIGNAL;
+  msghdr& rest = send_progress::of(op).rest(op);
+  const iovec& first = *rest.msg_iov;
+  if (short_sends) prepare_short_send(e, op.on, rest);
+  else if (rest.msg_iovlen == 1) io_uring_prep_send(&e, op.on, first.iov_base, first.iov_len, flags);
+  else io_uring_prep_sendmsg(&e, op.on, &rest, flags);
+}
+
+// To poll first spares an attempt in vain; bytes that have come since are seen all the same.
+void prepare_receive(io_uring_sqe& e, operation& op, unsigned poll_first) noexcept {
+  io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
+  e.ioprio |= static_cast<std::uint16_t>(poll_first);
+  if (poll_first) op.scratch[scratch::flags] |= polled_first;
+}
+
+}  // namespace
+
+void uring_loop::submit(operation& op) noexcept {
+  began();
+  op.scratch[scratch::flags] = op.no_socket ? no_socket | scratch::waiting : 0;
+  if (op.what == operation::kind::send) send_progress::begin(op);
+  operations_.push(op);
+  prepare(op);
+}
+
+void uring_loop::note_never_began(operation& op) noexcept { op.scratch[scratch::flags] |= never_began; }
+
+void uring_loop::cancel(operation& op) noexcept {
+  op.scratch[scratch::flags] |= scratch::cancelled;
+  request_cancel(user_data_of(tag::operation, op));
+}
+
+void uring_loop::prepare(operation& op) noexcept {
+  ++counted_.submissions;
+  io_uring_sqe& e = entry(0);
+  if (has(op, scratch::waiting)) {
+    io_uring_prep_poll_add(&e, op.on, waits_for_output(op) ? POLLOUT : POLLIN);
+  } else {
+    switch (op.what) {
+      case operation::kind::connect:
+        io_uring_prep_connect(&e, op.on, reinterpret_cast<const sockaddr*>(op.address->bytes),
+                              op.address->size);
+        break;
+      case operation::kind::send: prepare_send(e, op, faults_.short_sends); break;
+      case operation::kind::receive: prepare_receive(e, op, is_drained(op.on) ? poll_first_ : 0); break;
+      case operation::kind::accept:
+        io_uring_prep_accept(&e, op.on, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        break;
+      case operation::kind::poll_in: io_uring_prep_poll_add(&e, op.on, POLLIN); break;
+      case operation::kind::poll_out: io_uring_prep_poll_add(&e, op.on, POLLOUT); break;
+      case operation::kind::send_to:
+        io_uring_prep_sendmsg(&e, op.on, &datagram_message::begin(op).header(), MSG_NOSIGNAL);
+        break;
+      case operation::kind::receive_from:
+        io_uring_prep_recvmsg(&e, op.on, &datagram_message::begin(op).header(),
+                              datagram_message::receive_flags);
+        break;
+      case operation::kind::file: prepare_file(e, op); break;
+    }
+  }
+  e.user_data = user_data_of(tag::operation, op);
+}
+
+void uring_loop::note_rest(handle h, const completion& c) noexcept {
+  const auto i = static_cast<std::size_t>(h);
+  if (drained_.size() <= i && !base::if_memory_allows([&] { drained_.resize(i + 1); })) return;
+  drained_[i] = c.result > 0 && !(c.flags & IORING_CQE_F_SOCK_NONEMPTY);
+}
+
+bool uring_loop::is_drained(handle h) const noexcept {
+  const auto i = static_cast<std::size_t>(h);
+  return i < drained_.size() && drained_[i];
+}
+
+// io_uring would read a pipe by itself, but a write to a broken one brings SIGPIPE, and one to a blocking one
+// keeps a kernel thread.
+std::int64_t uring_loop::move_by_hand(operation& op) noexcept {
+  ++counted_.system_calls;
+  if (op.what == operation::kind::receive) return kernel::read_now(op.on, op.into);
+  const msghdr& rest = send_progress::of(op).rest(op);
+  return kernel::write_now(op.on, rest.msg_iov, rest.msg_iovlen);
+}
+
+void uring_loop::finish(operation& op, std::int64_t result) noexcept {
+  delivered_ = true;
+  operations_.remove(op);
+  complete(op, result);
+}
+
+void uring_loop::completed(operation& op, std::int64_t result) noexcept {
+  std::uint64_t& flags = op.scratch[scratch::flags];
+  const bool cancelled = flags & scratch::cancelled;
+  // Cancelled by leave(), or interrupted: nobody else asked for it, so it goes on.
+  if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
+    const bool began = !(flags & never_began);
+    flags &= ~never_began;
+    if (op.what == operation::kind::connect && began)
+      flags |= scratch::waiting;  // a second connect() would be refused
+    return prepare(op);
+  }
+  if (result == -EINTR) result = -ECANCELED;
+  if (op.what == operation::kind::connect) return completed_connect(op, result);
+  if (flags & scratch::waiting) {
+    flags &= ~scratch::waiting;
+    if (result < 0 || cancelled) return finish(op, cancelled ? -ECANCELED : result);
+    if (!(flags & no_socket)) return prepare(op);
+    result = move_by_hand(op);
+  }
+  switch (op.what) {
+    case operation::kind::send:
+    case operation::kind::receive:
+      if (result == -ENOTSOCK && !(flags & no_socket) && !cancelled) {
+        flags |= no_socket | scratch::waiting;
+        return prepare(op);
+      }
+      if (result == -EINVAL && (flags & polled_first)) {  // unknown before Linux 5.19
+        flags &= ~polled_first;
+        poll_first_ = 0;
+        return prepare(op);
+      }
+      if (result == -EAGAIN && !cancelled) {
+        flags |= scratch::waiting;
+        return prepare(op);
+      }
+      if (op.what == operation::kind::receive || result < 0) break;
+      if (send_progress& progress = send_progress::of(op); !progress.advance(op, result)) {
+        if (cancelled) return finish(op, -ECANCELED);
+        if (result == 0) return finish(op, -EIO);  // would try for ever
+        if (flags & no_socket) flags |= scratch::waiting;
+        return prepare(op);
+      } else {
+        result = progress.sent();
+      }
+      break;
+    case operation::kind::poll_in:
+    case operation::kind::poll_out:
+      if (result > 0) result = result & POLLNVAL ? -EBADF : 0;
+      break;
+    case operation::kind::receive_from:
+      if (result >= 0) datagram_message::of(op).finish_receive(op);
+      break;
+    case operation::kind::file: result = kernel::file_result(op, result); break;
+    case operation::kind::connect:
+    case operation::kind::accept:
+    case operation::kind::send_to: break;
+  }
+  finish(op, result);
+}
+
+void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept {
+  if (op.scratch[scratch::flags] & scratch::waiting && result >= 0) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    ++counted_.system_calls;
+    result = ::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
+  }
+  if (result == -EAGAIN)
+    result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+  finish(op, result);
+}
+
+// --- the descriptor that a foreign loop polls
+
+// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does, but
+// not of a write to another eventfd, since the kernel does not nest their signals: event_ is watched itself. What
+// came before both were read shows in must_look().
+int uring_loop::pollable(time_point next_deadline) noexcept {
+  if (!attached_ || left_) attach();
+  if (poll_ < 0 && !make_pollable()) return -1;
+  for (const handle h : {ring_event_, event_}) {
+    std::uint64_t signals = 0;
+    [[maybe_unused]] const auto cleared = ::read(h, &signals, sizeof signals);
+  }
+  if (ring_->queued() > 0) ring_->submit();
+  const bool work = !kept_.empty() || !due_receivers_.empty() || !due_acceptors_.empty() ||
+                    ring_->has_completion() || ring_->must_look();
+  next_deadline = work ? time_point(duration(1)) : earliest_rest(next_deadline);
+  itimerspec at{};
+  if (next_deadline != never) {
+    const auto ns = std::max<std::int64_t>(next_deadline.time_since_epoch().count(), 1);
+    at.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  }
+  ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+  return poll_;
+}
+
+bool uring_loop::make_pollable() noexcept {
+  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  ring_event_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  poll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event e{};
+  e.events = EPOLLIN;
+  const bool made = timer_ >= 0 && ring_event_ >= 0 && poll_ >= 0 &&
+                    io_uring_register_eventfd(&ring_->raw(), ring_event_) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, timer_, &e) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, ring_event_, &e) == 0 &&
+                    ::epoll_ctl(poll_, EPOLL_CTL_ADD, event_, &e) == 0;
+  if (!made) close_pollable();
+  return made;
+}
+
+void uring_loop::close_pollable() noexcept {
+  for (handle* h : {&timer_, &ring_event_, &poll_})
+    if (*h >= 0) ::close(std::exchange(*h, no_handle));
 }
 
 }  // namespace coracle::runtime_internal

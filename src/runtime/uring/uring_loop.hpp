@@ -1,20 +1,69 @@
 // uring_loop: the backend over io_uring.
 #pragma once
 
+#include "coracle/base/impl/intrusive_list.hpp"
+#include "coracle/coro/impl/pooled.hpp"
+#include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/kernel/operation_list.hpp"
 #include "runtime/uring/ring.hpp"
-#include "runtime/uring/source_state.hpp"
 
-#include "coracle/base/impl/intrusive_list.hpp"
-
+#include <liburing.h>
 #include <sys/types.h>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
 namespace coracle::runtime_internal {
+
+void prepare_file(io_uring_sqe& e, const operation& op) noexcept;
+
+// One receive_source. A pause is lazy: the request stays in the kernel until bytes come meanwhile;
+// these are copied aside and the request is cancelled. What comes until the cancel took effect is
+// bounded by the ring's receive buffers, since the kernel sees the cancel first in the next turn.
+struct receiver_state : base::list_hook, coro::pooled {
+  handle on = no_handle;
+  receive_source* source = nullptr;
+  bool armed = false;        // a request is in the kernel
+  bool cancelling = false;   // and was asked to end
+  bool limited = false;      // which ends after so many bytes
+  bool by_hand = false;      // no multishot here: poll, then recv()
+  bool paused = false;
+  bool stopping = false;
+  bool has_end = false;
+  std::int64_t end = 0;
+  std::list<std::vector<std::uint8_t>> held;  // empty as a rule, and takes nothing then
+};
+
+struct acceptor_state : base::list_hook, coro::pooled {
+  handle on = no_handle;
+  accept_source* source = nullptr;
+  bool armed = false;
+  bool single = false;  // one accept a request
+  bool stopping = false;
+  time_point rests_until{};
+};
+
+enum class tag : std::uint64_t { operation, receiver, acceptor, wake, ignored };
+
+inline constexpr std::uint64_t tag_mask = 7;  // everything pointed to is aligned to 8
+
+constexpr std::uint64_t tag_of(tag t) noexcept { return static_cast<std::uint64_t>(t); }
+template <class T>
+std::uint64_t user_data_of(tag t, const T& object) noexcept {
+  static_assert(alignof(T) > tag_mask);
+  return reinterpret_cast<std::uintptr_t>(&object) | tag_of(t);
+}
+constexpr tag tag_in(std::uint64_t user_data) noexcept { return static_cast<tag>(user_data & tag_mask); }
+template <class T>
+T* pointer_in(std::uint64_t user_data) noexcept {
+  return reinterpret_cast<T*>(static_cast<std::uintptr_t>(user_data & ~tag_mask));
+}
+
+// A completion that was kept aside and taken off the count of requests then. The kernel uses the lowest flags only.
+inline constexpr std::uint32_t completion_was_counted = 1u << 15;
 
 // One system call a turn: everything that was submitted since the last goes out with the wait. The
 // ring belongs to the thread that drives it (SINGLE_ISSUER); when that lets go, all requests are

@@ -103,7 +103,7 @@ coracle::replies<pb::ServerStreamResponse> conformance_service::ServerStream(
     if (std::exchange(first, false)) *response.mutable_payload()->mutable_request_info() = info;
     co_yield response;
   }
-  if (!definition.has_error()) co_return coracle::status();
+  if (!definition.has_error()) co_return coracle::ok;
   if (first) co_return status_with(definition.error(), info);
   co_return status_of(definition.error());
 }
@@ -138,7 +138,7 @@ coracle::replies<pb::BidiStreamResponse> conformance_service::BidiStream(
     if (sent++ == 0) response.mutable_payload()->mutable_request_info()->Swap(&info);
     co_yield response;
   }
-  if (!definition.has_error()) co_return coracle::status();
+  if (!definition.has_error()) co_return coracle::ok;
   if (sent == 0) co_return status_with(definition.error(), info);
   co_return status_of(definition.error());
 }

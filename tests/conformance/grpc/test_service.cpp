@@ -112,7 +112,7 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::StreamingOutputC
     co_await responses.write(response, coracle::write_options().compress(wanted.compressed().value()));
   }
   if (request.has_response_status()) co_return status_of(request.response_status());
-  co_return coracle::status();
+  co_return coracle::ok;
 }
 
 coracle::reply<pb::StreamingInputCallResponse> test_service::StreamingInputCall(
@@ -150,7 +150,7 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::FullDuplexCall(
       co_yield response;
     }
   }
-  co_return coracle::status();
+  co_return coracle::ok;
 }
 
 coracle::replies<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
@@ -168,7 +168,7 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::HalfDuplexCall(
     fill(*response.mutable_payload(), size);
     co_yield response;
   }
-  co_return coracle::status();
+  co_return coracle::ok;
 }
 
 }  // namespace interop

@@ -1,12 +1,10 @@
 // attempts_fixture: calls with a policy through a real channel to a scripted server, in virtual time.
 #pragma once
 
+#include "client/attempt_set.hpp"
 #include "client/call_setup.hpp"
-#include "client/hedging_policy.hpp"
 #include "client/method_config.hpp"
-#include "client/replay_buffer.hpp"
 #include "client/retry_policy.hpp"
-#include "client/retry_throttle.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/client_stream.hpp"

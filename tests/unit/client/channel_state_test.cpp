@@ -1,7 +1,7 @@
 // What a channel takes of its resolver's answers.
 #include "client/channel_state.hpp"
 
-#include "client/address_dialer.hpp"
+#include "client/dialer.hpp"
 #include "coracle/runtime/sim.hpp"
 #include "coracle/security/insecure.hpp"
 #include "support/kept_log.hpp"

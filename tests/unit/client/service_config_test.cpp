@@ -1,8 +1,7 @@
 // Service configs: what they say, and by which texts broken ones are refused (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
-#include "client/hedging_policy.hpp"
-#include "client/method_configs.hpp"
+#include "client/method_config.hpp"
 #include "client/retry_policy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 #include "hpack/huffman.hpp"
 
-#include "hpack/huffman_table.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // A second HPACK decoder: slow, without tricks, to compare the fast one with.
 #pragma once
 
-#include "hpack/huffman_table.hpp"
+#include "hpack/huffman.hpp"
 #include "hpack/static_table.hpp"
 #include "unit/hpack/blocks.hpp"
 

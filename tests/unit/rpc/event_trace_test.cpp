@@ -1,5 +1,5 @@
-#include "rpc/event_trace.hpp"
 #include "base/printable.hpp"
+#include "rpc/channel_registry.hpp"
 
 #include <gtest/gtest.h>
 

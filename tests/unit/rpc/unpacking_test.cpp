@@ -1,6 +1,6 @@
 #include "rpc/unpacking.hpp"
 
-#include "rpc/message_workspace.hpp"
+#include "rpc/message_format.hpp"
 #include "support/manual_executor.hpp"
 #include "unit/compress/samples.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "runtime/epoll/epoll_backend.hpp"
+#include "runtime/epoll/epoll_loop.hpp"
 #include "runtime/uring/uring_backend.hpp"
 
 #include "coracle/base/log.hpp"

@@ -1,4 +1,4 @@
-#include "server/subtype.hpp"
+#include "server/router.hpp"
 
 #include "protocol/grpc/content_type.hpp"
 

@@ -27,7 +27,7 @@ class greeter final : public rpc::Greeter::service {
                         std::to_string(request.times()) + ")");
       co_yield greeting;
     }
-    co_return coracle::status();
+    co_return coracle::ok;
   }
 };
 

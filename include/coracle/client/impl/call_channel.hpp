@@ -17,7 +17,7 @@ namespace client {
 class attempt_source;  // private: src/client/call_attempt.hpp
 class call_attempt;    // likewise
 class client_call;     // private: src/client/client_call.hpp
-class unary_chain;     // private: src/client/unary_chain.hpp
+class unary_chain;     // private: src/client/client_chain.hpp
 struct call_setup;     // private: src/client/call_setup.hpp
 }  // namespace client
 

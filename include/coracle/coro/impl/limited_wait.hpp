@@ -1,4 +1,4 @@
-// limited_wait: what timeout() and stop_on() share: a task that something beside its environment may stop.
+// limited_wait: what with_timeout() and stop_on() share: a task that something beside its environment may stop.
 #pragma once
 
 #include "coracle/base/result.hpp"

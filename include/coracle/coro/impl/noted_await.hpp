@@ -14,6 +14,12 @@ concept awaited_by_member = requires(T&& t) { static_cast<T&&>(t).operator co_aw
 template <class T>
 concept awaited_by_function = requires(T&& t) { operator co_await(static_cast<T&&>(t)); };
 
+template <class T>
+concept awaited_by_itself = requires(std::remove_reference_t<T>& t) {
+  t.await_ready();
+  t.await_resume();
+};
+
 // The awaiter of anything that can be awaited: a value where an operator makes one, else a reference to it.
 template <class T>
 decltype(auto) awaiter_of(T&& awaitable) noexcept {
@@ -49,6 +55,9 @@ class noted_awaiter {
 
 template <class T>
 auto noted_await(tree_node& of, T&& awaitable) noexcept {
+  static_assert(awaited_by_member<T> || awaited_by_function<T> || awaited_by_itself<T>,
+                "co_await of something that cannot be awaited: await a task, a stub's call, or a wait such "
+                "as sleep_for()");
   using awaiter = decltype(awaiter_of(static_cast<T&&>(awaitable)));
   return noted_awaiter<awaiter>(of, [&]() -> awaiter { return awaiter_of(static_cast<T&&>(awaitable)); });
 }

@@ -1,0 +1,19 @@
+#include "coracle/server/serve.hpp"
+
+#include <cstdio>
+#include <string>
+
+namespace coracle::server_internal {
+
+int serve(server& one, std::string_view address, const server_credentials& credentials) {
+  if (one.listen(address, credentials).ok()) {
+    std::string place(address);
+    // A TCP address ends in its port, which may have been 0.
+    if (one.port() != 0) place = place.substr(0, place.rfind(':') + 1) + std::to_string(one.port());
+    std::printf("listening on %s\n", place.c_str());
+    std::fflush(stdout);
+  }
+  return one.run();  // says why where listen() failed
+}
+
+}  // namespace coracle::server_internal
