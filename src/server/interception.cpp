@@ -10,7 +10,7 @@
 namespace coracle::server_internal {
 
 namespace {
-constexpr std::string_view whose = "an interceptor";
+constexpr std::string_view interceptor_name = "an interceptor";
 }
 
 interception::interception(server_call& c, server_interceptors chain) noexcept : call_(c), chain_(chain) {
@@ -22,11 +22,11 @@ task<status>::handle interception::open(std::size_t index, status& failure) noex
   try {
     task<status> opened = chain_[index]->intercept(call_, next_handler(*this, index + 1));
     if (!opened.valid())
-      failure = call_.defect(whose, "returned an empty task: make intercept() a coroutine",
+      failure = call_.defect(interceptor_name, "returned an empty task: make intercept() a coroutine",
                              "an interceptor failed");
     return opened.release();
   } catch (...) {
-    failure = call_.status_of_exception(std::current_exception(), whose);
+    failure = call_.status_of_exception(std::current_exception(), interceptor_name);
     return {};
   }
 }
@@ -86,7 +86,7 @@ status interception::outcome_of(task<status>::handle h) noexcept {
   try {
     return h.promise().take();
   } catch (...) {
-    return call_.status_of_exception(std::current_exception(), whose);
+    return call_.status_of_exception(std::current_exception(), interceptor_name);
   }
 }
 
@@ -107,7 +107,7 @@ interception::then interception::step(std::size_t index, std::coroutine_handle<>
   if (over_) return then::go_on;
   if (index == chain_.size()) {
     if (handler_ == handler::unasked) return ask_handler(waiter, inherited) ? then::wait : then::go_on;
-    failure = call_.defect(whose, "called next() twice: a call has one handler, which runs once",
+    failure = call_.defect(interceptor_name, "called next() twice: a call has one handler, which runs once",
                            "an interceptor failed");
     return then::go_on;
   }

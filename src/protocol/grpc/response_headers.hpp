@@ -35,19 +35,21 @@ struct response_headers {
   template <class Fields>
   [[nodiscard]] bool read(Fields& fields) {
     return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
-      switch (slot) {
-        case slot_of(meaning::ok_status):
+      if (slot == http::static_field_slot(8)) {  // ":status: 200"
+        http_status = 200;
+        return 0;
+      }
+      switch (static_cast<meaning>(slot)) {
+        case meaning::ok_status:
           has_status = true;
           code = status_code::ok;
           return 0;
-        case slot_of(meaning::grpc_content): grpc_content = true; return 0;
-        case slot_of(meaning::nothing): return 0;
-        case http::static_field_slot(8): http_status = 200; return 0;  // ":status: 200"
-        default: {
-          const auto field = text();
-          return slot_of(read_text(field.name, field.value));
-        }
+        case meaning::grpc_content: grpc_content = true; return 0;
+        case meaning::nothing: return 0;
+        case meaning::unknown: break;
       }
+      const auto field = text();
+      return static_cast<std::uint32_t>(read_text(field.name, field.value));
     });
   }
   // The messages are in the form that was asked for; empty is the binary format. A response that names no form is
@@ -57,7 +59,6 @@ struct response_headers {
  private:
   // Of the fields that most responses have; left as a slot, so that their text is read once per connection.
   enum class meaning : std::uint32_t { unknown, ok_status, grpc_content, nothing };
-  static constexpr std::uint32_t slot_of(meaning m) noexcept { return static_cast<std::uint32_t>(m); }
   [[gnu::noinline]] meaning read_text(std::string_view name, std::string_view value);
   void read_pushback(std::string_view text) noexcept;
 };
