@@ -14,7 +14,7 @@ std::string_view kind_of(const method_model& m) {
   return m.streams_replies ? "server_streaming" : "unary";
 }
 
-// A virtual that answers UNIMPLEMENTED.
+// Adds a virtual function that ends the call with UNIMPLEMENTED.
 void add_handler(std::string& to, const method_model& m) {
   const std::string returned =
       concat({m.streams_replies ? "::coracle::replies<" : "::coracle::reply<", m.reply, ">"});
@@ -27,7 +27,7 @@ void add_handler(std::string& to, const method_model& m) {
                 "      return ::coracle::unimplemented();\n", "    }\n\n"});
 }
 
-// Constant, so that adding a service to a server builds nothing.
+// The table is constant, so that adding a service to a server allocates nothing.
 void add_method_table(std::string& to, const service_model& s) {
   to += "    [[nodiscard]] ::coracle::method_table methods() const noexcept override {\n";
   if (s.methods.empty()) {
@@ -44,13 +44,14 @@ void add_method_table(std::string& to, const service_model& s) {
   to += "    }\n";
 }
 
-// What the client gets to hold; see coracle/client/unary_call.hpp and client_stream.hpp.
+// The type that the client holds; see coracle/client/unary_call.hpp and client_stream.hpp.
 std::string call_type(const method_model& m) {
   if (!m.streams_requests) return concat({"::coracle::", kind_of(m), "_call<", m.reply, ">"});
   return concat({"::coracle::", kind_of(m), "_call<", m.request, ", ", m.reply, ">"});
 }
 
-// The same method for a request that is moved in: a template, whose code is made where it is used.
+// Adds an overload for a request that is moved in: a template, so that its code is instantiated only if it is
+// used.
 void add_owning_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
   to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,

@@ -1,4 +1,4 @@
-// The classes of a generated header: those that a server derives from, those that a client calls.
+// class_text: writes the classes of a generated header: the service base class and the stub.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace coracle::codegen {
 
 struct service_model;
 
-// Each line after `indent` and two slashes.
+// Adds each line after `indent` and two slashes.
 void add_comments(std::string& to, std::string_view indent, const std::vector<std::string>& lines);
 
 void add_service_class(std::string& to, const service_model& service);

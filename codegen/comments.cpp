@@ -11,10 +11,10 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' |
 std::string one_line(std::string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   std::string line(text);
-  // Other control characters are nothing that a compiler should have to read.
+  // Drops other control characters, which a compiler should not have to read.
   line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' ' && c != '\t'; }),
              line.end());
-  // It would make the next line of code a part of the comment.
+  // A line continuation would make the next line of code part of the comment.
   if (line.ends_with('\\') || line.ends_with("?\?/")) line += " .";
   return line;
 }

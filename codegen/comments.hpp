@@ -1,4 +1,4 @@
-// The comments of a .proto, for the generated code.
+// comments: turns the comments of a .proto into comments of the generated code.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -9,10 +9,10 @@
 
 namespace coracle::codegen {
 
-// Lines that a C++ comment can hold after its two slashes, whatever protobuf's text contains.
+// Lines that are safe in a C++ comment after its two slashes, whatever `text` contains.
 std::vector<std::string> comment_lines(std::string_view text);
 
-// The comment before a service or a method; where there is none, the one that follows it.
+// The comment before a service or a method; if there is none, the one after it.
 template <class Descriptor>
 std::vector<std::string> comments_of(const Descriptor& described) {
   google::protobuf::SourceLocation where;

@@ -1,4 +1,4 @@
-// The header with the fakes of a file's services, for tests.
+// fake_text: writes the header with the fakes of a file's services, for tests.
 #pragma once
 
 #include <string>

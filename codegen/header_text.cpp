@@ -9,7 +9,7 @@ namespace coracle::codegen {
 
 namespace {
 
-// A file without services needs no more than the check of the version, and gets no more.
+// A file without services needs only the check of the version.
 void add_includes(std::string& to, const file_model& file) {
   if (file.services.empty()) {
     to += "#include <coracle/base/version.hpp>\n\n";
@@ -18,7 +18,7 @@ void add_includes(std::string& to, const file_model& file) {
   to +=
       "#include <coracle/server/service.hpp>\n"
       "#include <coracle/client/stub.hpp>\n\n";
-  // It includes in its turn what the .proto imports.
+  // The messages' header includes the headers of the .proto's imports.
   to += concat({"#include \"", file.messages, "\"\n\n"});
 }
 
@@ -45,7 +45,7 @@ void add_service(std::string& to, const service_model& s) {
 void add_in_namespace(std::string& to, const file_model& file,
                       void (*add)(std::string& to, const service_model& service)) {
   if (file.services.empty()) return;
-  // Users of a deprecated message are to be warned, this file is not.
+  // Users of a deprecated message get the warnings, this file does not.
   if (file.uses_deprecated_messages) {
     to +=
         "\n#pragma GCC diagnostic push\n"

@@ -1,4 +1,4 @@
-// The text of a generated header.
+// header_text: writes the text of a generated header.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ struct service_model;
 
 std::string header_text(const file_model& file);
 
-// What `add` writes for each service, in the namespace of the file's services; nothing where there is none.
+// Calls `add` for each service, inside the namespace of the file's services. Adds nothing if there are no
+// services.
 void add_in_namespace(std::string& to, const file_model& file,
                       void (*add)(std::string& to, const service_model& service));
 

@@ -1,4 +1,4 @@
-// protoc-gen-coracle: run by protoc, which speaks to it over standard input and output.
+// main: protoc-gen-coracle, which protoc runs and talks to over standard input and output.
 #include "codegen/generator.hpp"
 #include "codegen/options.hpp"
 #include "coracle/base/version.hpp"

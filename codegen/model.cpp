@@ -19,7 +19,7 @@ namespace coracle::codegen {
 
 namespace {
 
-// Newer versions of protobuf hand out names as views; this project wants strings from all of them.
+// Newer versions of protobuf return names as views; this project needs strings with all of them.
 template <class Descriptor>
 std::string full_name_of(const Descriptor& described) {
   return std::string(described.full_name());
@@ -29,7 +29,7 @@ std::string stem_of(const google::protobuf::FileDescriptor& file) {
   return std::string(google::protobuf::compiler::StripProto(std::string(file.name())));
 }
 
-// As calls name it.
+// The full name of the service in the paths of calls.
 std::string wire_name(const google::protobuf::ServiceDescriptor& service, const options& wanted) {
   if (!wanted.wire_package) return full_name_of(service);
   return concat({*wanted.wire_package, ".", std::string(service.name())});
@@ -97,25 +97,25 @@ bool is_within(std::string_view outer, std::string_view name, char separator) {
   return name.starts_with(outer) && (name.size() == outer.size() || name[outer.size()] == separator);
 }
 
-// protoc's C++ declares all of these in the namespace of the package.
+// protoc's C++ generator declares all of these in the namespace of the package.
 bool is_declared(const google::protobuf::DescriptorPool& pool, const std::string& name) {
   return pool.FindMessageTypeByName(name) || pool.FindEnumTypeByName(name) ||
          pool.FindEnumValueByName(name) || pool.FindExtensionByName(name);
 }
 
-// Or it is a namespace. Services and methods have no C++ but that of plugins.
+// The same, or a package. Services and methods have no C++ declarations except those of plugins.
 bool is_declared_or_package(const google::protobuf::DescriptorPool& pool, const std::string& name) {
   return pool.FindFileContainingSymbol(name) && !pool.FindServiceByName(name) && !pool.FindMethodByName(name);
 }
 
-// The types that a file declares, by protoc's names for their C++: those within a message are classes of the namespace, too,
-// A.B as A_B. A name that is a keyword has an underscore more.
+// The types that a file declares, by protoc's names for their C++ classes. Nested types are classes of the
+// namespace, too: A.B is A_B. A name that is a keyword gets an underscore appended.
 class declared_types {
  public:
-  // Of the file and of all that it imports, whose headers are included with its own.
+  // Collects the types of the file and of all its imports, whose headers are included with its own.
   explicit declared_types(const google::protobuf::FileDescriptor& file) { add_file(file); }
 
-  // The type of this name in C++, which begins with "::"; empty if there is none.
+  // Returns the full name of the type with this C++ name, which begins with "::"; empty if there is none.
   [[nodiscard]] std::string find(const std::string& name) const {
     const auto found = types_.find(name);
     return found == types_.end() ? std::string() : found->second;

@@ -1,4 +1,4 @@
-// What a generated header says, in C++ names and apart from how it is spelled.
+// model: the content of a generated header in C++ names, independent of its text.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct service_model {
   std::vector<std::string> comments;
   std::string name;
   std::string full_name;
-  std::string fake;        // the class of its fake
+  std::string fake;  // the class of its fake
   std::string fake_group;  // see fake_group() of names.hpp
   std::vector<method_model> methods;
   bool deprecated = false;

@@ -43,7 +43,8 @@ bool is_macro(std::string_view word) {
   return contains(macros, word);
 }
 
-// What the generated classes call their own: a method of that name would be a constructor, or hide it.
+// Names that the generated classes use themselves: a method of that name would be a constructor, or hide a
+// member.
 bool is_ours(std::string_view word) {
   static constexpr auto ours = std::to_array<std::string_view>(
       {"added_to", "channel_", "draining", "full_name", "methods", "service", "stub"});
@@ -124,7 +125,7 @@ std::string fake_group(const google::protobuf::ServiceDescriptor& service) {
 
 namespace {
 
-// `fits` every part of `text` between separators.
+// Whether `fits` is true for every part of `text` between separators.
 template <class Fits>
 bool all_parts(std::string_view text, std::string_view separator, Fits fits) {
   for (;;) {

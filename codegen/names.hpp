@@ -1,4 +1,4 @@
-// From the names of a .proto to names in C++.
+// names: maps the names of a .proto to names in C++.
 #pragma once
 
 #include <initializer_list>
@@ -16,21 +16,21 @@ namespace coracle::codegen {
 
 std::string concat(std::initializer_list<std::string_view> parts);
 
-// As protoc's own C++ generator names the class: "::pkg::Outer_Inner".
+// The name that protoc's own C++ generator gives the class: "::pkg::Outer_Inner".
 std::string message_class(const google::protobuf::Descriptor& message);
 std::string enum_class(const google::protobuf::EnumDescriptor& choices);
 
-// A name that C++ or the generated classes use for something else gets a trailing underscore, as protoc
-// does it; further ones as long as that is the name of a sibling.
+// A name that C++ or the generated classes use for something else gets a trailing underscore, as in protoc,
+// and further ones while a sibling has the resulting name.
 std::string service_class(const google::protobuf::ServiceDescriptor& service);
 std::string method_name(const google::protobuf::MethodDescriptor& method);
 
-// "a.b" is "a::b"; keywords as above.
+// "a.b" becomes "a::b"; keywords are escaped as above.
 std::string package_namespace(std::string_view package);
 
-// The class of the fake of `service`, which is of class `service_class`.
+// The class of the fake of `service`, whose own class is `service_class`.
 std::string fake_class(const google::protobuf::ServiceDescriptor& service, const std::string& service_class);
-// What a fake calls the group of its methods' behaviours.
+// The name of the member of a fake that groups the behaviours of its methods.
 std::string fake_group(const google::protobuf::ServiceDescriptor& service);
 
 // One or more identifiers joined by "::", none of them reserved.
@@ -38,7 +38,7 @@ bool is_namespace_name(std::string_view text);
 // One or more identifiers joined by dots.
 bool is_package_name(std::string_view text);
 
-// As a C++ string literal, with its quotes.
+// Quotes `text` as a C++ string literal.
 std::string literal(std::string_view text);
 
 }  // namespace coracle::codegen

@@ -11,7 +11,7 @@ namespace coracle::codegen {
 
 namespace {
 
-// Why the option cannot be taken; empty if it was.
+// Parses one option; returns the error, or an empty string.
 std::string take(const std::string& name, const std::string& value, options& to) {
   if (name == "namespace") {
     if (!is_namespace_name(value)) return concat({"\"", value, "\" is no C++ namespace"});

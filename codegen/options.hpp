@@ -1,4 +1,4 @@
-// What stands in --coracle_opt.
+// options: parses the parameter --coracle_opt.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 namespace coracle::codegen {
 
 struct options {
-  // Below the namespace of the package, so that the classes of grpc_cpp_plugin and of cc_generic_services,
-  // which have the same names, do not clash with ours.
+  // A namespace inside that of the package, so that the generated classes do not clash with those of
+  // grpc_cpp_plugin and of cc_generic_services, which have the same names.
   std::string inner_namespace = "rpc";
-  // What stands for the package in paths, when the .proto was given another one to keep its C++ classes apart from
-  // those that somebody else makes of the same definitions.
+  // Replaces the package in the paths of calls. For a .proto whose package was changed to keep its C++
+  // classes apart from those that other code generates from the same definitions.
   std::optional<std::string> wire_package;
-  // A second header, with fake services for tests.
+  // Whether to write a second header, with fake services for tests.
   bool fakes = false;
 };
 
@@ -22,7 +22,7 @@ inline constexpr const char* options_help =
     "wire_package=NAME (the package in the paths of calls; that of the .proto if not given), "
     "fakes=true (writes FILE.coracle.fake.hpp, too: services for tests that answer as they are told)";
 
-// Nothing if `text` is wrong; then `error` says in one line what would be right.
+// Empty if `text` is invalid; `error` then says in one line what is valid.
 std::optional<options> parse_options(const std::string& text, std::string& error);
 
 }  // namespace coracle::codegen

@@ -39,11 +39,11 @@ class Fault(Exception):
 
 
 def comment_above(lines, index):
-    """The // lines right above, without their slashes."""
+    """The comment lines right above, without their slashes."""
     found = []
     while index > 0 and lines[index - 1].strip().startswith("//"):
         index -= 1
-        found.insert(0, lines[index].strip().removeprefix("//").removeprefix(" "))
+        found.insert(0, lines[index].strip().lstrip("/").removeprefix(" "))
     return found
 
 
@@ -95,7 +95,7 @@ def enum_of(lines, declaration):
             continue
         values = []
         for value in lines[index + 1:]:
-            said = re.match(r"^  (\w+),(?: *// (.*))?$", value)
+            said = re.match(r"^  (\w+),(?: *///?<? (.*))?$", value)
             if line.rstrip().endswith("};") or not said:
                 break
             values.append(f"- `{said[1]}`" + (f": {escaped(said[2])}" if said[2] else ""))

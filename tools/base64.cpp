@@ -10,7 +10,7 @@
 namespace coracle::tools {
 
 std::string to_base64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL appends a zero byte
   const int n =
       EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(text.data()),
                       reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));

@@ -1,4 +1,4 @@
-// Bytes as text, for command lines and files of JSON.
+// base64: encodes bytes as text, for command lines and JSON files.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace coracle::tools {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-// With or without padding; throws failure.
+// Accepts text with or without padding; throws failure.
 [[nodiscard]] std::string from_base64(std::string_view text);
 
 }  // namespace coracle::tools

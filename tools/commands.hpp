@@ -1,4 +1,4 @@
-// The subcommands of coracle: each function adds one to the command line.
+// commands: the subcommands of coracle; each function adds one to the command line.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ class App;
 
 namespace coracle::tools {
 
-// Gives the program's exit code. Set by the subcommand that the command line names.
+// Runs a subcommand and returns the program's exit code. Set by the subcommand that the command line names.
 using action = std::function<int()>;
 
 void add_ls(CLI::App& app, action& chosen);

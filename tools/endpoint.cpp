@@ -161,7 +161,7 @@ std::string endpoint::hint(const status& how) const {
       says("limit of " + std::to_string(max_message_bytes_) + " bytes"))
     return "--max-message-bytes allows larger messages";
   if (how.code() != status_code::unavailable || says("the target \"")) return {};
-  // The library tells its users what to call; ours have options.
+  // The library's message refers to functions that its users should call; users of this program have options.
   if (says("certificate is not accepted"))
     return "--ca FILE says whom to trust, --server-name NAME whom to expect there";
   if (says("requires a client certificate")) return "--cert FILE and --key FILE are yours";

@@ -1,4 +1,4 @@
-// endpoint: which server a command talks to, and how; the options for it, which all commands share.
+// endpoint: the server that a command talks to, and the connection options that all commands share.
 #pragma once
 
 #include <coracle/client.hpp>
@@ -13,35 +13,36 @@ class App;
 
 namespace coracle::tools {
 
-// What the command line says. Open it once it has been parsed.
+// The address and the connection options of a command line. Use it after the parsing.
 class endpoint {
  public:
-  // What a server may send in one message unless --max-message-bytes says otherwise; also the limit of other gRPC
-  // clients. A larger message ends the call with RESOURCE_EXHAUSTED.
+  // The maximum size of a message from the server, unless --max-message-bytes sets another; other gRPC
+  // clients have the same limit. A larger message ends the call with RESOURCE_EXHAUSTED.
   static constexpr std::uint32_t message_bytes_max = 4u << 20;
 
   enum class address_use { required, optional };
-  // Adds ADDRESS and the options to a subcommand; this must outlive the parsing.
+  // Adds ADDRESS and the options to a subcommand; this object must outlive the parsing.
   void add_to(CLI::App& command, address_use use = address_use::required);
 
-  // Throws usage_failure for options that do not go together, or not with the scheme of the address.
+  // Throws usage_failure for options that contradict each other or the scheme of the address.
   [[nodiscard]] channel_credentials credentials() const;
-  // The options of the channel: its calls have the metadata, the timeout and the compression.
+  // The options of the channel: they set the metadata, the timeout and the compression of its calls.
   [[nodiscard]] channel_options options() const;
-  // Without http:// or https://. Throws usage_failure for a URL that is more than a server's address.
+  // The address without http:// or https://. Throws usage_failure for a URL with more than a server's
+  // address.
   [[nodiscard]] std::string address() const;
-  // As it was typed; empty where it is optional.
+  // The address as it was typed; empty if it is optional and missing.
   [[nodiscard]] const std::string& typed_address() const noexcept { return address_; }
   [[nodiscard]] bool plaintext() const noexcept;
   [[nodiscard]] std::uint32_t max_message_bytes() const noexcept { return max_message_bytes_; }
 
-  // --timeout; where it was not said, this.
+  // The value of --timeout, or `usual` if it is not set.
   [[nodiscard]] duration timeout_or(duration usual) const;
 
-  // "name: value", as --header has it. Throws usage_failure.
+  // Adds a header in the form "name: value" of --header. Throws usage_failure.
   static void add_header(const std::string& line, metadata& to);
 
-  // For a call that failed with this: what the user may want to try. Empty when there is nothing to say.
+  // What the user may try after a call failed with this status; empty if there is no hint.
   [[nodiscard]] std::string hint(const status& how) const;
 
  private:

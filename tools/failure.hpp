@@ -1,4 +1,4 @@
-// What ends a command: the text says what was wrong and what to do.
+// failure: exceptions that end a command; their text says what was wrong and what to do.
 #pragma once
 
 #include <coracle/base/status.hpp>
@@ -8,7 +8,7 @@
 
 namespace coracle::tools {
 
-// 1 to 16 are the status codes of calls.
+// The exit codes 1 to 16 are the status codes of calls.
 inline constexpr int exit_usage = 64;
 inline constexpr int exit_failure = 65;
 
@@ -17,13 +17,13 @@ class failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Of a command line that is well formed and cannot be meant.
+// For a command line that is well formed but invalid.
 class usage_failure : public failure {
  public:
   using failure::failure;
 };
 
-// Of a call that the command needs before it can do what it is for. The program ends with the call's status code.
+// For a call that the command needs before its actual work. The program exits with the call's status code.
 class call_failure : public failure {
  public:
   call_failure(status_code code, const std::string& text) : failure(text), code_(code) {}

@@ -1,4 +1,4 @@
-// coracle: calls gRPC servers, ours or not, and looks into them.
+// main: the program coracle, which calls and inspects gRPC servers of any implementation.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using namespace coracle::tools;
 
-// Help that was asked for goes to stdout, an error in the command line to stderr.
+// Prints requested help to stdout, and an error in the command line to stderr.
 int end_of_parsing(CLI::App& app, const CLI::ParseError& why) {
   const bool wrong = why.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success);
   if (const std::string text = wrong ? unknown_word(app) : std::string(); !text.empty())

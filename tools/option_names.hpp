@@ -1,4 +1,4 @@
-// option_names: the library's advice, for those who have a command line in place of its classes.
+// option_names: rewrites the library's error messages for users of the command line.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace coracle::tools {
 
-// The same message, with the names of the program's options where the library names its functions.
+// Returns the message with the program's option names in place of the library's function names.
 [[nodiscard]] std::string with_option_names(std::string_view message);
 
 }  // namespace coracle::tools

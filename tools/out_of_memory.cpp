@@ -15,7 +15,7 @@ namespace coracle::tools {
 
 namespace {
 
-// Nothing here may allocate. The first thread to come ends the program; others wait for that.
+// Must not allocate. The first thread that gets here ends the program; other threads wait for that.
 [[noreturn]] void end_with(std::string_view line) noexcept {
   static std::atomic_flag ending;
   while (ending.test_and_set()) ::pause();

@@ -1,6 +1,6 @@
 #include "tools/protobuf_log.hpp"
 
-// Newer versions log through Abseil.
+// Newer versions of protobuf log through Abseil.
 #if __has_include(<google/protobuf/stubs/logging.h>)
 #include <google/protobuf/stubs/logging.h>
 #else

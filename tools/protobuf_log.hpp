@@ -1,9 +1,9 @@
-// protobuf_log: what libprotobuf itself writes to stderr.
+// protobuf_log: controls what libprotobuf itself writes to stderr.
 #pragma once
 
 namespace coracle::tools {
 
-// Nothing from now on: a command says what is wrong with a message, in words of its own.
+// Disables the log from now on: commands report invalid messages with their own error messages.
 void silence_protobuf();
 
 }  // namespace coracle::tools

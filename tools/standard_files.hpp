@@ -1,10 +1,11 @@
-// standard_files: what a program is started with: its input, its output, and where it complains.
+// standard_files: makes sure that the three standard descriptors are open.
 #pragma once
 
 namespace coracle::tools {
 
-// Opens /dev/null for each of them that is closed: else the next descriptor, such as the io_uring itself, would be taken
-// for it. The input is at its end then, and what is printed is found to be lost. First thing in main().
+// Opens /dev/null for each standard descriptor that is closed; otherwise a later descriptor, such as that of
+// io_uring, would take its number. A closed stdin then reads as empty, and printing to a closed stdout fails.
+// Call it first in main().
 void open_standard_files() noexcept;
 
 }  // namespace coracle::tools

@@ -29,7 +29,7 @@ void print(std::string_view text) {
 }
 
 void flush_output() {
-  errno = 0;  // a reason that is older than this is not known any more
+  errno = 0;  // an errno from before this call may be stale
   const bool lost = std::fflush(stdout) != 0;
   if (lost || std::ferror(stdout)) throw output_failure(errno);
 }

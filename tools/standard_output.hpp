@@ -1,4 +1,4 @@
-// standard_output: what commands print, none of which may be lost without a word.
+// standard_output: prints to stdout, and reports output that cannot be written.
 #pragma once
 
 #include "tools/failure.hpp"
@@ -7,23 +7,23 @@
 
 namespace coracle::tools {
 
-// As a shell says of what SIGPIPE has ended: 128 and the signal's number.
+// The exit code that a shell reports for SIGPIPE: 128 plus the signal's number.
 inline constexpr int exit_reader_gone = 141;
 
-// Of output that cannot be written: the disk is full, say.
+// Output could not be written, for example because the disk is full.
 class output_failure : public failure {
  public:
   explicit output_failure(int error);
-  // Whoever read it has left, as `head` does: nobody has to be told.
+  // The reader has closed the pipe, as `head` does; this needs no error message.
   [[nodiscard]] bool reader_gone() const noexcept { return reader_gone_; }
 
  private:
   bool reader_gone_;
 };
 
-// At once, with what was printed before. Throws output_failure.
+// Writes `text` at once, after everything printed before. Throws output_failure.
 void print(std::string_view text);
-// What std::printf has printed. Throws output_failure, also for what was lost earlier.
+// Flushes what std::printf has printed. Throws output_failure, also for output that was lost earlier.
 void flush_output();
 
 }  // namespace coracle::tools

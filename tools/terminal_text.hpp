@@ -1,4 +1,4 @@
-// terminal_text: what a server says, for a terminal that would obey some of it.
+// terminal_text: makes text from a server safe to print on a terminal.
 #pragma once
 
 #include "tools/utf8.hpp"
@@ -10,8 +10,8 @@
 
 namespace coracle::tools {
 
-// Moves the cursor, hides, or changes the order of what is shown: control characters (U+009B is ESC and '[' in one), and
-// Unicode's characters for formatting, those without a width among them.
+// Whether the character moves the cursor, hides text or changes its order: control characters (U+009B is ESC
+// and '[' in one), and Unicode's format characters, including those without a width.
 [[nodiscard]] constexpr bool is_shown_as_another(char32_t c) noexcept {
   struct range {
     char32_t first, last;
@@ -26,8 +26,8 @@ namespace coracle::tools {
   return false;
 }
 
-// Such characters but those in `kept`, and bytes that are no UTF-8, become '?': a status or a name from elsewhere must not
-// move the cursor, nor look like another.
+// Replaces such characters, except those in `kept`, and bytes that are not valid UTF-8 by '?': a status or a
+// name from elsewhere must not move the cursor or imitate another text.
 [[nodiscard]] inline std::string terminal_text(std::string_view text, std::string_view kept = "\n\t") {
   std::string shown;
   while (!text.empty()) {
@@ -41,7 +41,7 @@ namespace coracle::tools {
   return shown;
 }
 
-// For one line of output: a line end becomes '?', too.
+// For one line of output: replaces line ends, too.
 [[nodiscard]] inline std::string terminal_line(std::string_view text) { return terminal_text(text, ""); }
 
 }  // namespace coracle::tools

@@ -1,4 +1,4 @@
-// Durations as people write them.
+// units: parses durations with a unit.
 #pragma once
 
 #include <coracle/base/clock.hpp>
@@ -7,7 +7,7 @@
 
 namespace coracle::tools {
 
-// "1.5s", "200ms", "50us", "2m", "1h"; throws usage_failure, which names the option.
+// Accepts "1.5s", "200ms", "50us", "2m", "1h"; throws usage_failure, which names the option.
 [[nodiscard]] duration parse_duration(std::string_view text, std::string_view option);
 
 }  // namespace coracle::tools

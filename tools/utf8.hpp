@@ -1,4 +1,4 @@
-// utf8: characters in bytes that come from anywhere.
+// utf8: decodes the characters of untrusted bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ struct utf8_character {
   std::size_t bytes = 0;  // 0: the bytes are not well-formed UTF-8
 };
 
-// The first character of a text that is not empty (RFC 3629: no surrogates, no overlong forms).
+// The first character of a non-empty text (RFC 3629: no surrogates, no overlong forms).
 [[nodiscard]] constexpr utf8_character first_character(std::string_view text) noexcept {
   const auto at = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = at(0);

@@ -1,11 +1,11 @@
-// if_memory_allows: for work that may be left out, a line of a log say.
+// if_memory_allows: runs work that may be omitted when memory runs out, such as writing a log line.
 #pragma once
 
 #include <new>
 
 namespace coracle::base {
 
-// Does f. False when memory ran out within: what f had not done by then is left out.
+// Calls f. Returns false when f threw std::bad_alloc; what f had not done by then is omitted.
 template <class F>
 bool if_memory_allows(F&& f) noexcept {
   try {

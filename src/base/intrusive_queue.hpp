@@ -1,10 +1,10 @@
-// A singly linked FIFO whose link lives in its elements. One thread.
+// A singly linked FIFO queue whose link is a member of its elements. For one thread.
 #pragma once
 
 namespace coracle::base {
 
-// T has a member `T* next`, which belongs to the queue while the element is in it. A Base may
-// hold it for a derived T.
+// T has a member `T* next`, which the queue uses while the element is in it. A queue of a base type may hold
+// objects of derived types.
 template <class T>
 class intrusive_queue {
  public:
@@ -24,7 +24,7 @@ class intrusive_queue {
   intrusive_queue() noexcept = default;
   intrusive_queue(const intrusive_queue&) = delete;
   intrusive_queue& operator=(const intrusive_queue&) = delete;
-  // Takes the whole of other, in order, to this queue's end.
+  // Moves all elements of `other`, in order, to the end of this queue.
   void take(intrusive_queue& other) noexcept {
     if (other.empty()) return;
     *tail_ = other.head_;

@@ -25,7 +25,7 @@ class to_stderr final : public logger {
   }
 
  private:
-  // One call a line, which stdio keeps whole.
+  // One stdio call writes each line, so that lines of several threads do not mix.
   void record(log_level level, std::string_view message) noexcept override {
     const std::string_view name = to_string(level);
     std::fprintf(stderr, "coracle: %.*s: %.*s\n", static_cast<int>(name.size()), name.data(),

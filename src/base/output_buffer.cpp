@@ -9,7 +9,7 @@
 namespace coracle::base {
 
 namespace {
-constexpr std::size_t smallest_bytes = 256;  // a few frames or replies: what most connections send in a turn
+constexpr std::size_t smallest_bytes = 256;  // the few frames or replies of one turn on most connections
 }
 
 void output_buffer::append(bytes_view bytes) {
@@ -40,7 +40,7 @@ void output_buffer::swap(output_buffer& other) noexcept {
 void output_buffer::make_room(std::size_t n) {
   const std::size_t held = size();
   if (begin_ > 0 && capacity_ - held >= n && begin_ >= held) {
-    std::memcpy(data_.get(), data_.get() + begin_, held);  // the halves cannot overlap
+    std::memcpy(data_.get(), data_.get() + begin_, held);  // the two ranges cannot overlap
   } else {
     const std::size_t wanted = std::max({smallest_bytes, capacity_ * 2, held + n});
     std::unique_ptr<std::uint8_t[]> bigger(new std::uint8_t[wanted]);

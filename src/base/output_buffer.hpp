@@ -1,4 +1,4 @@
-// Bytes on their way out: a contiguous buffer that is written through reserve() and commit() and
+// output_buffer: outgoing bytes in a contiguous buffer that is written with reserve() and commit() and
 // consumed from its front.
 #pragma once
 
@@ -9,17 +9,17 @@
 
 namespace coracle::base {
 
-// One writer, one thread. Pointers from reserve() and views from pending() are valid until the
-// next reserve(). Memory is kept for reuse; release() gives it back when the owner goes idle.
+// For one writer on one thread. Pointers from reserve() and views from pending() are valid until the next
+// reserve(). Memory is kept for reuse; release() frees it when the owner goes idle.
 class output_buffer {
  public:
-  // At least n writable bytes behind what is committed.
+  // Returns at least n writable bytes after the committed ones.
   std::uint8_t* reserve(std::size_t n) {
     if (capacity_ - end_ < n) make_room(n);
     return data_.get() + end_;
   }
   void commit(std::size_t n) noexcept { end_ += n; }
-  // The last n bytes that are pending are not to leave.
+  // Removes the last n pending bytes, so that they are not sent.
   void retract(std::size_t n) noexcept { end_ -= n; }
   void append(bytes_view bytes);
 
@@ -28,7 +28,7 @@ class output_buffer {
   [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
   void consume(std::size_t n) noexcept;
   void clear() noexcept { begin_ = end_ = 0; }
-  // Frees the memory when nothing is pending and more than `keep` bytes are held.
+  // Frees the memory when nothing is pending and the buffer holds more than `keep` bytes.
   void release(std::size_t keep) noexcept;
   void swap(output_buffer& other) noexcept;
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -1,4 +1,4 @@
-// printable: what a peer has said, fit for a status or a line of a log.
+// printable: makes text that a peer sent safe for a status or a log line.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace coracle::base {
 
-// So much of it names a thing; the rest only fills logs.
+// This many bytes are enough to identify the text; more would only fill logs.
 inline constexpr std::size_t printable_bytes_max = 200;
 
-// "?" stands for what is not printable ASCII, a new line too, and "..." for what follows the first `most` bytes.
+// Returns the first `most` bytes, with "?" in place of each byte that is not printable ASCII (line ends
+// included), and with "..." appended when the text is longer.
 std::string printable(std::string_view from_afar, std::size_t most = printable_bytes_max);
 
 }  // namespace coracle::base

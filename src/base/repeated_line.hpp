@@ -1,4 +1,4 @@
-// repeated_line: a log line that may have cause to come often, and is not to fill the log.
+// repeated_line: a rate limit for a log line that may occur often.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -10,8 +10,8 @@
 
 namespace coracle {
 
-// One for each place that logs; for one loop. The first line is written at once, later ones at most every `interval`,
-// with the number of those left out.
+// One object for each place that logs; belongs to one loop. Writes the first line at once, and later lines at
+// most once per `interval`, with the number of lines that were omitted before.
 class repeated_line {
  public:
   explicit repeated_line(duration interval = std::chrono::seconds(10)) noexcept : interval_(interval) {}

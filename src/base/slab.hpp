@@ -1,4 +1,4 @@
-// A slab: objects in stable places, addressed by a small index and recycled without touching the heap.
+// slab: objects at stable addresses, found by a small index and recycled without touching the heap.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -16,8 +16,8 @@ namespace coracle::base {
 template <class T, std::size_t ChunkSize>
 class slab;
 
-// Names an object in a slab. A copy that is left over when the object is gone finds nothing, also when another object
-// has taken the place. The default names none.
+// Refers to an object in a slab. When the object is gone, its copies find nothing, even if another object has
+// taken the place. A default-constructed one refers to nothing.
 template <class T>
 class slab_ref {
  public:
@@ -25,7 +25,7 @@ class slab_ref {
   friend bool operator==(const slab_ref& a, const slab_ref& b) noexcept {
     return a.generation_ == b.generation_;
   }
-  // In the order in which the objects of one slab were made.
+  // Orders references by when the objects of one slab were made.
   friend auto operator<=>(const slab_ref& a, const slab_ref& b) noexcept {
     return a.generation_ <=> b.generation_;
   }
@@ -38,8 +38,8 @@ class slab_ref {
   std::uint64_t generation_ = 0;
 };
 
-// T need not be movable; an object stays where it was made until erase(). The places of erased
-// objects are reused, last freed first, while the memory is still in the cache.
+// T need not be movable: an object stays where it was made until erase(). The places of erased objects are
+// reused, last freed first, while their memory is still in the cache.
 template <class T, std::size_t ChunkSize = 32>
 class slab {
  public:
@@ -76,7 +76,7 @@ class slab {
   const T& operator[](index i) const noexcept { return object(const_cast<slab*>(this)->at(i)); }
   [[nodiscard]] static index index_of(T& object) noexcept { return cell_of(object).index_of; }
   [[nodiscard]] static ref ref_to(T& object) noexcept { return {&object, cell_of(object).generation}; }
-  // Null when the object is gone.
+  // Returns null when the object is gone.
   [[nodiscard]] T* find(ref r) const noexcept {
     return r.generation_ > released_ && cell_of(*r.at_).generation == r.generation_ ? r.at_ : nullptr;
   }
@@ -84,9 +84,9 @@ class slab {
     return i < used_ && const_cast<slab*>(this)->at(i).generation != 0;
   }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  // One past the largest index ever used: for walks with live().
+  // One past the largest index that was ever used: the bound for loops that check live().
   [[nodiscard]] index bound() const noexcept { return used_; }
-  // Frees the memory when nothing lives in it.
+  // Frees the memory when the slab holds no objects.
   void release() noexcept {
     if (size_ != 0) return;
     std::vector<std::unique_ptr<cell[]>>().swap(chunks_);
@@ -120,8 +120,8 @@ class slab {
   index used_ = 0;
   index free_ = none;
   std::size_t size_ = 0;
-  std::uint64_t generations_ = 0;  // of objects made so far
-  std::uint64_t released_ = 0;  // of those whose memory is gone
+  std::uint64_t generations_ = 0;  // number of objects made so far
+  std::uint64_t released_ = 0;  // last generation whose memory was freed
 };
 
 }  // namespace coracle::base

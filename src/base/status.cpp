@@ -29,7 +29,7 @@ status::status(status_code code, std::string_view message) : status(code, messag
 
 status::status(status_code code, std::string_view message, std::string_view details) : code_(code) {
   if (message.empty() && details.empty()) return;
-  // A call that ends for want of memory has a status all the same.
+  // A call that ends because memory ran out still has a status.
   base::if_memory_allows(
       [&] { text_ = std::make_shared<const text>(text{std::string(message), std::string(details)}); });
 }

@@ -1,4 +1,4 @@
-// attempt_end: how an attempt ended, whichever way it did.
+// attempt_end: the result of an attempt, however it ended.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -14,18 +14,18 @@ namespace coracle::client {
 struct attempt_end {
   status how;
   coracle::metadata trailing;
-  // What the server says about trying again; see protocol::grpc::response_headers.
+  // The server's pushback; see protocol::grpc::response_headers.
   bool pushback = false;
   std::optional<duration> retry_after;
-  // Nobody may try again, whatever the code is.
+  // No retry is allowed, whatever the code is.
   bool final = false;
 
   [[nodiscard]] bool told_to_stop() const noexcept { return pushback && !retry_after; }
 };
 
-// The status of a call whose last block this is. http_status: that of its head.
+// Returns the status of a call that ends with this header block. http_status: that of the response headers.
 status end_by_trailers(const protocol::grpc::response_headers& last, int http_status);
-// The status that a head brings which is no gRPC's.
+// Returns the status for response headers that are not gRPC.
 status end_by_foreign_head(const protocol::grpc::response_headers& head);
 status end_by_reset(const transport::abnormal_end& e);
 

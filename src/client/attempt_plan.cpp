@@ -26,10 +26,10 @@ next_step attempt_plan::retry_after(const attempt_end& e, std::uint64_t random) 
     return {};
   }
   if (!repeatable().contains(e.how.code())) return {};
-  // Counted whether or not an attempt is left.
+  // The failure counts even if no attempt is left.
   if (!count_failure() || made_ >= retry_->max_attempts) return {};
   if (!e.retry_after) return {next_step::what::again, backoff(random)};
-  pauses_ = 0;  // later pauses begin anew
+  pauses_ = 0;  // the backoff starts again after a pushback
   return {next_step::what::again, *e.retry_after};
 }
 
@@ -40,13 +40,13 @@ duration attempt_plan::backoff(std::uint64_t random) noexcept {
   const double most = static_cast<double>(retry_->max_backoff.count());
   const double spread = 0.8 + 0.4 * (static_cast<double>(random % 1'000'001) / 1'000'000.0);
   const double pause = std::min(most, grown) * spread;
-  // A service config may name more than the type has.
+  // A service config may specify more than the type can hold.
   if (pause >= static_cast<double>(duration::max().count())) return duration::max();
   return duration(static_cast<duration::rep>(pause));
 }
 
-// A non-fatal end brings the next attempt forward: at once, or when the server says. The others keep their distance
-// from it.
+// A non-fatal end makes the next attempt begin earlier: at once, or when the server's pushback says. Further
+// hedges keep their delay relative to it.
 next_step attempt_plan::hedge_after(const attempt_end& e, unsigned on_their_way) noexcept {
   const bool fatal = !repeatable().contains(e.how.code());
   if (!fatal || e.told_to_stop()) {

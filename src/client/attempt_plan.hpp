@@ -1,4 +1,4 @@
-// attempt_plan: what gRFC A6 says comes after an attempt. Numbers only: no I/O, no clock, no chance.
+// attempt_plan: decides what follows an attempt, by the rules of gRFC A6, without I/O, clock or randomness.
 #pragma once
 
 #include "client/attempt_end.hpp"
@@ -10,18 +10,18 @@
 
 namespace coracle::client {
 
-// What is to be done when an attempt has failed.
+// What to do after an attempt has failed.
 struct next_step {
   enum class what : std::uint8_t {
     again,  // begin another attempt after the pause
-    wait,   // for the attempts that are on their way
-    give_up // the call ends as this attempt did
+    wait,   // for the attempts that are in flight
+    give_up // the call ends with the result of this attempt
   };
   what to_do = what::give_up;
   duration pause{};
 };
 
-// Of one call, under one of the two policies. Transparent retries are not counted here.
+// The attempts of one call, under one of the two policies. Transparent retries do not count here.
 class attempt_plan {
  public:
   attempt_plan(std::shared_ptr<const retry_policy> p, std::shared_ptr<retry_throttle> t) noexcept
@@ -30,15 +30,16 @@ class attempt_plan {
       : hedging_(std::move(p)), throttle_(std::move(t)) {}
 
   [[nodiscard]] bool hedges() const noexcept { return hedging_ != nullptr; }
-  // Counts an attempt that begins; gives how many there were before it.
+  // Counts an attempt that begins; returns the number of attempts before it.
   unsigned begin() noexcept { return made_++; }
-  // When to begin another one beside those on their way, unless something ends before; nothing: never.
+  // Returns when to begin another attempt in addition to those in flight, unless an attempt ends before;
+  // nothing means never.
   [[nodiscard]] std::optional<duration> next_hedge() const noexcept;
-  // Whether that is still so at its time.
+  // Checks again, at that time, whether the hedge is still allowed.
   [[nodiscard]] bool hedge_allowed() noexcept;
-  // on_their_way: attempts that have not ended. random: spreads the pauses.
+  // on_their_way: the attempts that have not ended. random: adds jitter to the pauses.
   next_step failed(const attempt_end& e, unsigned on_their_way, std::uint64_t random) noexcept;
-  // The call has ended with the attempt that it was committed to.
+  // The attempt that the call was committed to has ended, and the call with it.
   void committed_ended(status_code code) noexcept;
 
  private:
@@ -48,14 +49,14 @@ class attempt_plan {
   [[nodiscard]] const status_code_set& repeatable() const noexcept {
     return retry_ ? retry_->retryable : hedging_->non_fatal;
   }
-  // Counts a failure; whether another attempt may follow.
+  // Counts a failure. Returns whether another attempt may follow.
   bool count_failure() noexcept { return !throttle_ || throttle_->failed(); }
 
   std::shared_ptr<const retry_policy> retry_;
   std::shared_ptr<const hedging_policy> hedging_;
   std::shared_ptr<retry_throttle> throttle_;
   unsigned made_ = 0;
-  unsigned pauses_ = 0;  // since the server last said how long to wait
+  unsigned pauses_ = 0;  // since the last pushback with a delay
   bool no_more_ = false;
 };
 

@@ -21,7 +21,7 @@ attempt_set::~attempt_set() { disarm(); }
 
 void attempt_set::begin() noexcept {
   call_.record_to(*this);
-  if (call_ended_) return;  // what it had to send could not be written
+  if (call_ended_) return;  // its request could not be encoded
   start_attempt(attempt_kind::first);
 }
 
@@ -43,13 +43,13 @@ void attempt_set::timer_fired() noexcept {
 
 void attempt_set::attached(replayed_attempt& a) noexcept {
   if (&a == chosen_) return hand_over(a);
-  if (wants_writable_) a.want_writable(low_bytes_);  // said before it had a stream
+  if (wants_writable_) a.want_writable(low_bytes_);  // was requested before the attempt had a stream
   room();
 }
 
 void attempt_set::room() noexcept {
   if (!wants_writable_) return;
-  if (unsent() > low_bytes_) {  // more was sent meanwhile, and a wish holds once
+  if (unsent() > low_bytes_) {  // more was sent meanwhile, and a request is good for one call
     for (const auto& a : attempts_) a->want_writable(low_bytes_);
     return;
   }
@@ -66,7 +66,7 @@ void attempt_set::succeeded(replayed_attempt& a, protocol::grpc::response_header
 void attempt_set::ended(replayed_attempt& a, attempt_end e) noexcept {
   a.cancel(e.how);
   const bool decided = chosen_ || next_is_chosen_;
-  next_step then;  // decided: this was the last one
+  next_step then;  // if decided, this was the last attempt
   if (decided) plan_.committed_ended(e.how.code());
   else then = plan_.failed(e, on_their_way(), terms_.home->io().random());
   last_end_ = std::move(e);
@@ -118,7 +118,7 @@ void attempt_set::commit_to(replayed_attempt& a) noexcept {
   if (a.attached() && !handed_over_) hand_over(a);
 }
 
-// The call goes on by itself.
+// From here the call uses the exchange itself.
 void attempt_set::hand_over(replayed_attempt& a) noexcept {
   handed_over_ = true;
   transport::exchange x = a.hand_over();
@@ -151,7 +151,7 @@ void attempt_set::record(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, m
   else next_is_chosen_ = true;
 }
 
-// The writer goes on as fast as the fastest attempt.
+// The writer continues as fast as the fastest attempt.
 std::size_t attempt_set::unsent() const noexcept {
   std::size_t least = sent_.bytes();
   for (const auto& a : attempts_)
@@ -167,7 +167,7 @@ void attempt_set::want_room(std::size_t low_bytes) noexcept {
 
 namespace {
 
-// What a stream is given ahead of its window. The rest stays in the buffer, of which there is one for all attempts.
+// How much a stream is given beyond its window. The rest stays in the buffer, which all attempts share.
 constexpr std::size_t ahead_high_bytes = 64u << 10;
 constexpr std::size_t ahead_low_bytes = 32u << 10;
 
@@ -206,7 +206,7 @@ void replayed_attempt::pump() noexcept {
   }
 }
 
-// Once for each piece that is sent; the last one may say no more than the end.
+// Counts each piece that is sent; the last one may consist of the end alone.
 void replayed_attempt::count(const replay_buffer::piece& p) noexcept {
   if (p.size == 0) return;
   exchange_.count_sent();
@@ -252,7 +252,7 @@ transport::exchange replayed_attempt::hand_over() noexcept {
   return std::exchange(exchange_, {});
 }
 
-// --- how it goes
+// --- results
 
 void replayed_attempt::fail(const status& why, refusal how) noexcept {
   attempt_end e;
@@ -278,7 +278,7 @@ void replayed_attempt::on_headers(transport::header_source& fields, transport::b
   set_.ended(*this, std::move(e));
 }
 
-// Before the head there is none, and after it this handles nothing.
+// No data arrives before the response headers, and after them this is no longer the handler.
 void replayed_attempt::on_data(bytes_view bytes, bool) noexcept { exchange_.consume(bytes.size()); }
 
 void replayed_attempt::on_reset(const transport::abnormal_end& e) noexcept {

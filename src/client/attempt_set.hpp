@@ -1,4 +1,4 @@
-// attempt_set: the attempts of one call that has a retry or a hedging policy (gRFC A6).
+// attempt_set: the attempts of one call that has a retry or hedging policy (gRFC A6).
 #pragma once
 
 #include "client/attempt_plan.hpp"
@@ -21,8 +21,8 @@ namespace coracle::client {
 class attempt_set;
 class client_call;
 
-// A call that has sent more than this is committed to one attempt, and what it sent is forgotten (the number that
-// grpc-go and gRPC's core have).
+// A call that has sent more than this is committed to one attempt, and its record is dropped. grpc-go and
+// gRPC core use the same limit.
 inline constexpr std::size_t replay_bytes_max = 256u << 10;
 
 // Messages with their prefixes, in order. Belongs to an attempt_set.
@@ -32,7 +32,7 @@ class replay_buffer {
     std::unique_ptr<std::uint8_t[]> bytes;
     std::size_t size = 0;
     message_size message;  // for observers
-    bool end_stream = false;  // may be all that the piece says
+    bool end_stream = false;  // a piece may consist of the end alone
     [[nodiscard]] bytes_view view() const noexcept { return {bytes.get(), size}; }
   };
 
@@ -55,8 +55,9 @@ class replay_buffer {
   std::size_t bytes_ = 0;
 };
 
-// Belongs to its attempt_set, which decides; on the call's loop. Handles its exchange until the call is committed to
-// it, takes no more out of the buffer than its stream has room for, and ends by cancel().
+// Belongs to its attempt_set, which makes the decisions; on the loop of the call. Handles its exchange until
+// the call is committed to it, takes only as much from the buffer as its stream has room for, and ends with
+// cancel().
 class replayed_attempt final : public call_attempt, public coro::pooled {
  public:
   replayed_attempt(attempt_set& set, replay_buffer& sent, const call_terms& terms,
@@ -64,18 +65,18 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
       : call_attempt(terms), set_(set), sent_(sent), previous_(previous_attempts) {}
   ~replayed_attempt() { cancel(status::cancelled("the call has ended")); }
 
-  // Again after a transparent retry.
+  // Begins the attempt; called again for a transparent retry.
   void begin(attempt_source& from, std::unique_ptr<attempt_watch> watch) noexcept;
-  // Something was recorded.
+  // Sends what has been recorded, as far as there is room.
   void pump() noexcept;
   void want_writable(std::size_t low_bytes) noexcept;
-  // Of what is recorded, how much has not gone out.
+  // Returns how much of the record has not been sent.
   [[nodiscard]] std::size_t unsent() const noexcept;
   [[nodiscard]] bool attached() const noexcept { return static_cast<bool>(exchange_); }
   [[nodiscard]] bool on_its_way() const noexcept { return on_its_way_; }
   [[nodiscard]] unsigned previous_attempts() const noexcept { return previous_; }
   void cancel(const status& why) noexcept;
-  // Sends the rest, out of the buffer, and gives the exchange away.
+  // Sends the rest of the buffer and gives up the exchange.
   transport::exchange hand_over() noexcept;
   [[nodiscard]] std::unique_ptr<attempt_watch> give_watch() noexcept { return std::move(watch_); }
 
@@ -100,33 +101,33 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   transport::exchange exchange_;
   std::unique_ptr<attempt_watch> watch_;
   std::size_t next_piece_ = 0;
-  std::size_t taken_bytes_ = 0;  // of the pieces before
-  bool on_its_way_ = false;  // begun, not ended
+  std::size_t taken_bytes_ = 0;  // the bytes of the pieces before next_piece_
+  bool on_its_way_ = false;  // has begun and has not ended
 };
 
-// Records what the call sends, and is the source of attempts, each of which sends what was recorded. On the first answer
-// that is no failure (response headers), or when the record grows too large, the call is committed: it gets that
-// attempt's exchange, the other attempts are cancelled, and all that is left to do here is to count the end. The call
-// sees nothing of attempts that fail before that.
+// Records what the call sends, and makes attempts, each of which sends the record. The call is committed to
+// an attempt when the first response headers without an error arrive, or when the record exceeds its limit.
+// It then takes over the exchange of that attempt, the other attempts are cancelled, and this object only
+// waits to count the end. The call does not see attempts that fail before that.
 //
-// Belongs to the call, on its loop; a call without a policy has none.
+// Belongs to the call, on its loop. A call without a policy has none.
 class attempt_set final : public coro::pooled, private rpc::request_record, private coro::timer {
  public:
-  // watch: of the call; may be null.
+  // watch: that of the call; may be null.
   attempt_set(client_call& call, const call_terms& terms, attempt_plan plan,
               std::shared_ptr<attempt_source> source, call_watch* watch) noexcept;
   ~attempt_set();
-  // Once: the call's request is recorded, the first attempt begins.
+  // Records the call's request and begins the first attempt. Called once.
   void begin() noexcept;
-  // The call has ended, by an attempt or by its deadline or cancellation.
+  // The call has ended, by an attempt, by its deadline or by cancellation.
   void call_ended(const status& how) noexcept;
 
-  // --- from the attempts. After each of these the set and its attempts may be gone.
+  // --- called by the attempts. After each of these the set and its attempts may have been destroyed.
   void attached(replayed_attempt& a) noexcept;
   void room() noexcept;
   void succeeded(replayed_attempt& a, protocol::grpc::response_headers& head, bool end_stream) noexcept;
   void ended(replayed_attempt& a, attempt_end e) noexcept;
-  // The server surely never saw it. True: it has begun anew.
+  // The server has certainly not processed the attempt. Returns true if the attempt has begun again.
   bool try_again(replayed_attempt& a, const status& why) noexcept;
 
  private:
@@ -140,7 +141,7 @@ class attempt_set final : public coro::pooled, private rpc::request_record, priv
   void arm_in(duration d) noexcept;
   void disarm() noexcept;
   [[nodiscard]] unsigned on_their_way() const noexcept;
-  // The attempt that has got furthest; null when none is on its way.
+  // Returns the attempt that has made the most progress; null if none is in flight.
   [[nodiscard]] replayed_attempt* furthest() const noexcept;
   void commit_to(replayed_attempt& a) noexcept;
   void hand_over(replayed_attempt& a) noexcept;
@@ -153,12 +154,12 @@ class attempt_set final : public coro::pooled, private rpc::request_record, priv
   call_watch* watch_;
   replay_buffer sent_;
   std::vector<std::unique_ptr<replayed_attempt>> attempts_;
-  replayed_attempt* chosen_ = nullptr;  // the only one that may go on
-  attempt_end last_end_;  // of an attempt that failed
+  replayed_attempt* chosen_ = nullptr;  // the only one that may continue
+  attempt_end last_end_;  // of the last attempt that failed
   std::size_t low_bytes_ = 0;
   bool wants_writable_ = false;
   bool tried_again_ = false;
-  bool next_is_chosen_ = false;  // no attempt was on its way when the record grew too large
+  bool next_is_chosen_ = false;  // no attempt was in flight when the record exceeded its limit
   bool handed_over_ = false;
   bool call_ended_ = false;
 };

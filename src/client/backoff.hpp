@@ -13,25 +13,26 @@ inline constexpr duration first_pause = std::chrono::seconds(1);
 inline constexpr duration longest_pause = std::chrono::seconds(120);
 inline constexpr double pause_growth = 1.6;
 inline constexpr double pause_jitter = 0.2;
-// An attempt gets at least so long.
+// The minimum time that an attempt to connect may take.
 inline constexpr duration connect_timeout = std::chrono::seconds(20);
-// A connection that stays up for this long shows that its server is well, whatever the pauses have grown to.
+// A connection that stays up for this long shows that the server is healthy, whatever the pauses have grown
+// to.
 inline constexpr duration settled_time = std::chrono::seconds(10);
 
 class backoff {
  public:
-  // The pause before the next attempt, counted from the start of the last; `random` spreads clients that
-  // failed together.
+  // Returns the pause before the next attempt, counted from the start of the last one. `random` adds jitter,
+  // so that clients that failed together do not retry together.
   duration next(std::uint64_t random) noexcept {
     const double spread = static_cast<double>(random % 10'001) / 10'000.0 * 2.0 - 1.0;  // -1 .. 1
     const duration pause = scaled(current_, 1.0 + pause_jitter * spread);
     current_ = std::min(scaled(current_, pause_growth), longest_pause);
     return pause;
   }
-  // An established connection, which was up for `up`, was lost. The pause before the next attempt, counted like that of
-  // next(); 0: the next attempt may begin at once. A connection that was up for settled_time, or for longer than the
-  // pause, resets the backoff. The first shorter one since then is forgiven: a server that restarts shortly after a
-  // client has connected is not kept waiting.
+  // An established connection was lost after `up`. Returns the pause before the next attempt, counted as in
+  // next(); with 0 the next attempt may begin at once. A connection that was up for settled_time, or for
+  // longer than the pause, resets the backoff. The first shorter one since then has no pause, so that a
+  // server that restarts shortly after a client has connected is reached again at once.
   duration lost(duration up, std::uint64_t random) noexcept {
     if (up < settled_time) {
       if (!std::exchange(forgave_, true)) return {};

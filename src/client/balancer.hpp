@@ -1,4 +1,4 @@
-// balancer: which subchannels a shard has, and which of them a call gets.
+// balancer: decides which subchannels a shard has, and which of them a call gets.
 #pragma once
 
 #include "client/subchannel.hpp"
@@ -17,20 +17,21 @@ class balancing;
 
 namespace coracle::client {
 
-// The shard, as its balancer sees it.
+// The interface of the shard for its balancer.
 class balancer_host {
  public:
-  // A new one, IDLE. It lives until it is dropped.
+  // Makes a subchannel in state IDLE. It lives until it is dropped.
   virtual subchannel& make_subchannel(const endpoint& to) = 0;
-  // Its calls go on to their ends; the balancer forgets it.
+  // The balancer no longer uses the subchannel. Its calls continue to their ends.
   virtual void drop_subchannel(subchannel& s) noexcept = 0;
-  // The balancer's state: picks are made anew for calls that wait. Anything may be called from inside, calls may
-  // begin: the balancer's last act.
+  // Publishes the state of the balancer, and repeats the picks of calls that wait. Must be the last statement
+  // of the balancer's function, because it may call any function of the balancer, and calls may begin.
   virtual void publish(connectivity c, const status& why) noexcept = 0;
   void publish(connectivity c) noexcept { publish(c, {}); }
-  // What servers are to be asked about, by balancers that have a choice (gRFC A17); nothing: they are not asked.
+  // The service to check the health of, for balancers that choose between servers (gRFC A17); nothing
+  // disables the checks.
   [[nodiscard]] virtual const std::optional<std::string>& health_service() const noexcept = 0;
-  // The endpoints may be stale.
+  // Requests a resolution, because the endpoints may be stale.
   virtual void resolve_again() noexcept = 0;
   [[nodiscard]] virtual loop& home() const noexcept = 0;
 
@@ -38,24 +39,25 @@ class balancer_host {
   ~balancer_host() = default;
 };
 
-// What a pick says: a server, or that the call is dropped.
+// The result of a pick: a server, or that the call is dropped.
 struct pick {
   subchannel* to = nullptr;
   bool drop = false;
 };
 
-// Belongs to a shard, lives on its loop. When it is destroyed it has dropped all of its subchannels.
+// Belongs to a shard, on its loop. Its destructor drops all of its subchannels.
 class balancer {
  public:
   balancer(const balancer&) = delete;
   balancer& operator=(const balancer&) = delete;
   virtual ~balancer() = default;
-  // The servers, at least one. Those that it knew by their address keep their connections.
+  // Sets the servers, at least one. Servers whose address was already in use keep their connections.
   virtual void update(const std::vector<endpoint>& servers) = 0;
   virtual void on_state(subchannel& s) = 0;
-  // IDLE: begins to connect.
+  // Begins to connect if it is IDLE.
   virtual void connect() = 0;
-  // While it has published READY. The subchannel may have lost its connection, or be at its limit.
+  // Picks a subchannel. Only after it has published READY. The subchannel may have lost its connection, or be
+  // at its limit.
   virtual pick choose(const pick_info& call) = 0;
 
  protected:
@@ -63,7 +65,7 @@ class balancer {
   balancer_host& host_;
 };
 
-// `how` outlives the call.
+// `how` must outlive the call.
 std::unique_ptr<balancer> make_balancer(const balancing& how, balancer_host& host);
 
 }  // namespace coracle::client

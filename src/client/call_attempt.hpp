@@ -1,4 +1,4 @@
-// call_attempt: one try of a call on one connection; what a channel queues, picks for and serves.
+// call_attempt: one attempt of a call on one connection; what a channel queues and serves.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -17,13 +17,13 @@ class loop;
 
 namespace coracle::client {
 
-// Belongs to the call and stays as it is from begin() on. Every attempt points to it.
+// Belongs to the call, and does not change after begin(). Every attempt points to it.
 struct call_terms {
   const char* path = nullptr;     // "/package.Service/Method", static text
-  call_options options;           // the caller's, with what the method's configuration adds
-  time_point deadline = never;    // over all attempts, queueing and pauses included
-  metadata propagated;            // from the call of the handler that makes this one
-  loop* home = nullptr;           // where everything about the call happens
+  call_options options;           // the caller's, and what the method's configuration adds
+  time_point deadline = never;    // of all attempts, including queueing and pauses
+  metadata propagated;            // from the call whose handler makes this one
+  loop* home = nullptr;           // the owner loop of the call
 
   [[nodiscard]] bool wait_for_ready() const noexcept { return options.wait_for_ready().value_or(false); }
 };
@@ -31,8 +31,8 @@ struct call_terms {
 class call_attempt;
 struct method_config;
 
-// Where attempts begin: a channel's inner part, which a call that tries again may keep alive for longer than the
-// channel. Attempts that begin after the channel's end fail with refusal::final.
+// Begins attempts. This is the inner part of a channel, which a call that retries may keep alive for longer
+// than the channel. Attempts that begin after the end of the channel fail with refusal::final.
 class attempt_source : public std::enable_shared_from_this<attempt_source> {
  public:
   // As call_channel::begin().
@@ -42,7 +42,7 @@ class attempt_source : public std::enable_shared_from_this<attempt_source> {
   ~attempt_source() = default;
 };
 
-// What a channel says about the connection that it has picked; outlives the exchange.
+// What an attempt needs to know about the channel of its connection; outlives the exchange.
 struct call_target {
   std::string_view scheme;
   std::string_view authority;
@@ -50,39 +50,41 @@ struct call_target {
   std::string_view user_agent;  // empty: library_user_agent()
 };
 
-// Why a channel gives an attempt no exchange; says who may try again.
+// Why a channel gives an attempt no exchange; determines whether a retry is allowed.
 enum class refusal : std::uint8_t {
-  // No connection can be had now (the balancer's "fail"): a retry policy decides. An attempt whose terms say
-  // wait_for_ready() is never told this; it stays queued.
+  // No connection is available now (the balancer's "fail"): a retry policy decides. An attempt whose terms
+  // say wait_for_ready() never gets this refusal; it stays queued.
   unavailable,
-  // The last word: the balancer drops the call, or the channel is being destroyed. Nobody tries again.
+  // The balancer drops the call, or the channel is being destroyed. No retry is allowed.
   final,
 };
 
-// A plain call is its own single attempt; a call with a retry or hedging policy makes several. Lives on its
-// call's loop and belongs to its call. The channel does, for each begin(), exactly one of attach() and fail(), at
-// once or later, unless the attempt unlinks itself first: while it waits it is linked in a list of the channel's,
-// so that a call that ends needs to tell nobody. An attempt that is queued when its connection is lost stays
-// queued: it never left (gRFC A6, transparent retries). After attach() the facts of its connection come by the exchange:
-// the peer's address from exchange::peer_address(), "the server surely never saw it" (REFUSED_STREAM, GOAWAY)
-// from abnormal_end::unprocessed.
+// A plain call is its own single attempt; a call with a retry or hedging policy makes several. Belongs to its
+// call, on the loop of the call. For each begin() the channel calls exactly one of attach() and fail(), at
+// once or later, unless the attempt unlinks itself first. While it waits it is linked in a list of the
+// channel, so that a call that ends need not notify the channel. An attempt that is queued when its
+// connection is lost stays queued, since it was never sent (gRFC A6, transparent retries). After attach() the
+// exchange provides the facts about the connection: exchange::peer_address(), and abnormal_end::unprocessed
+// if the server has certainly not processed the call (REFUSED_STREAM, GOAWAY).
 class call_attempt : public transport::exchange_handler, public base::list_hook {
  public:
   explicit call_attempt(const call_terms& terms) noexcept : terms_(terms) {}
   call_attempt(const call_attempt&) = delete;
   call_attempt& operator=(const call_attempt&) = delete;
 
-  // For the pick: path, deadline, wait_for_ready() and the caller's metadata.
+  // For picks: path, deadline, wait_for_ready() and the caller's metadata.
   [[nodiscard]] const call_terms& terms() const noexcept { return terms_; }
 
-  // A stream for this attempt; it unlinks itself and sends what it has. The handler of `x` must be this. Anything
-  // may have happened to the attempt when the call returns, its destruction included.
+  // Gives the attempt a stream. The attempt unlinks itself and sends what it has. It must be the handler of
+  // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
   virtual void attach(transport::exchange x, const call_target& target) noexcept = 0;
-  // What a call waits for before its first attempt (call_channel::wait_for_config()): what the service config says of its
-  // method, perhaps null; where its attempts begin and, as in call_setup::secure_authority, whom credentials go to,
-  // for the channel may be gone. The pointer and the view are borrowed for the call. Likewise.
+  // Provides what a call waits for before its first attempt (call_channel::wait_for_config()): the
+  // configuration of its method, which may be null; the source of its attempts; and the authority that
+  // credentials are sent to, as in call_setup::secure_authority, since the channel may have been destroyed.
+  // The pointer and the view are borrowed for the duration of this function. As after attach(), the attempt
+  // may have been destroyed.
   virtual void configured(const method_config*, std::shared_ptr<attempt_source>, std::string_view) noexcept {}
-  // No stream. Likewise.
+  // Reports that the attempt gets no stream. As after attach(), the attempt may have been destroyed.
   virtual void fail(const status& why, refusal how) noexcept = 0;
 
  protected:

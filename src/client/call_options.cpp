@@ -16,7 +16,7 @@ void call_options::inherit(const call_options& defaults) {
   }
   bad_metadata_ = bad_metadata_ || defaults.bad_metadata_;
   if (defaults.metadata_.empty()) return;
-  const coracle::metadata own = metadata_;  // several values under one key of the defaults are all taken
+  const coracle::metadata own = metadata_;  // keeps all values that the defaults have under one key
   for (const auto field : defaults.metadata_)
     if (!own.find(field.name)) metadata_.add_received(field.name, field.value);
 }

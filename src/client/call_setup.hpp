@@ -1,4 +1,4 @@
-// call_setup: what a call learns from its channel when it begins.
+// call_setup: what a channel provides to a call when the call begins.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -12,7 +12,8 @@ class client_observer;
 
 namespace coracle::client {
 
-// The channel's; outlives the calls that began with it. Of its loop alone, so that counting is a plain increment.
+// Belongs to the channel, and outlives the calls that began with it. Used only on its loop, so that counting
+// is a plain increment.
 struct call_counts {
   std::uint64_t started = 0;
   std::uint64_t succeeded = 0;  // ended with OK
@@ -23,15 +24,18 @@ struct call_counts {
 struct method_config;
 
 struct call_setup {
-  // What the service config says about the method; null when nothing, which is the common case. Borrowed until begin().
+  // The service config of the method; null if there is none, which is the common case. Borrowed until
+  // begin().
   const method_config* config = nullptr;
-  // Null may mean that a resolver has yet to say: call_channel::wait_for_config() knows.
+  // True if a null config may mean that the resolver has no result yet: call_channel::wait_for_config()
+  // decides.
   bool config_may_come = false;
-  // The observer of the call and its attempts, which outlives them; null: there is none.
+  // The observer of the call and its attempts, which outlives them; null if there is none.
   client_observer* observer = nullptr;
-  // Where the call is counted; null: nowhere.
+  // Where the call is counted; null if it is not.
   call_counts* counts = nullptr;
-  // The authority that credentials are sent to ("movies.example:443"); empty in plaintext, where none are sent.
+  // The authority that credentials are sent to ("movies.example:443"); empty in plaintext, where none are
+  // sent.
   std::string_view secure_authority;
 };
 

@@ -25,7 +25,7 @@ std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view t
                                                        std::move(credentials), std::move(options)));
 }
 
-// One server, wherever the connector leads.
+// A single server: wherever the connector connects to.
 std::shared_ptr<client::channel_state> to_connector(runtime& on, std::shared_ptr<transport::connector> by,
                                                     channel_credentials credentials,
                                                     channel_options options) {

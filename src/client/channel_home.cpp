@@ -18,8 +18,8 @@ void channel_home::start() {
   work_.spawn(run());
 }
 
-// A resolver that ends has said its last word; one that throws, or ends with nothing found, is run again when a list
-// is wanted.
+// A resolver that returns has published its last result. One that throws, or returns without a result, runs
+// again when a resolution is requested.
 task<> channel_home::run() {
   bool again = true;
   while (again && !leaving_) {
@@ -43,7 +43,7 @@ task<> channel_home::run() {
   if (leaving_) left();
 }
 
-// False when the channel's end stopped the wait.
+// Returns false if the end of the channel stopped the wait.
 task<bool> channel_home::wanted_again() {
   try {
     co_await wanted();
@@ -58,7 +58,7 @@ void channel_home::publish(resolution found) {
   pause_.reset();
   not_before_ = deadline_after(home_.now(), channel_->options.resolve_pause());
   found_ = true;
-  asked_.reset();  // this is the answer to whoever asked meanwhile
+  asked_.reset();  // this result also answers requests made meanwhile
   channel_->publish(std::move(found));
 }
 

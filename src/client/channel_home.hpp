@@ -1,4 +1,4 @@
-// channel_home: runs a channel's resolver on one loop and publishes what it finds to the shards.
+// channel_home: runs a channel's resolver on one loop and publishes its results to the shards.
 #pragma once
 
 #include "client/backoff.hpp"
@@ -22,24 +22,26 @@ class channel_state;
 class method_configs;
 
 struct snapshot {
-  // ok: `servers` has at least one. Else nothing was ever found: UNAVAILABLE, with the reason.
+  // If OK, `servers` has at least one element. Otherwise no servers have been found: UNAVAILABLE, with the
+  // reason.
   status why;
   std::vector<endpoint> servers;
   balancing how = balancing::pick_first();
-  std::uint32_t connections_max = 1;  // to one server and loop
-  // The resolver's, else that of channel_options.
+  std::uint32_t connections_max = 1;  // to one server from one loop
+  // That of the resolver, or else that of channel_options.
   service_config config;
-  std::shared_ptr<const method_configs> methods;  // of config; null: it says nothing of methods
+  std::shared_ptr<const method_configs> methods;  // of config; null: it configures no methods
 };
 
-// Made with the channel's first shard, on that shard's loop, when the target needs a resolver; leaves with the channel.
+// Made with the channel's first shard, on the loop of that shard, if the target needs a resolver. It leaves
+// with the channel.
 class channel_home final : public runtime_internal::resident, private resolution_sink {
  public:
   channel_home(std::shared_ptr<channel_state> channel, loop& home);
   ~channel_home() override;
 
   void start();
-  // A shard wants the names looked at again.
+  // A shard requests another resolution.
   void want() noexcept;
 
  private:
@@ -57,8 +59,8 @@ class channel_home final : public runtime_internal::resident, private resolution
   scope work_;
   event<> asked_;
   backoff pause_;  // after failures
-  time_point not_before_{};  // the next look
-  bool found_ = false;  // something was published
+  time_point not_before_{};  // of the next resolution
+  bool found_ = false;  // a result has been published
   bool leaving_ = false;
   bool running_ = false;
 };

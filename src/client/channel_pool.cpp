@@ -10,8 +10,8 @@ std::shared_ptr<channel> channel_pool::get(std::string_view target, const channe
   return get({std::string(target), credentials, options, {}, nullptr, {}});
 }
 
-// Channels are made, and end, outside the lock: resolvers and their makers are the user's, and may use the pool. Of
-// two that make the same at the same time one gets the other's.
+// Channels are made and destroyed outside the lock, because resolvers and their makers are the user's code,
+// and may use the pool. If two threads make the same channel at the same time, one of them gets the other's.
 std::shared_ptr<channel> channel_pool::get(entry wanted) {
   drop_unused();
   if (auto made = find_or_add(wanted)) return made;
@@ -19,7 +19,7 @@ std::shared_ptr<channel> channel_pool::get(entry wanted) {
   return find_or_add(wanted);
 }
 
-// Null: there is none, and none was made yet.
+// Returns null if there is none and `wanted` has none to add.
 std::shared_ptr<channel> channel_pool::find_or_add(const entry& wanted) {
   const std::lock_guard lock(mutex_);
   const auto same = [&](const entry& e) {
@@ -34,14 +34,15 @@ std::shared_ptr<channel> channel_pool::find_or_add(const entry& wanted) {
   return found->made;
 }
 
-// Two that built equal options at the same time have two securities that do the same.
+// Two threads that built equal options at the same time have two equivalent security objects.
 bool channel_pool::entry::proves_as(const entry& other) const {
   if (credentials.security() == other.credentials.security())
     return credentials.failure() == other.credentials.failure();
   return credentials.secure() && other.credentials.secure() && from.equals(other.from);
 }
 
-// Options that could not be carried out may be so by now: a file has come.
+// Entries whose options failed do not count: they may succeed now, if a missing file has been created
+// meanwhile.
 std::optional<channel_credentials> channel_pool::built_from(const origin& o) {
   const std::lock_guard lock(mutex_);
   for (const entry& e : entries_)
@@ -55,9 +56,10 @@ std::size_t channel_pool::size() {
   return entries_.size();
 }
 
-// One that has not been used yet is idle, too: only the time tells it from one that has rested.
+// A channel that has not been used yet is also IDLE; only the time since the last get() distinguishes it from
+// one that has become idle.
 void channel_pool::drop_unused() {
-  std::vector<entry> dropped;  // outlives the lock
+  std::vector<entry> dropped;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto in_use = [now = on_.now()](const entry& e) {
     return e.made.use_count() > 1 || e.made->state() != connectivity::idle ||

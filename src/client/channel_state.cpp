@@ -19,7 +19,7 @@ namespace coracle::client {
 
 namespace {
 
-// Credentials that cannot be used are as bad as a target that cannot.
+// Invalid credentials fail every call, as an invalid target does.
 destination checked(destination to, const channel_credentials& credentials) {
   if (to.bad.ok() && !credentials.failure().ok()) {
     std::string text = "cannot connect to " + to.name;
@@ -74,7 +74,7 @@ channel_state::channel_state(runtime& on, destination where, std::shared_ptr<dia
   if (!to.by) latest_ = snapshot_of(to.known, nullptr);
 }
 
-// --- shards and the home
+// --- shards and the channel_home
 
 void channel_state::begin(call_attempt& a) noexcept {
   if (shard* s = here(*a.terms().home)) return s->begin(a);
@@ -129,7 +129,7 @@ void channel_state::forget(loop& where) noexcept {
   report(where, connectivity::shutdown);
 }
 
-// A runtime that was stopped and goes on has a new one made with the next shard.
+// If a stopped runtime continues, the next shard makes a new one.
 void channel_state::forget_home() noexcept {
   home_ = nullptr;
   const std::lock_guard lock(mutex_);
@@ -157,7 +157,7 @@ void channel_state::connect() {
   });
 }
 
-// --- what is published
+// --- publishing
 
 std::shared_ptr<const snapshot> channel_state::latest() const {
   const std::lock_guard lock(mutex_);
@@ -174,7 +174,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   made->config = options.service_config();
   if (!found.service_config().empty()) {
     auto parsed = service_config::parse(found.service_config());
-    // gRFC A21: a good config of before holds on; without one there are no calls.
+    // gRFC A21: an earlier valid config stays in effect; without one all calls fail.
     if (parsed) made->config = *std::move(parsed);
     else owner.log().write(log_level::warning, to.name + ": " + parsed.status().to_string());
     if (!parsed && before && before->why.ok()) made->config = before->config;
@@ -196,7 +196,7 @@ void channel_state::publish(resolution found) {
     owner.log().write(log_level::warning, to.name + " has more servers than are kept: the rest is dropped");
   const std::lock_guard lock(mutex_);
   auto made = snapshot_of(found, latest_.get());
-  // No servers: those of before are better than none.
+  // A result without servers does not replace an earlier one that has some.
   if (!made->why.ok() && latest_ && latest_->why.ok()) return;
   latest_ = std::move(made);
   tell_shards();
@@ -235,7 +235,7 @@ void channel_state::report(loop& where, connectivity c) noexcept {
   const std::lock_guard lock(mutex_);
   states_[where.index()] = c;
   if (closed_) return;
-  // The best that a loop has; a loop that fails says more than one that is idle.
+  // The best state of a loop. A loop that fails takes precedence over one that is idle.
   for (const connectivity best :
        {connectivity::ready, connectivity::connecting, connectivity::transient_failure, connectivity::idle}) {
     if (std::find(states_.begin(), states_.end(), best) == states_.end()) continue;
@@ -268,7 +268,7 @@ task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from,
 
 namespace {
 
-// Shared with the loops; the last one tells the loop that waits.
+// Shared by the loops; the last one notifies the waiting loop.
 struct gathering {
   std::atomic<std::size_t> left;
   coro::executor& home;

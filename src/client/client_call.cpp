@@ -47,7 +47,7 @@ client_call::~client_call() {
   if (timer::holder) terms_.home->disarm(*this);
 }
 
-// --- the owner's side
+// --- called by the owner
 
 void client_call::set_unary(unary_operation& op, const rpc::codec& request_codec,
                             const void* request) noexcept {
@@ -97,7 +97,8 @@ void client_call::begin_here(const coro::environment& outer) {
     return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
                false);
   if (!request_failure_.ok()) return end(request_failure_, false);
-  // The wait of a unary call is the call, and so is an interceptor's; those of a stream are stopped one by one.
+  // A stop of the wait for a unary call or for an interceptor's call cancels the call; the operations of a
+  // stream are stopped individually.
   if (unary_ || chain_ ? !inherited.stop.subscribe(on_stop_) : inherited.stop.stop_requested())
     return end(cancelled_call(), false);
   if (terms_.deadline <= now)
@@ -139,18 +140,18 @@ void client_call::settle(const status& how) noexcept {
   outcome_ = how;
   phase_ = phase::ended;
   chain_.reset();
-  if (late_ == late_reply::deferred) return;  // continue_message() concludes
+  if (late_ == late_reply::deferred) return;  // continue_message() finishes the call
   if (outcome_.ok()) outcome_ = missing_reply();
   conclude(true);
 }
 
 void client_call::cancel() noexcept {
   if (chain_) chain_->cancel();
-  if (phase_ != phase::ended) end(cancelled_call(), false);  // a status with a text takes memory
+  if (phase_ != phase::ended) end(cancelled_call(), false);  // creating a status with a message allocates
   else if (late_ == late_reply::deferred) cancel_late_reply();
 }
 
-// Not its deadline: the server has answered in time.
+// Even after the deadline this is a cancellation: the server has responded in time.
 void client_call::cancel_late_reply() noexcept {
   late_ = late_reply::cancelled;
   drop_deferred();
@@ -159,7 +160,7 @@ void client_call::cancel_late_reply() noexcept {
   if (!chain_) conclude(false);
 }
 
-// The service config's part, where the caller says nothing or more.
+// Applies the service config, where the caller sets no value or a larger one.
 void client_call::go_by(const method_config& m, time_point now) noexcept {
   if (m.timeout) terms_.deadline = std::min(terms_.deadline, deadline_after(now, *m.timeout));
   if (m.wait_for_ready && !terms_.options.wait_for_ready()) terms_.options.wait_for_ready(*m.wait_for_ready);
@@ -204,7 +205,7 @@ void client_call::expect_reply(const rpc::codec& k, void* into) noexcept {
     tell_observer(outcome_.ok() ? missing_reply() : outcome_);
 }
 
-// The call had ended before anybody asked for its reply.
+// The call had ended before its reply was requested.
 void client_call::read_late_reply() noexcept {
   if (outcome_.ok() && single_reply_data({})) {
     late_ = late_reply::deferred;
@@ -221,12 +222,12 @@ bool client_call::continue_message() noexcept {
   late_ = late_reply::none;
   if (outcome_.ok()) outcome_ = missing_reply();
   tell_observer(outcome_);
-  if (chain_) return false;  // whose interceptors say how the call ends
+  if (chain_) return false;  // its interceptors determine the result
   conclude(true);
   return false;
 }
 
-// What is wrong with a call that ended well by its status.
+// Returns what is wrong with a call whose status is OK.
 status client_call::missing_reply() const {
   if (late_ == late_reply::cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
@@ -234,13 +235,13 @@ status client_call::missing_reply() const {
                            : status::internal("the reply was cut short");
 }
 
-// Also of messages that are read after the call's end: then it has not ended as well as it seemed.
+// Also for messages that are read after the end of the call, which then changes from OK to an error.
 void client_call::messages_broken(status why) noexcept {
   if (phase_ == phase::ended && outcome_.ok()) {
     outcome_ = std::move(why);
     return;
   }
-  if (chain_) outgoing_failed(why);  // the call's end waits for its interceptors, this write does not
+  if (chain_) outgoing_failed(why);  // the end of the call waits for its interceptors, this write does not
   end(std::move(why), false);
 }
 
@@ -249,7 +250,7 @@ bool client_call::wait_for_end(end_operation& op) noexcept {
   CORACLE_ASSERT(!ender_, "two tasks wait for one call's end");
   ender_ = &op;
   if (!reply_codec_) {
-    // finish() on a stream that is not read to its end: what still comes is dropped.
+    // finish() on a stream that was not read to its end: drops the remaining messages.
     single_message_ = true;
     deframer_.clear();
     drop_deferred();
@@ -262,7 +263,7 @@ void client_call::forget(end_operation& op) noexcept {
   if (ender_ == &op) ender_ = nullptr;
 }
 
-// False when it need not wait: op.how_ says it.
+// Returns false if it need not wait: op.how_ has the result.
 bool client_call::wait_for_head(head_operation& op) noexcept {
   if (!head_came_) op.how_ = outcome_;
   if (head_came_ || ended()) return false;
@@ -279,7 +280,7 @@ void client_call::stop_waiting_for_head(const status& how) noexcept {
   if (!op) return;
   op->how_ = how;
   op->call_ = nullptr;
-  terms_.home->post(*op);  // it may destroy the call
+  terms_.home->post(*op);  // resuming it may destroy the call
 }
 
 void client_call::dispose() noexcept {
@@ -293,7 +294,7 @@ void client_call::dispose() noexcept {
   }
   unary_ = nullptr;
   if (begun()) cancel();
-  tell_observer(outcome_);  // of a reply that the caller has not asked for
+  tell_observer(outcome_);  // for a reply that the caller has not requested
   if (chain_) chain_.release()->abandon();
   delete this;
 }
@@ -336,14 +337,14 @@ void client_call::on_data(bytes_view bytes, bool end_stream) {
     return;
   }
   if (end_stream) {
-    // No trailers: the call cannot have ended well, whatever the messages say.
+    // There are no trailers, so the call cannot end with OK, whatever its messages are.
     if (!bytes.empty()) deframer_.append(bytes);
     return stream_ended({});
   }
   take_data(bytes, false);
 }
 
-// The one reply. Nothing resumes inside, but the call may end.
+// Handles the only reply. No coroutine is resumed here, but the call may end.
 bool client_call::single_reply_data(bytes_view bytes) noexcept {
   bool deferred = false;
   if (!base::if_memory_allows([&] { deferred = take_single_reply(bytes); }))
@@ -400,7 +401,7 @@ void client_call::on_reset(const transport::abnormal_end& e) noexcept {
 void client_call::end(status why, bool inside) noexcept {
   if (phase_ == phase::ended) return;
   phase_ = phase::ended;
-  // A cancel that the server made of its own deadline, while ours has come: say what it was.
+  // The server may cancel the call because of its own deadline timer; if ours has passed, too, report that.
   if (why.code() == status_code::cancelled && terms_.deadline != never &&
       terms_.home->now() >= terms_.deadline)
     why = status::deadline_exceeded("the deadline passed");
@@ -419,7 +420,7 @@ void client_call::end(status why, bool inside) noexcept {
   else leave_connection();
   end_watched_attempt();
   if (!outcome_.ok() || !one_reply_ || reply_codec_) tell_observer(outcome_);
-  list_hook::unlink();  // a call that waits for a connection waits no more
+  list_hook::unlink();  // a call that waits for a connection stops waiting
   if (chain_) [[unlikely]]
     return chain_->try_ended();
   conclude(inside);
@@ -433,7 +434,7 @@ void client_call::conclude(bool inside) noexcept {
     else incoming_failed(outcome_, inside);
     return tell_owner(inside);
   }
-  // Streams: a reader or writer that resumes inside may destroy the call; so they go through the queue.
+  // For streams: a reader or writer that resumes here may destroy the call, so they resume through the queue.
   outgoing_failed(outcome_.ok() ? status::cancelled("the server has ended the call") : outcome_);
   tell_owner(false);
   if (outcome_.ok()) incoming_ended();
@@ -461,7 +462,7 @@ void client_call::tell_observer(const status& how) noexcept {
   if (const auto ending = std::exchange(watched_, nullptr)) ending->ended(how);
 }
 
-// Resumes whoever waits for the end.
+// Resumes the task that waits for the end.
 void client_call::tell_owner(bool inside) noexcept {
   std::coroutine_handle<> waiter;
   if (unary_ && (unary_->waiter_ || unary_->chain_)) {
@@ -511,7 +512,7 @@ void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> wa
   exchange_.set_handler(this);
   watched_attempt_ = std::move(watch);
   watch_ = watched_attempt_.get();
-  tried_again_ = true;  // other attempts are the set's to make
+  tried_again_ = true;  // other attempts are made by the attempt_set
 }
 
 void client_call::attempts_failed(attempt_end& last) noexcept {
@@ -534,8 +535,8 @@ void client_call::send_request() {
   }
 }
 
-// One that was moved in ends its life once it is serialized, where it is large: as an object a message takes several times
-// its bytes. These are sent as those of a call with one request and many replies.
+// Destroys a large request that the operation owns once it is serialized, because the object takes several
+// times the memory of its bytes. The bytes are sent like the request of a server-streaming call.
 void client_call::send_single_request() {
   constexpr std::size_t small_bytes_max = 64u << 10;
   if (!unary_->may_let_go()) {
@@ -554,7 +555,7 @@ void client_call::send_single_request() {
   send_request_body();
 }
 
-// Kept until the server says something, for a second attempt, unless that costs too much memory.
+// Keeps the bytes until the server responds, for a second attempt, unless that takes too much memory.
 void client_call::send_request_body() {
   constexpr std::size_t kept_bytes_max = 256u << 10;
   send_body(as_bytes(*request_body_), true, true);
@@ -563,7 +564,8 @@ void client_call::send_request_body() {
   wrote_ = true;
 }
 
-// Once, while nothing is lost: one request is still at hand, of a stream nothing was written yet.
+// Retries once, if nothing is lost: a single request is still available, and a stream has not been written
+// to.
 bool client_call::try_again(const transport::abnormal_end& e) noexcept {
   if (!e.unprocessed || http_status_ != 0 || wrote_ || std::exchange(tried_again_, true)) return false;
   if (own_side_ == own_side::closed) own_side_ = own_side::closing;
@@ -598,7 +600,8 @@ void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_s
                                                std::move(next));
 }
 
-// False when the call has ended: two answers to the question who calls are none.
+// Returns false if the call has ended, because credentials and metadata under the same key contradict each
+// other.
 bool client_call::add_credentials(const metadata& more) noexcept {
   for (const auto field : more) {
     if (!terms_.options.metadata().find(field.name)) continue;
@@ -617,7 +620,7 @@ void client_call::credentials_came(const result<metadata>& got) noexcept {
   if (add_credentials(*got)) make_attempts(next.config ? &*next.config : nullptr, next.source);
 }
 
-// --- what the owner of a call waits for
+// --- the operations that the owner of a call awaits
 
 unary_operation::~unary_operation() {
   if (chain_) chain_->abandon();

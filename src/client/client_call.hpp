@@ -1,4 +1,4 @@
-// client_call: a client's side of one call, from the stub to the status.
+// client_call: the client's side of one call, from the stub to the status.
 #pragma once
 
 #include "base/if_memory_allows.hpp"
@@ -25,7 +25,8 @@ namespace coracle::client {
 
 class stream_chain;
 
-// Its own single attempt. Belongs to a unary_operation or a client_stream; memory comes from the loop's frame pool.
+// Is its own single attempt. Belongs to a unary_operation or a client_stream; its memory comes from the frame
+// pool of the loop.
 class client_call final : public rpc::call,
                           public call_attempt,
                           public coro::pooled,
@@ -36,21 +37,23 @@ class client_call final : public rpc::call,
   client_call(call_channel& channel, const char* path, call_options&& options);
   ~client_call();
 
-  // --- from the owner
+  // --- called by the owner
   void set_unary(unary_operation& op, const rpc::codec& request_codec, const void* request) noexcept;
   void set_request(const rpc::codec& k, const void* request);
-  // Of a stream: the server sends one message, which is asked for by expect_reply(), perhaps behind the call's end.
+  // For a stream whose server sends one message, which expect_reply() requests, possibly after the end of the
+  // call.
   void has_one_reply() noexcept { one_reply_ = true; }
   void begin(const coro::environment& inherited) noexcept;
-  // Of a stream: as begin(), with the interceptors around it.
+  // For a stream: as begin(), with the interceptors around the call.
   void begin_stream(const coro::environment& inherited) noexcept;
   [[nodiscard]] bool begun() const noexcept { return terms_.home != nullptr; }
   [[gnu::noinline]] void half_close() noexcept;
   void expect_reply(const rpc::codec& k, void* into) noexcept;
   [[gnu::cold, gnu::noinline]] void cancel() noexcept;
-  // The owner goes away: cancels, then deletes this, on the call's loop.
+  // The owner gives up the call: cancels it, then deletes this on the loop of the call.
   void dispose() noexcept;
-  // For its owner: not while interceptors have yet to say what becomes of it, or the reply waits to be decoded.
+  // Whether the call has ended for its owner: not while interceptors may still change the result, or the
+  // reply is deferred.
   [[nodiscard]] bool ended() const noexcept {
     return phase_ == phase::ended && !chain_ && late_ != late_reply::deferred;
   }
@@ -65,16 +68,16 @@ class client_call final : public rpc::call,
   void forget(head_operation&) noexcept { head_waiter_ = nullptr; }
   void stop_waiting_for_head(const status& how) noexcept;
 
-  // --- from its stream_chain
+  // --- called by the stream_chain
   [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e,
                                               const call_options& options) noexcept;
-  // The interceptors have ended; deletes them.
+  // The interceptors have ended. Deletes them.
   [[gnu::cold, gnu::noinline]] void settle(const status& how) noexcept;
 
-  // --- from its attempt_set
-  // What it sends goes there, until it is committed to an attempt.
+  // --- called by the attempt_set
+  // Sends to `r` until the call is committed to an attempt.
   void record_to(rpc::request_record& r) noexcept;
-  // The exchange of the attempt that the call is committed to.
+  // Takes over the exchange of the attempt that the call is committed to.
   void adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept;
   void take_first_head(protocol::grpc::response_headers& head, bool end_stream) noexcept {
     or_end([&] { take_head(head, transport::block_kind::head, end_stream); });
@@ -99,14 +102,14 @@ class client_call final : public rpc::call,
     made,
     begun,
     ended
-  };  // one that was cancelled may end without having begun
-  // Of what the caller sends.
+  };  // a call that is cancelled may end without having begun
+  // The side of the stream that the caller writes to.
   enum class own_side : std::uint8_t {
     open,
-    closing,  // the caller has said the end, which no stream was told yet
+    closing,  // the caller has ended it, but no stream exists to send the end on
     closed,
   };
-  // A reply that is asked for, or found, behind the call's end.
+  // The state of a reply that is requested or decoded after the end of the call.
   enum class late_reply : std::uint8_t { none, deferred, cancelled };
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
@@ -121,7 +124,7 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
 
   [[gnu::cold, gnu::noinline]] void go_by(const method_config& m, time_point now) noexcept;
-  // Credentials, where there are any, then attempts. source: null for the channel itself.
+  // Attaches credentials, if there are any, then begins the attempts. source: null for the channel itself.
   [[gnu::noinline]] void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
                                       std::string_view secure_authority) noexcept;
   [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
@@ -132,15 +135,15 @@ class client_call final : public rpc::call,
   void send_request();
   void send_single_request();
   [[gnu::cold, gnu::noinline]] void send_request_body();
-  // gRFC A6, transparent retries. True when another attempt has begun.
+  // gRFC A6, transparent retries. Returns true if another attempt has begun.
   [[nodiscard]] bool try_again(const transport::abnormal_end& end) noexcept;
   void take_head(protocol::grpc::response_headers& head, transport::block_kind kind, bool end_stream);
-  // True: the reply is deferred.
+  // Returns true if the reply is deferred.
   bool single_reply_data(bytes_view bytes) noexcept;
   bool take_single_reply(bytes_view bytes);
   void settle_home() noexcept;
   [[gnu::hot, gnu::flatten]] void begin_here(const coro::environment& outer);
-  // Does f; the call ends when that finds no memory.
+  // Runs `f`; ends the call if an allocation fails.
   template <class F>
   void or_end(F f) noexcept {
     if (!base::if_memory_allows(f)) end(rpc::out_of_memory(), false);
@@ -150,14 +153,15 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void cancel_late_reply() noexcept;
   [[gnu::noinline]] [[nodiscard]] status missing_reply() const;
   void stream_ended(const protocol::grpc::response_headers& last) noexcept;
-  // `inside`: no user code is below on the stack, waiters resume here; `this` may be gone after.
+  // inside: there is no user code on the stack, and waiters are resumed here; `this` may have been destroyed
+  // afterwards.
   [[gnu::noinline]] void end(status why, bool inside) noexcept;
-  // The call's end reaches who waits for it.
+  // Delivers the end of the call to those who wait for it.
   void conclude(bool inside) noexcept;
-  // Once the attempt has ended, by what the server says. Then the observer hears no more of messages: of those that have
-  // arrived and are yet to be read it hears before.
+  // Runs when the attempt has ended for the server. The observer gets no more message events afterwards, so
+  // messages that have arrived but have not been read yet are reported here.
   void end_watched_attempt() noexcept;
-  // How the call has ended, once.
+  // Reports the result of the call to the observer, once.
   void tell_observer(const status& how) noexcept;
   [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
   [[gnu::noinline]] void tell_owner(bool inside) noexcept;
@@ -166,9 +170,9 @@ class client_call final : public rpc::call,
   call_terms terms_;
   call_counts* counts_ = nullptr;
   time_point began_{};
-  std::unique_ptr<call_watch> watched_;  // null: nobody observes
+  std::unique_ptr<call_watch> watched_;  // null: no observer
   std::unique_ptr<attempt_watch> watched_attempt_;
-  std::unique_ptr<credentials_fetch> fetch_;  // while a source of credentials is asked
+  std::unique_ptr<credentials_fetch> fetch_;  // while a credentials_source is running
   std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
   const call_target* target_ = nullptr;  // while there is an exchange
@@ -192,7 +196,7 @@ class client_call final : public rpc::call,
   phase phase_ = phase::made;
   own_side own_side_ = own_side::open;
   late_reply late_ = late_reply::none;
-  bool head_came_ = false;  // and is a good one
+  bool head_came_ = false;  // response headers have arrived and are valid
   bool reply_read_ = false;
   bool tried_again_ = false;
   bool one_reply_ = false;

@@ -21,7 +21,7 @@ const metadata& nothing_received() {
   return none;
 }
 
-// What escaped from an interceptor.
+// Returns the status for an exception that escaped from an interceptor.
 status status_of_escape(const std::exception_ptr& error) noexcept {
   try {
     std::rethrow_exception(error);
@@ -85,7 +85,7 @@ client_chain::client_chain(client_interceptors chain, std::string_view method, c
 }
 
 client_chain::~client_chain() {
-  if (timer::holder) coro::this_executor().disarm(*this);  // its first interceptor could not be made
+  if (timer::holder) coro::this_executor().disarm(*this);  // its first interceptor could not be created
 }
 
 void client_chain::arm_deadline(const coro::environment& outer) noexcept {
@@ -97,7 +97,7 @@ void client_chain::arm_deadline(const coro::environment& outer) noexcept {
 
 void client_chain::begin(const coro::environment& inherited, const coro::stop_token& stop) noexcept {
   const bool detached = options_.is_detached();
-  options_.detached(false);  // it is this that is detached; the tries inherit from it
+  options_.detached(false);  // the chain itself is detached; the attempts inherit from it
   const coro::environment& outer = detached ? coro::no_environment : inherited;
   arm_deadline(outer);
   environment_ = coro::environment{stop_.token(), deadline_, outer.call};
@@ -107,7 +107,7 @@ void client_chain::begin(const coro::environment& inherited, const coro::stop_to
   if (!first) return settle(failure);
   first.promise().inherit(environment_);
   first.promise().set_completion(*this);
-  coro::promise_base::begin(first, first.promise());  // this may be gone
+  coro::promise_base::begin(first, first.promise());  // this may have been destroyed
 }
 
 task<status>::handle client_chain::open(std::size_t index, status& failure) noexcept {
@@ -184,14 +184,14 @@ std::coroutine_handle<> client_chain::finished(coro::promise_base& p,
   on_outer_stop_.unlink();
   if (timer::holder) coro::this_executor().disarm(*this);
   if (abandoned_) delete this;
-  else settle(how);  // this is gone
+  else settle(how);  // this is deleted
   return std::noop_coroutine();
 }
 
 void client_chain::abandon() noexcept {
   abandoned_ = true;
   on_outer_stop_.unlink();
-  environment_.call = nullptr;  // it may be gone sooner than the interceptors
+  environment_.call = nullptr;  // it may be destroyed before the interceptors end
   cancel();
   tried(status::cancelled("the call was cancelled"), nothing_received(), nothing_received(), false);
   initial_ = trailing_ = &nothing_received();
@@ -204,12 +204,13 @@ namespace coracle::client {
 
 namespace {
 
-// Of a loop.
+// One per loop.
 struct replies_missing final : coro::attachment {
   repeated_line lines;
 };
 
-// A defect of the interceptor's, and nothing to end a program for: what it made OK of, a server may have brought about.
+// This is a defect of the interceptor, but not a reason to abort: the response that it turned into OK may be
+// a server's doing.
 status without_reply(const char* path) {
   std::string line = "an interceptor returned OK for a unary call that got no reply, ";
   line.append(path).append(": return the status of next(), or one that is not OK");
@@ -227,7 +228,7 @@ unary_chain::unary_chain(client_interceptors chain, unary_operation& op, const c
 void unary_chain::try_once(const coro::environment& e) noexcept { op_.try_once(e, options_); }
 
 void unary_chain::try_ended(const status& how, bool inside) noexcept {
-  tried(how, op_.initial_, op_.trailing_, inside);  // this may be gone
+  tried(how, op_.initial_, op_.trailing_, inside);  // this may have been destroyed
 }
 
 void unary_chain::settle(const status& how) noexcept {

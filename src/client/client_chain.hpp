@@ -17,8 +17,8 @@ namespace coracle::client {
 
 using client_interceptors = std::span<client_interceptor* const>;
 
-// Belongs to the call that it stands around, until that goes away before its end: then it owns itself, and is gone when
-// its interceptors have given way. Lives on the call's loop.
+// Belongs to the call that it surrounds. If the call is destroyed before its end, the chain owns itself and
+// deletes itself when its interceptors have ended. On the loop of the call.
 class client_chain : public client_context,
                      public rpc::interceptor_chain,
                      public coro::pooled,
@@ -28,22 +28,23 @@ class client_chain : public client_context,
  public:
   virtual ~client_chain();
 
-  // Runs the first interceptor; settle() may follow inside. `stop`: of the call as a whole, beside cancel().
+  // Runs the first interceptor; settle() may run before this returns. `stop`: that of the whole call, besides
+  // cancel().
   void begin(const coro::environment& inherited, const coro::stop_token& stop) noexcept;
-  // Asks the interceptors to give way.
+  // Requests the interceptors to stop.
   void cancel() noexcept { stop_.request_stop(); }
-  // The owner goes away; takes this over.
+  // The owner gives up the chain, which then owns itself.
   void abandon() noexcept;
 
  protected:
   client_chain(client_interceptors chain, std::string_view method, const call_options& options,
                bool repeatable);
 
-  // Starts the call, in place of a try before it; tried() follows, perhaps inside.
+  // Starts the call, in place of an earlier attempt; tried() follows, possibly before this returns.
   virtual void try_once(const coro::environment& e) noexcept = 0;
-  // The outermost interceptor has ended; deletes this.
+  // The outermost interceptor has ended. Deletes this.
   virtual void settle(const status& how) noexcept = 0;
-  // The call has ended that try_once() started. `inside`: its waiter may be resumed on the spot.
+  // The call that try_once() started has ended. `inside`: its waiter may be resumed here.
   void tried(const status& how, const metadata& initial, const metadata& trailing, bool inside) noexcept;
   [[nodiscard]] bool tried_well() const noexcept { return tries_ > 0 && last_.ok(); }
 
@@ -64,8 +65,8 @@ class client_chain : public client_context,
     client_chain& owner;
   } on_outer_stop_;
   coro::environment environment_;
-  std::coroutine_handle<> waiter_;  // in the innermost next(), while a try is under way
-  status last_;  // of the last try
+  std::coroutine_handle<> waiter_;  // in the innermost next(), while an attempt is running
+  status last_;  // of the last attempt
   unsigned tries_ = 0;
   bool starting_ = false;
   bool resuming_ = false;
@@ -73,14 +74,14 @@ class client_chain : public client_context,
   bool abandoned_ = false;
 };
 
-// Gone when its interceptors have ended: unary_operation::chain_ is null then.
+// Deleted when its interceptors have ended; unary_operation::chain_ is null then.
 class unary_chain final : public client_chain {
  public:
   unary_chain(client_interceptors chain, unary_operation& op, const char* path, const call_options& options);
 
-  // Whom to resume at the end.
+  // The coroutine to resume at the end.
   void set_waiter(std::coroutine_handle<> waiter) noexcept { owner_ = waiter; }
-  // From the client_call.
+  // Called by the client_call.
   void try_ended(const status& how, bool inside) noexcept;
 
  private:
@@ -96,12 +97,12 @@ class stream_chain final : public client_chain {
   stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options)
       : client_chain(chain, path, options, false), call_(c) {}
 
-  // From the call, whose readers and writers hear of its end from settle().
+  // Called by the call. Its readers and writers learn of its end from settle().
   void try_ended() noexcept { tried(call_.outcome(), call_.initial(), call_.trailing(), false); }
 
  private:
   void try_once(const coro::environment& e) noexcept override { call_.begin_try(e, options_); }
-  void settle(const status& how) noexcept override { call_.settle(how); }  // this is gone
+  void settle(const status& how) noexcept override { call_.settle(how); }  // this is deleted
 
   client_call& call_;
 };

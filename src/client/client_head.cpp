@@ -21,11 +21,12 @@ using protocol::grpc::request_fields;
   protocol::grpc::add_request_fields(to, f);
 }
 
-// How the heads of a connection began, for its next calls of the same methods. They are all of the one channel that the
-// connection belongs to, and so of one target.
+// The encoded first fields of the requests of a connection, for its next calls of the same methods. A
+// connection belongs to one channel, so all of them have the same target.
 class sent_heads final : public transport::kept_heads {
  public:
-  // Keeps the fields if they are encoded, as by now they are sent a second time, without a change of the table.
+  // Adds the fields, and keeps their encoding if it does not change the dynamic table, which is the case from
+  // the second request on.
   void add_to(transport::exchange& to, const request_fields& f) {
     entry& kept = entries_[place_of(f.path)];
     if (kept.is_of(f) && to.add_fields(kept.encoded)) [[likely]]
@@ -53,7 +54,7 @@ class sent_heads final : public transport::kept_heads {
       return path == f.path && subtype == f.subtype && sent == f.sent && accepted == f.accepted;
     }
   };
-  // A method has one place, which it may share with others.
+  // A method has one entry, which it may share with others.
   static constexpr std::size_t places = 8;
   static std::size_t place_of(std::string_view path) noexcept {
     return path.empty() ? 0 : (path.size() + static_cast<unsigned char>(path.back())) % places;
@@ -72,13 +73,13 @@ void add_first_fields(transport::exchange& to, const request_fields& f) {
 [[gnu::noinline]] void add_metadata(transport::exchange& to, const call_terms& terms,
                                     const coracle::metadata* more) {
   const auto add = [&](std::string_view name, std::string_view value) { to.add_field(name, value); };
-  // What the attempt says itself: a trace's span, as a rule.
+  // What the attempt sets itself, usually the span of a trace.
   const auto is_said = [&](std::string_view name) { return more && more->find(name); };
   protocol::grpc::for_each_wire_field(terms.options.metadata(),
                                       [&](std::string_view name, std::string_view value) {
                                         if (!is_said(name)) add(name, value);
                                       });
-  // Other values with every call: of no use in the peer's table.
+  // These values differ from call to call, so indexing them in the peer's table is useless.
   protocol::grpc::for_each_wire_field(terms.propagated, [&](std::string_view name, std::string_view value) {
     if (!is_said(name)) to.add_field(name, value, hpack::indexing::no_index);
   });

@@ -41,7 +41,7 @@ void attempt_watch::head_received() noexcept {
 }
 
 void attempt_watch::ended(const status& how) noexcept {
-  attempt_.peer = nullptr;  // its connection may be gone
+  attempt_.peer = nullptr;  // its connection may have been destroyed
   of_.observer_.attempt_ended(attempt_, how, of_.terms_.home->now());
 }
 

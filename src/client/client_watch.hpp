@@ -11,7 +11,7 @@
 
 namespace coracle::client {
 
-// Belongs to the call; made only where there is an observer.
+// Belongs to the call; made only if there is an observer.
 class call_watch final : public coro::pooled {
  public:
   [[gnu::noinline]] call_watch(client_observer& o, const call_terms& terms) noexcept;
@@ -43,10 +43,10 @@ class attempt_watch final : public rpc::message_watch, public coro::pooled {
   made_attempt attempt_;
 };
 
-// Null where there is no call_watch.
+// Returns null if there is no call_watch.
 std::unique_ptr<attempt_watch> watch_attempt(call_watch* of, attempt_kind kind,
                                              unsigned previous_attempts) noexcept;
-// Tells the end, once, and is done with it.
+// Reports the end, once, and deletes the watch.
 void end_watch(std::unique_ptr<attempt_watch>& w, const status& how) noexcept;
 
 }  // namespace coracle::client

@@ -11,13 +11,13 @@ namespace coracle::client {
 struct credentials_fetch::state {
   std::shared_ptr<credentials_source> source;
   credentials_request call;
-  credentials_waiter* waiter;  // null: given up, or told
-  scope* work = nullptr;       // while the source is being asked
+  credentials_waiter* waiter;  // null: abandoned, or already notified
+  scope* work = nullptr;       // while the source is running
 };
 
 namespace {
 
-// gRFC A54: what speaks of the server's resources must not come from the client's own side.
+// gRFC A54: a code that describes the server's resources must not come from the client itself.
 status as_outcome(const status& why) {
   switch (why.code()) {
     case status_code::invalid_argument:
@@ -64,7 +64,7 @@ task<> credentials_fetch::ask(std::shared_ptr<state> s) {
   } catch (const coro::cancelled&) {
     got = status::cancelled("the source of call credentials was stopped");
   } catch (...) {
-    // said above
+    // the status is set above
   }
   if (credentials_waiter* waiter = std::exchange(s->waiter, nullptr)) waiter->credentials_came(got);
 }

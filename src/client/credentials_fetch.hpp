@@ -1,4 +1,4 @@
-// credentials_fetch: a call's wait for what a credentials_source gives.
+// credentials_fetch: a call's wait for the result of a credentials_source.
 #pragma once
 
 #include "client/call_attempt.hpp"
@@ -12,7 +12,7 @@
 
 namespace coracle::client {
 
-// What a call still needs for its first attempt, when its channel may be gone.
+// What a call needs for its first attempt after its channel may have been destroyed.
 struct delayed_start {
   std::shared_ptr<attempt_source> source;
   std::optional<method_config> config;
@@ -20,15 +20,15 @@ struct delayed_start {
 
 class credentials_waiter {
  public:
-  // Once, on the loop, from its queue.
+  // Runs once, on the loop, from its queue.
   virtual void credentials_came(const result<metadata>& got) noexcept = 0;
 
  protected:
   ~credentials_waiter() = default;
 };
 
-// Belongs to the call. Destroying it gives up: the source is asked to stop, and what it says is dropped. The task
-// that asks it is a root of the runtime and ends by itself.
+// Belongs to the call. The destructor abandons the request: the source is requested to stop, and its result
+// is dropped. The task that calls the source is a root of the runtime and ends by itself.
 class credentials_fetch {
  public:
   credentials_fetch(loop& home, std::shared_ptr<credentials_source> from, credentials_request call,

@@ -12,7 +12,7 @@ namespace coracle::client {
 
 namespace {
 
-// naming.md: the port of a dns target that names none.
+// naming.md: the default port of dns targets.
 constexpr std::uint16_t default_port = 443;
 
 status unfit_destination(const target& t, std::string_view why_and_mend) {
@@ -21,7 +21,7 @@ status unfit_destination(const target& t, std::string_view why_and_mend) {
   return status::unavailable(message);
 }
 
-// A name that has to be looked up, or what needs no looking up.
+// Sets either a resolver, or addresses if the host needs no resolution.
 void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_settings& by_proxy,
                destination& d) {
   const auto parts = split_host_and_port(t.endpoint());
@@ -41,7 +41,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
       d.bad = unfit_destination(t, "cannot be reached: " + std::string(p.status().message()));
       return;
     }
-    // What is not fit to be looked up is not fit to be put into a head either.
+    // A name that must not be resolved must not be sent in a header either.
     const bool literal = !net::addresses_at_once(host, *port).empty();
     if (const status fit = net::check_host_name(host); !literal && !fit.ok()) {
       d.bad = unfit_destination(t, "is no address and no name: " + std::string(fit.message()));
@@ -62,7 +62,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
   d.by = make_dns_resolver(host, *port);
 }
 
-// "a:p,b:p"
+// Parses "a:p,b:p".
 void find_list(const target& t, net::address::family family, destination& d) {
   std::string_view rest = t.endpoint();
   while (true) {
@@ -81,7 +81,7 @@ void find_list(const target& t, net::address::family family, destination& d) {
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  // One host for HTTP's sake.
+  // HTTP requires a single host.
   d.authority = d.known.endpoints().front().address().to_string();
 }
 

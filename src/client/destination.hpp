@@ -1,4 +1,4 @@
-// destination: what a target comes to: servers that are known at once, or a resolver that finds them.
+// destination: what a target refers to: servers that are known at once, or a resolver that finds them.
 #pragma once
 
 #include "client/proxy.hpp"
@@ -17,19 +17,20 @@
 namespace coracle::client {
 
 struct destination {
-  status bad;  // not ok: the target cannot be understood, every call fails with this
-  resolution known;                     // where there is no resolver
+  status bad;  // not OK: the target is invalid, and every call fails with this
+  resolution known;                     // if there is no resolver
   std::shared_ptr<resolver> by;
   std::optional<target> of;             // for the resolver
-  std::string name;                     // for texts
-  std::string authority;                // what goes into :authority
-  std::optional<tunnel> through;        // then the servers above are a proxy's
-  bool in_process = false;              // nobody else sees what goes there
+  std::string name;                     // for messages
+  std::string authority;                // the value of :authority
+  std::optional<tunnel> through;        // if set, the servers above are those of a proxy
+  bool in_process = false;              // data sent there does not leave the process
 };
 
-// The schemes of grpc/grpc doc/naming.md but vsock: dns (also without a scheme; port 443 if there is none), ipv4, ipv6,
-// unix, unix-abstract; passthrough, which is dns without a default port; those that `options` add. Literals and
-// localhost need no resolver. `by_proxy` holds for dns and passthrough.
+// Supports the schemes of grpc/grpc doc/naming.md except vsock: dns (also without a scheme; port 443 by
+// default), ipv4, ipv6, unix and unix-abstract; passthrough, which is dns without a default port; and those
+// that `options` add. Address literals and localhost need no resolver. `by_proxy` applies to dns and
+// passthrough.
 destination find_destination(std::string_view text, const channel_options& options,
                              const proxy_settings& by_proxy = {});
 

@@ -17,13 +17,13 @@ class loop;
 
 namespace coracle::client {
 
-// Shared by the shards of a channel; dial() is called on the loop that the connection shall live on.
+// Shared by the shards of a channel. dial() runs on the loop that will own the connection.
 class dialer {
  public:
   dialer(const dialer&) = delete;
   dialer& operator=(const dialer&) = delete;
   virtual ~dialer() = default;
-  // Under the stop token and deadline of its awaiter; `to` outlives it.
+  // Obeys the stop token and the deadline of its awaiter; `to` must outlive it.
   virtual task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) = 0;
 
  protected:
@@ -35,7 +35,8 @@ std::shared_ptr<dialer> make_address_dialer();
 class connector_dialer final : public dialer {
  public:
   explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
-  // A coroutine: a connector that throws before it is one fails the attempt like any other.
+  // This is a coroutine so that an exception that connect() throws before it returns a task fails the attempt
+  // like any other.
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
     task<result<std::unique_ptr<net::duplex>>> made = by_->connect(on);
     co_return co_await std::move(made);

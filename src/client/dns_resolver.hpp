@@ -1,4 +1,4 @@
-// dns_resolver: a name's addresses, by net::resolver (c-ares; the world's own names in a simulation).
+// dns_resolver: resolves a host name with net::resolver (c-ares, or simulated names in a simulation).
 #pragma once
 
 #include "coracle/client/resolver.hpp"
@@ -9,7 +9,7 @@
 
 namespace coracle::client {
 
-// Asks when it is begun, and again whenever the channel wants it. One loop's.
+// Resolves when it starts, and again whenever the channel requests it. For one loop.
 std::shared_ptr<resolver> make_dns_resolver(std::string host, std::uint16_t port);
 
 }  // namespace coracle::client

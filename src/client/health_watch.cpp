@@ -18,7 +18,7 @@ constexpr std::uint8_t field_1_bytes = 0x0a;   // HealthCheckRequest.service
 constexpr std::uint8_t field_1_varint = 0x08;  // HealthCheckResponse.status
 constexpr std::uint8_t status_serving = 1;
 constexpr std::string_view watch_path = "/grpc.health.v1.Health/Watch";
-// A varint of at most so many bytes tells its length.
+// The maximum number of bytes of the varint that encodes a length.
 constexpr std::size_t length_bytes = 5;
 
 std::uint8_t* put_varint(std::uint8_t* at, std::size_t n) noexcept {
@@ -27,7 +27,7 @@ std::uint8_t* put_varint(std::uint8_t* at, std::size_t n) noexcept {
   return at;
 }
 
-// Of a loop: each connection asks.
+// One per loop, since each connection checks.
 struct servers_without_health final : coro::attachment {
   repeated_line lines;
 };
@@ -72,7 +72,7 @@ void health_watch::ask(const metadata& proof) noexcept {
   http_status_ = 0;
   exchange_ = connection_.open(*this);
   if (exchange_) return send_question(proof);
-  pause();  // at the server's limit
+  pause();  // at the server's stream limit
   say(verdict::unknown);
 }
 
@@ -102,7 +102,7 @@ void health_watch::send_question(const metadata& proof) noexcept {
   exchange_.queue_data(std::move(bytes), size, true);
 }
 
-// --- the server's answers
+// --- responses
 
 void health_watch::on_headers(transport::header_source& fields, transport::block_kind kind,
                               bool end_stream) noexcept {
@@ -121,14 +121,14 @@ void health_watch::on_data(bytes_view bytes, bool end_stream) noexcept {
   else if (end_stream) ended(status::unknown("the server ended the call without a status"));
 }
 
-// Takes whole answers off received_. False for what is none.
+// Removes complete messages from received_. Returns false if one is invalid.
 bool health_watch::read_answers() noexcept {
   constexpr std::size_t prefix = protocol::envelope_prefix_bytes;
   while (received_.size() >= prefix) {
     const auto [flags, size] = protocol::read_envelope_prefix(received_.data());
     if (flags != 0 || size > answer_bytes_max) return false;
     if (received_.size() < prefix + size) return true;
-    // Proto3 leaves the zero out: an empty answer is UNKNOWN.
+    // Proto3 omits zero: an empty message is UNKNOWN.
     const bool serves =
         size >= 2 && received_[prefix] == field_1_varint && received_[prefix + 1] == status_serving;
     received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(prefix + size));
@@ -149,7 +149,7 @@ void health_watch::ended(const status& why) noexcept {
   say(verdict::serving);
 }
 
-// gRFC A17: nobody knows whether it serves, so calls go elsewhere until the next attempt.
+// gRFC A17: the health is unknown, so calls use other servers until the next attempt.
 void health_watch::failed(const status& why) noexcept {
   failure_ = why;
   pause();

@@ -1,4 +1,4 @@
-// health_watch: asks a server over one of its connections whether it serves (gRFC A17, grpc.health.v1.Health/Watch).
+// health_watch: monitors the health of a server over one connection (gRFC A17, grpc.health.v1.Health/Watch).
 #pragma once
 
 #include "client/backoff.hpp"
@@ -20,31 +20,33 @@ class health_watch;
 
 class health_watch_owner {
  public:
-  // verdict() is another. From between the connection's events, or a timer's.
+  // says() has changed. Called from handlers of the connection's events, from a timer, or from the queue of
+  // the loop.
   virtual void on_health(health_watch& w) noexcept = 0;
 
  protected:
   ~health_watch_owner() = default;
 };
 
-// What is asked, and by whom; all of it outlives the watch.
+// What to ask, and the credentials to ask with; all of it must outlive the watch.
 struct health_question {
   std::string_view service;
   std::string_view scheme;
   std::string_view authority;
   const call_credentials& proof;
-  bool secret;  // nobody overhears the connection: `proof` may travel
+  bool secret;  // the connection is private: `proof` may be sent
 };
 
-// The two messages of that service are one field each, so they are written and read by hand, and the room needs no
-// protobuf. A server without the service counts as one that serves; a watch that ends otherwise has failed, and is begun
-// again after a pause. Belongs to a subchannel, which destroys it before the connection.
+// Each of the two messages of that service has one field, so they are encoded and decoded by hand, and this
+// folder does not depend on protobuf. A server without the service counts as serving. A watch that ends with
+// another error has failed, and is repeated after a pause. Belongs to a subchannel, which destroys it before
+// the connection.
 class health_watch final : private transport::exchange_handler,
                            private credentials_waiter,
                            private coro::timer {
  public:
   enum class verdict : std::uint8_t { unknown, serving, not_serving, failed };
-  // What of one answer is kept at most.
+  // The maximum size of one response message.
   static constexpr std::size_t answer_bytes_max = 1024;
 
   health_watch(loop& home, transport::connection& on, const health_question& question,
@@ -52,9 +54,9 @@ class health_watch final : private transport::exchange_handler,
   ~health_watch();
   void start() noexcept;
   [[nodiscard]] verdict says() const noexcept { return says_; }
-  // What it failed with last.
+  // The error of the last failure.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
-  // A stream of the connection is its.
+  // Whether it uses a stream of the connection.
   [[nodiscard]] bool open() const noexcept { return static_cast<bool>(exchange_); }
 
  private:

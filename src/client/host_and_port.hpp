@@ -13,7 +13,7 @@ struct host_and_port {
   std::optional<std::uint16_t> port;
 };
 
-// "host", "host:port", "[v6]", "[v6]:port" or a bare IPv6 address; nothing when it is none of these.
+// Splits "host", "host:port", "[v6]", "[v6]:port" or a bare IPv6 address; returns nothing for other text.
 std::optional<host_and_port> split_host_and_port(std::string_view text);
 
 }  // namespace coracle::client

@@ -1,4 +1,4 @@
-// method_config: what a service config says about the calls of one method.
+// method_config: what a service config specifies for the calls of one method.
 #pragma once
 
 #include "client/retry_policy.hpp"
@@ -18,28 +18,29 @@ struct retry_policy;
 struct hedging_policy;
 class retry_throttle;
 
-// Part of a snapshot that never changes; the policies outlive it for as long as a call goes by them.
+// Part of an immutable snapshot; the policies outlive it for as long as a call uses them.
 struct method_config {
-  std::optional<duration> timeout;  // the smaller one of it and the caller's holds
+  std::optional<duration> timeout;  // the smaller of this and the caller's applies
   std::optional<bool> wait_for_ready;
   std::optional<std::uint32_t> max_request_bytes;
   std::optional<std::uint32_t> max_response_bytes;
-  // One of them at most.
+  // At most one of these is set.
   std::shared_ptr<const retry_policy> retry;
   std::shared_ptr<const hedging_policy> hedging;
-  // The channel's, shared by all of its methods; null: no throttling.
+  // Belongs to the channel, shared by all of its methods; null: no throttling.
   std::shared_ptr<retry_throttle> throttle;
 };
 
-// A snapshot: never changes but for the tokens of its throttle, so that every loop may read it without a lock. What
-// find() gives lives as long as this.
+// A snapshot: immutable except for the tokens of its throttle, so that every loop can read it without a lock.
+// The result of find() lives as long as this object.
 class method_configs {
  public:
-  // before: what the channel's calls went by until now, null at first; the tokens stay in proportion (gRFC A6).
-  // retries: false leaves the policies out.
+  // before: the snapshot that the channel's calls used until now, null at first; the tokens keep their
+  // proportion (gRFC A6). retries: false leaves out the policies.
   method_configs(const service_config& from, const method_configs* before, bool retries = true);
 
-  // "/package.Service/Method": the entry of the method, else of its service, else the default; else null.
+  // Returns the entry of the method ("/package.Service/Method"), or else of its service, or else the default;
+  // null if there is none.
   [[nodiscard]] const method_config* find(std::string_view path) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return methods_.empty(); }
 

@@ -1,4 +1,4 @@
-// percent_decoded: text of a URI without its escapes (RFC 3986 2.1).
+// percent_decoded: decodes the percent-escapes of a URI (RFC 3986 2.1).
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace coracle::client {
 
-// What is no escape stays as it is: "[fe80::1%2]:80" is written without "%25" everywhere but in RFC 6874.
+// Leaves invalid escapes as they are: "[fe80::1%2]:80" is written without "%25" everywhere except in RFC
+// 6874.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace coracle::client

@@ -31,7 +31,8 @@ void pick_first::update(const std::vector<endpoint>& servers) {
   begin_pass();
 }
 
-// Each address once; shuffled if asked for; the families take turns, beginning with that of the first (RFC 8305 4).
+// Removes duplicates, shuffles if configured, and alternates between address families, beginning with that of
+// the first server (RFC 8305 4).
 std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
   if (shuffle_) {
     for (std::size_t i = servers.size(); i > 1; --i)
@@ -47,7 +48,7 @@ std::vector<endpoint> pick_first::in_order(std::vector<endpoint> servers) {
   return order;
 }
 
-// Takes the new list over, with the subchannels of those that were in the old one.
+// Replaces the list, and keeps the subchannels of servers that were in the old one.
 void pick_first::adopt(std::vector<endpoint> order) {
   std::vector<entry> before = std::exchange(list_, {});
   for (endpoint& e : order) {
@@ -69,7 +70,8 @@ void pick_first::begin_pass() {
   next_ = 0;
   pass_over_ = false;
   for (entry& e : list_) e.failed = false;
-  // TRANSIENT_FAILURE stays until a server is READY, so that calls do not wait for the whole list each time.
+  // The state stays TRANSIENT_FAILURE until a server is READY, so that calls do not wait for the whole list
+  // each time.
   if (state_ != connectivity::transient_failure) state_ = connectivity::connecting;
   try_next();
   if (state_ == connectivity::connecting) host_.publish(state_);
@@ -83,7 +85,7 @@ void pick_first::try_next() {
     e.at->connect();
     switch (e.at->state()) {
       case connectivity::ready: return select(e);
-      case connectivity::transient_failure:  // its pause is not over
+      case connectivity::transient_failure:  // its pause has not passed
         e.failed = true;
         last_failure_ = e.at->failure();
         continue;
@@ -108,7 +110,7 @@ void pick_first::on_state(subchannel& s) {
     case connectivity::ready: return select(*e);
     case connectivity::transient_failure: return failed(*e);
     case connectivity::idle:
-      // After its pause; or it was READY for less than a turn.
+      // Its pause has passed, or it was READY for less than one turn of the loop.
       if (pass_over_) s.connect();
       else if (!e->failed) failed(*e);
       return;
@@ -135,7 +137,7 @@ void pick_first::end_pass_if_all_failed() {
   if (!std::all_of(list_.begin(), list_.end(), [](const entry& e) { return e.failed; })) return;
   pass_over_ = true;
   failures_ = 0;
-  for (const entry& e : list_) e.at->connect();  // those whose pause is over already
+  for (const entry& e : list_) e.at->connect();  // those whose pause has already passed
   state_ = connectivity::transient_failure;
   host_.resolve_again();
   publish_failure();
@@ -144,7 +146,8 @@ void pick_first::end_pass_if_all_failed() {
 void pick_first::publish_failure() {
   if (last_failure_.ok()) last_failure_ = status::unavailable("the server closed each connection at once");
   if (list_.size() == 1) return host_.publish(connectivity::transient_failure, last_failure_);
-  // The telling reason need not be the last: localhost is two addresses, and a server listens on one of them.
+  // The last error need not be the useful one: localhost is two addresses, and a server may listen on only
+  // one of them.
   constexpr std::size_t told_max = 3;
   std::string text = "none of " + std::to_string(list_.size()) + " servers can be reached";
   for (std::size_t i = 0; i < list_.size() && i < told_max; ++i) {
@@ -160,7 +163,7 @@ void pick_first::select(entry& winner) {
   if (timer::holder) host_.home().disarm(*this);
   selected_ = winner.at;
   next_ = list_.size();
-  // Those in their pause stay: a new subchannel would begin to connect without one.
+  // Subchannels in their pause stay, because a new subchannel would begin to connect without one.
   for (entry& e : list_)
     if (e.at && e.at != selected_ && e.at->state() != connectivity::transient_failure)
       host_.drop_subchannel(*std::exchange(e.at, nullptr));
@@ -171,7 +174,7 @@ void pick_first::select(entry& winner) {
 void pick_first::lost(connectivity now) {
   selected_ = nullptr;
   host_.resolve_again();
-  // gRFC A105: an attempt for a further connection is in flight, or has failed.
+  // gRFC A105: an attempt for another connection is in flight, or has failed.
   if (now != connectivity::idle) return begin_pass();
   state_ = connectivity::idle;
   host_.publish(state_);

@@ -1,4 +1,4 @@
-// pick_first: all calls to one server, the first that can be reached (gRFC A61, RFC 8305).
+// pick_first: sends all calls to one server, the first that it reaches (gRFC A61, RFC 8305).
 #pragma once
 
 #include "client/balancer.hpp"
@@ -9,10 +9,11 @@
 
 namespace coracle::client {
 
-// Connecting is a pass over the list: an attempt, the next one beside it after 250 ms or when the newest has
-// failed, and the first to be READY wins; all others are dropped. When every one has failed once the state is
-// TRANSIENT_FAILURE and stays so; from then on each server is tried again by itself after its own pause, until one is
-// READY. A server that was lost leaves IDLE: the next call begins a pass from the front.
+// Connecting is a pass over the list: it starts an attempt, and the next one after 250 ms or when the newest
+// has failed; the first subchannel that becomes READY is selected, and all others are dropped. When every
+// server has failed once the state becomes TRANSIENT_FAILURE. From then on each server is retried
+// independently after its own pause, until one is READY. Losing the selected server leads to IDLE: the next
+// call begins a pass from the start.
 class pick_first final : public balancer, private coro::timer {
  public:
   pick_first(balancer_host& host, bool shuffle) noexcept;
@@ -41,11 +42,11 @@ class pick_first final : public balancer, private coro::timer {
   void publish_failure();
 
   std::vector<entry> list_;
-  std::size_t next_ = 0;  // of the pass; list_.size(): every one has had its turn
+  std::size_t next_ = 0;  // of the pass; list_.size(): every server has been tried
   subchannel* selected_ = nullptr;
   connectivity state_ = connectivity::idle;
   status last_failure_;
-  std::size_t failures_ = 0;  // since the last question to the resolver
+  std::size_t failures_ = 0;  // since the last request to the resolver
   bool pass_over_ = false;
   const bool shuffle_;
 };

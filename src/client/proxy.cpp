@@ -31,7 +31,7 @@ std::optional<net::address> literal(std::string_view host) {
   return found.front();
 }
 
-// "10.0.0.0/8"
+// network: "10.0.0.0/8"
 bool in_network(const net::address& a, std::string_view network) {
   const std::size_t slash = network.find('/');
   if (slash == std::string_view::npos) return false;
@@ -57,7 +57,7 @@ bool below_or_same(std::string_view host, std::string_view name) {
 }
 
 status unfit_proxy(std::string_view url, std::string_view why_and_mend) {
-  // Not the whole URL: there may be a password in it.
+  // Leaves out the beginning of the URL, which may contain a password.
   const std::size_t at = url.rfind('@');
   std::string message = "the proxy \"";
   message.append(url.substr(at == std::string_view::npos ? 0 : at + 1)).append("\" ").append(why_and_mend);

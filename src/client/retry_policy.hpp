@@ -1,4 +1,4 @@
-// retry_policy: a method's retryPolicy (gRFC A6).
+// retry_policy: a method's retryPolicy and hedgingPolicy, and the retry throttle (gRFC A6).
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -21,33 +21,34 @@ class status_code_set {
   std::uint32_t bits_ = 0;
 };
 
-// More attempts than this are not made, whatever a policy says (gRFC A6).
+// The maximum number of attempts, whatever a policy says (gRFC A6).
 inline constexpr unsigned attempts_max = 5;
 
-// Checked when its service config was parsed.
+// Validated when its service config was parsed.
 struct retry_policy {
-  unsigned max_attempts = attempts_max;  // the first one included; 2 to attempts_max
+  unsigned max_attempts = attempts_max;  // including the first one; 2 to attempts_max
   duration initial_backoff{};            // > 0
   duration max_backoff{};                // > 0
   double backoff_multiplier = 1;         // > 0
   status_code_set retryable;             // not empty
 };
 
-// Checked when its service config was parsed.
+// Validated when its service config was parsed.
 struct hedging_policy {
-  unsigned max_attempts = attempts_max;  // the first one included; 2 to attempts_max
+  unsigned max_attempts = attempts_max;  // including the first one; 2 to attempts_max
   duration delay{};                      // between attempts; 0: all at once
-  status_code_set non_fatal;             // others end the call; may be empty
+  status_code_set non_fatal;             // other codes end the call; may be empty
 };
 
-// One for a channel, for all of its loops; any thread. Counts in thousandths of a token, as fine as a tokenRatio is
-// read. Full at first; a failure costs a token, a success gives tokenRatio back; at half or less nobody retries.
+// One per channel, shared by all of its loops; any thread. It counts in thousandths of a token, the precision
+// of tokenRatio. It is full at first. A failure costs one token, a success adds tokenRatio. Retries are not
+// allowed at half of the maximum or less.
 class retry_throttle {
  public:
   // 0 < max_tokens <= 1000; 0 < ratio_thousandths.
   retry_throttle(std::int32_t max_tokens, std::int32_t ratio_thousandths) noexcept
       : full_(max_tokens * 1000), ratio_(ratio_thousandths), tokens_(full_) {}
-  // After a change of configuration: as full as `before` was, in proportion.
+  // After a change of configuration: keeps the proportion that `before` was filled to.
   retry_throttle(std::int32_t max_tokens, std::int32_t ratio_thousandths,
                  const retry_throttle& before) noexcept
       : retry_throttle(max_tokens, ratio_thousandths) {
@@ -56,11 +57,11 @@ class retry_throttle {
   }
 
   [[nodiscard]] bool allows() const noexcept { return tokens() > full_ / 2; }
-  // An attempt has failed with a retryable (hedging: non-fatal) status, or was told not to come back. Whether
-  // another one may follow.
+  // An attempt has failed with a retryable (hedging: non-fatal) status, or the server has prohibited further
+  // attempts. Returns whether another attempt may follow.
   bool failed() noexcept { return change(-1000) > full_ / 2; }
   void succeeded() noexcept {
-    // The common case of a healthy server: nothing is written that other loops read.
+    // The common case of a healthy server: does not write to memory that other loops read.
     if (tokens() < full_) change(ratio_);
   }
   [[nodiscard]] std::int32_t tokens() const noexcept { return tokens_.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// service_config_data: what a service config says, in our terms.
+// service_config_data: the content of a service config, in the types of this library.
 #pragma once
 
 #include "client/method_config.hpp"
@@ -22,15 +22,15 @@ struct throttle_config {
 struct service_config_data {
   std::string json;
   std::vector<service_config::policy> load_balancing;
-  std::optional<balancing> balance;  // the first of them that is known
+  std::optional<balancing> balance;  // the first of load_balancing that is supported
   std::optional<std::string> health_check_service;
   std::optional<throttle_config> throttle;
-  std::optional<std::uint32_t> connections_max;  // to one server (gRFC A105), unlimited as yet
-  // By "/service/method"; "/service/" for its other methods, "/" for those of other services.
+  std::optional<std::uint32_t> connections_max;  // to one server (gRFC A105), before connections_limit
+  // The keys are "/service/method", "/service/" for its other methods, and "/" for those of other services.
   std::map<std::string, method_config, std::less<>> methods;
 };
 
-// In service_config_json.cpp, the one file that knows JSON.
+// In service_config_json.cpp, the only file that uses JSON.
 result<service_config_data> parse_service_config(std::string_view json);
 
 }  // namespace coracle::client

@@ -1,4 +1,4 @@
-// The rules of a service config's fields: grpc/grpc doc/service_config.md, gRFC A6, A21 and A105.
+// service_config_json: parses a service config (grpc/grpc doc/service_config.md, gRFC A6, A21 and A105).
 #include "client/retry_policy.hpp"
 #include "client/service_config_data.hpp"
 
@@ -17,13 +17,13 @@ namespace {
 
 using nlohmann::json;
 
-// Leaves the parser by the shortest way; caught in parse_service_config().
+// Thrown to leave the parser; caught in parse_service_config().
 struct broken_rule {
   std::string where;
   std::string why;
 };
 
-// A value, and the way to it from the top: "methodConfig[0].retryPolicy".
+// A value and its path from the top: "methodConfig[0].retryPolicy".
 class field {
  public:
   field(const json& value, std::string where) : value_(value), where_(std::move(where)) {}
@@ -35,7 +35,7 @@ class field {
     if (!value_.is_object()) refuse("must be an object");
     return *this;
   }
-  // Of an object. Null and missing are the same, as in protobuf's JSON.
+  // For an object. Null and missing are the same, as in protobuf's JSON.
   [[nodiscard]] std::optional<field> find(const char* name) const {
     const auto found = value_.find(name);
     if (found == value_.end() || found->is_null()) return std::nullopt;
@@ -64,7 +64,7 @@ class field {
     if (!value_.is_number()) refuse("must be a number");
     return value_.get<double>();
   }
-  // Also in a string, as protobuf's JSON writes large ones.
+  // Accepts strings, too, as protobuf's JSON uses them for large numbers.
   [[nodiscard]] std::uint32_t whole() const {
     constexpr double most = std::numeric_limits<std::uint32_t>::max();
     double n = -1;
@@ -79,7 +79,7 @@ class field {
     if (n < 0 || n > most || n != std::floor(n)) refuse("must be a whole number from 0 to 4294967295");
     return static_cast<std::uint32_t>(n);
   }
-  // "1.5s": protobuf's JSON of a Duration, which is never negative here.
+  // Parses "1.5s", protobuf's JSON form of a Duration, which is never negative here.
   [[nodiscard]] duration time() const;
 
  private:
@@ -105,7 +105,7 @@ duration field::time() const {
   fraction.resize(9, '0');
   const std::int64_t seconds = std::stoll(t.substr(0, whole_digits));
   if (seconds > seconds_max) refuse("is longer than a duration can be");
-  // What does not fit is as good as never.
+  // A time that does not fit into a duration is as good as unlimited.
   if (seconds > std::chrono::duration_cast<std::chrono::seconds>(duration::max()).count() - 1)
     return duration::max();
   return std::chrono::seconds(seconds) + duration(std::stoll(fraction));
@@ -173,7 +173,7 @@ throttle_config throttle_of(const field& f) {
   if (tokens == 0 || tokens > 1000) most.refuse("must be from 1 to 1000");
   t.max_tokens = static_cast<std::int32_t>(tokens);
   const field ratio = f.need("tokenRatio");
-  // Three decimals count; a small part more, for what binary numbers cannot say.
+  // Three decimals count. The small addend compensates for binary rounding.
   const double thousandths = std::floor(ratio.number() * 1000 + 1e-6);
   if (!(thousandths >= 1)) ratio.refuse("must be at least 0.001");
   t.ratio_thousandths = static_cast<std::int32_t>(std::min(thousandths, 1'000'000.0));
@@ -205,7 +205,7 @@ void read_methods(const field& list, service_config_data& into) {
   for (const field& f : list.array()) {
     const method_config m = method_of(f.object());
     const auto names = f.find("name");
-    if (!names) continue;  // for nobody
+    if (!names) continue;  // applies to no method
     for (const field& name : names->array())
       if (!into.methods.emplace(key_of(name), m).second) name.refuse("is there twice");
   }
@@ -236,7 +236,7 @@ void read_balancing(const field& top, service_config_data& into) {
     }
     if (!into.balance && !into.load_balancing.empty())
       list->refuse("names no policy that is known");  // gRFC A24
-  } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated; the other one has precedence
+  } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated: lower precedence
     std::string policy = name->text();
     std::transform(policy.begin(), policy.end(), policy.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -247,10 +247,11 @@ void read_balancing(const field& top, service_config_data& into) {
   }
 }
 
-// Deeper than any policy's configuration; what is below is walked by recursion.
+// More than the configuration of any policy needs; a bound is required because deeper values are processed
+// recursively.
 constexpr int depth_max = 64;
 
-// A key that is there twice would hide one of its values.
+// Rejects duplicate keys, since one of the values would be ignored.
 json parse_json(std::string_view text) {
   std::vector<std::set<std::string>> open;
   const auto watch = [&open](int depth, json::parse_event_t event, json& value) {

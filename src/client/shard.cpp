@@ -52,7 +52,7 @@ void shard::begin_slowly(call_attempt& a) noexcept {
   if (state_ == connectivity::idle) wake();
 }
 
-// One that cannot wait here fails in begin().
+// Returns false for a call that cannot wait here; it fails in begin().
 bool shard::wait_for_config(call_attempt& a) noexcept {
   if (configured_ || state_ == connectivity::shutdown || !channel_->to.bad.ok()) return false;
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready()) return false;
@@ -72,10 +72,10 @@ void shard::configure_waiting() noexcept {
 
 void shard::serve_waiting() noexcept {
   while (state_ == connectivity::ready && !waiting_.empty())
-    if (!serve(*waiting_.front())) return;  // a stream that ends, or the balancer, will come
+    if (!serve(*waiting_.front())) return;  // a stream that ends, or the balancer, calls this again
 }
 
-// Those that do not wait for better times (grpc/grpc doc/wait-for-ready.md).
+// Fails the calls that are not wait-for-ready (grpc/grpc doc/wait-for-ready.md).
 void shard::fail_waiting() noexcept {
   fail_waiting_in(waiting_);
   fail_waiting_in(unconfigured_);
@@ -90,7 +90,7 @@ void shard::fail_waiting_in(base::intrusive_list<call_attempt>& list) noexcept {
   }
 }
 
-// --- waking and resting
+// --- leaving and entering IDLE
 
 void shard::wake() {
   if (state_ != connectivity::idle || !channel_->to.bad.ok()) return;
@@ -99,7 +99,7 @@ void shard::wake() {
   if (channel_->options.idle_timeout() != duration::max())
     home_.arm(*this, deadline_after(home_.now(), channel_->options.idle_timeout()));
   const std::shared_ptr<const snapshot> latest = channel_->latest();
-  if (latest) channel_->resolve_again();  // it may be old; else the resolver has just begun
+  if (latest) channel_->resolve_again();  // it may be stale; without one the resolver has just begun
   if (latest && latest->why.ok()) return update();
   publish(connectivity::connecting, {});
 }
@@ -177,7 +177,7 @@ void shard::publish(connectivity c, const status& why) noexcept {
 void shard::on_state(subchannel& s) noexcept {
   if (!balancer_) return;
   balancer_->on_state(s);
-  serve_waiting();  // a further connection is no news to a balancer (gRFC A105)
+  serve_waiting();  // another connection does not change the balancer's state (gRFC A105)
 }
 
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }

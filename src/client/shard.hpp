@@ -1,4 +1,4 @@
-// shard: a channel on one loop: its balancer and subchannels there, and the calls that wait.
+// shard: the part of a channel on one loop: its balancer, its subchannels, and the calls that wait.
 #pragma once
 
 #include "client/balancer.hpp"
@@ -17,16 +17,16 @@
 
 namespace coracle::client {
 
-// Everything happens on the loop. IDLE it has no balancer and no connection; the first call wakes it, and
-// channel_options::idle_timeout() without a call puts it to rest again. A call that gets no stream waits in one list,
-// first come first served, and is picked for anew when the balancer has news or a stream becomes free; it leaves the
-// list by itself when it ends meanwhile (deadline, cancel).
+// Everything runs on the loop. In IDLE the shard has no balancer and no connection. The first call makes it
+// leave IDLE, and channel_options::idle_timeout() without a call makes it enter IDLE again. A call that gets
+// no stream waits in one list, in order of arrival, and is picked for again when the balancer publishes a
+// state or a stream becomes free. A call that ends meanwhile (deadline, cancel) unlinks itself.
 class shard final : public runtime_internal::resident,
                     private subchannel_owner,
                     private balancer_host,
                     private coro::timer {
  public:
-  // latest: what was published so far; may be null.
+  // latest: the last published snapshot; may be null.
   shard(std::shared_ptr<channel_state> channel, loop& home, const std::shared_ptr<const snapshot>& latest);
   ~shard() override;
 
@@ -38,7 +38,7 @@ class shard final : public runtime_internal::resident,
   [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   // Leaves IDLE.
   void wake();
-  // The home has published something.
+  // The channel_home has published a snapshot.
   void update();
   void add_to(rpc::channel_snapshot& whole) const;
 
@@ -59,7 +59,7 @@ class shard final : public runtime_internal::resident,
   }
   [[nodiscard]] loop& home() const noexcept override { return home_; }
 
-  // False when it has to wait.
+  // Returns false if the call has to wait.
   bool serve(call_attempt& a) noexcept;
   void begin_slowly(call_attempt& a) noexcept;
   void serve_waiting() noexcept;
@@ -73,7 +73,7 @@ class shard final : public runtime_internal::resident,
   std::shared_ptr<channel_state> channel_;
   loop& home_;
   connectivity state_ = connectivity::idle;
-  bool used_ = false;  // a call has begun since the idle timer was looked at
+  bool used_ = false;  // a call has begun since the idle timer was last checked
   bool awake_ = false;
   bool left_called_ = false;
   std::unique_ptr<balancer> balancer_;
@@ -82,10 +82,10 @@ class shard final : public runtime_internal::resident,
   std::uint32_t connections_max_ = 1;  // of a subchannel
   status last_failure_;
   std::shared_ptr<const method_configs> methods_;  // of the latest snapshot; null: none
-  bool configured_ = false;  // there was a snapshot of servers, and with it a service config or none
+  bool configured_ = false;  // a snapshot with servers has been published, with or without a service config
   base::intrusive_list<call_attempt> unconfigured_;  // calls that wait for that
   base::intrusive_list<call_attempt> waiting_;
-  std::vector<std::unique_ptr<subchannel>> subchannels_;  // those that leave among them
+  std::vector<std::unique_ptr<subchannel>> subchannels_;  // including those that are leaving
 };
 
 }  // namespace coracle::client

@@ -46,7 +46,7 @@ void spread_balancer::on_state(subchannel& s) {
   if (was_ready && !e->ready) host_.resolve_again();
   if (e->failed && std::all_of(servers_.begin(), servers_.end(), [](const entry& x) { return x.failed; }))
     host_.resolve_again();
-  s.connect();  // where it is IDLE
+  s.connect();  // if it is IDLE
   publish_state();
 }
 
@@ -77,7 +77,8 @@ pick spread_balancer::choose(const pick_info& call) {
   const std::size_t chosen = policy_->pick(ready_, call);
   if (chosen == pick_policy::drop) return {nullptr, true};
   CORACLE_ASSERT(chosen < ready_.size(), "a pick_policy gave an index beyond the servers that it was shown");
-  // The one that has room, from there on; when none has, the one that was chosen, for a further connection.
+  // Picks the first server with room from there on; if none has room, the chosen one, so that it may add a
+  // connection.
   for (std::size_t i = 0; i < ready_.size(); ++i) {
     subchannel* s = ready_[(chosen + i) % ready_.size()].at_;
     if (s->can_open()) return {s, false};
@@ -111,7 +112,7 @@ class least_request final : public pick_policy {
   }
 
  private:
-  // xorshift64*: good enough to spread, cheap enough for every call.
+  // xorshift64*: random enough to distribute calls, and cheap enough for every call.
   std::size_t draw(std::size_t n) noexcept {
     random_ ^= random_ >> 12;
     random_ ^= random_ << 25;
@@ -122,7 +123,7 @@ class least_request final : public pick_policy {
   std::uint32_t choices_;
 };
 
-// Each server has a pass that grows by 1 / weight with each of its turns; the smallest pass is next.
+// Each server has a pass value that grows by 1 / weight each time it is picked; the smallest value is next.
 class weighted final : public pick_policy {
  public:
   explicit weighted(std::uint64_t seed) noexcept : seed_(seed) {}
@@ -131,7 +132,8 @@ class weighted final : public pick_policy {
     turns_.clear();
     for (std::size_t i = 0; i < ready.size(); ++i) {
       const double stride = 1.0 / ready[i].where().weight();
-      // Where in its stride it begins is drawn: else every client would begin with the heaviest.
+      // The start within the first stride is random, since otherwise every client would begin with the
+      // heaviest server.
       seed_ = seed_ * 6364136223846793005ULL + 1442695040888963407ULL;
       const double begins = static_cast<double>(seed_ >> 40) / static_cast<double>(1ULL << 24);
       turns_.push_back({stride * begins, stride, i});

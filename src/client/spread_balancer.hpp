@@ -10,16 +10,17 @@
 
 namespace coracle::client {
 
-// Begins at a server drawn by `seed`, so that many clients that start together do not all begin with the first.
+// Begins at a server drawn from `seed`, so that many clients that start together do not all begin with the
+// first.
 std::unique_ptr<pick_policy> make_round_robin(std::uint64_t seed);
-// gRFC A48: draws `choices` servers, with repetition, and takes the one with the fewest calls in flight.
+// gRFC A48: draws `choices` servers, with repetition, and picks the one with the fewest calls in flight.
 std::unique_ptr<pick_policy> make_least_request(std::uint64_t seed, std::uint32_t choices);
-// In turn, as often as the weights say: a stride scheduler, O(log n) a pick.
+// Picks in turn, in proportion to the weights: a stride scheduler, O(log n) per pick.
 std::unique_ptr<pick_policy> make_weighted(std::uint64_t seed);
 
-// A server that was lost, or whose pause is over, is connected to again at once, whether anybody calls or not. READY
-// with one READY server; else CONNECTING while one is tried that has not failed since it was READY last; else
-// TRANSIENT_FAILURE.
+// Reconnects to a server at once when its connection is lost or its pause has passed, even without calls. The
+// state is READY with at least one READY server; else CONNECTING while a server connects that has not failed
+// since it was last READY; else TRANSIENT_FAILURE.
 class spread_balancer final : public balancer {
  public:
   spread_balancer(balancer_host& host, std::unique_ptr<pick_policy> policy) noexcept
@@ -28,14 +29,14 @@ class spread_balancer final : public balancer {
 
   void update(const std::vector<endpoint>& servers) override;
   void on_state(subchannel& s) override;
-  void connect() override {}  // it always does
+  void connect() override {}  // it always connects
   pick choose(const pick_info& call) override;
 
  private:
   struct entry {
     subchannel* at;
     bool ready = false;
-    bool failed = false;  // and not READY since
+    bool failed = false;  // and has not been READY since
   };
   void gather_ready();
   void publish_state();

@@ -86,7 +86,7 @@ task<> subchannel::attempt() {
       {std::make_unique<transport::connection>(home_, std::move(stream), transport::role::client, options,
                                                static_cast<transport::connection_owner&>(*this), nullptr),
        how_.registry->next_id()});
-  // The server's SETTINGS are part of the attempt.
+  // The attempt includes the wait for the server's SETTINGS.
   home_.arm(*this, deadline_after(attempt_began_, connect_timeout));
   lines_.back().connection->start();
 }
@@ -107,7 +107,7 @@ void subchannel::connection_lost(duration up, std::string_view why) noexcept {
   fail_for(pause, std::move(text));
 }
 
-// TRANSIENT_FAILURE until `pause` after the beginning of the last attempt.
+// Enters TRANSIENT_FAILURE until `pause` after the start of the last attempt.
 void subchannel::fail_for(duration pause, std::string text) noexcept {
   failure_ = status::unavailable(text);
   home_.log().write(log_level::info, text);
@@ -197,7 +197,7 @@ void subchannel::on_health(health_watch& w) noexcept {
   tell();
 }
 
-// --- losing
+// --- losing connections
 
 void subchannel::on_going_away(transport::connection& c) noexcept {
   line* l = line_of(c);
@@ -228,14 +228,14 @@ void subchannel::leave(bool at_once, std::string_view reason) noexcept {
   work_.request_stop();
   for (line& l : lines_) {
     l.health.reset();
-    // One that never began to speak has nothing to wait for.
+    // A connection whose server has not sent its SETTINGS has no calls to wait for.
     if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
     else l.connection->drain();
   }
   tell();
 }
 
-// --- telling
+// --- notifying the owner
 
 void subchannel::tell() noexcept {
   note_state();

@@ -1,4 +1,4 @@
-// subchannel: the connections of one loop to one server, and their states.
+// subchannel: the connections of one loop to one server, and their state.
 #pragma once
 
 #include "client/backoff.hpp"
@@ -22,15 +22,16 @@ namespace coracle::client {
 
 class subchannel;
 
-// On the subchannel's loop.
+// Called on the loop of the subchannel.
 class subchannel_owner {
  public:
-  // state() may be another than at the last call; from the loop's queue, so never from inside a function of the
-  // subchannel. States that follow each other at once may be told as one.
+  // state() may have changed since the last call. Called from the queue of the loop, so never from inside a
+  // function of the subchannel. States that follow each other quickly may be reported as one.
   virtual void on_state(subchannel& s) noexcept = 0;
   // Another exchange may be opened.
   virtual void on_slots(subchannel& s) noexcept = 0;
-  // After leave(): nothing is left of it. From the loop's queue; the owner may destroy it in the call.
+  // After leave(): all connections are closed. Called from the queue of the loop; the owner may destroy the
+  // subchannel here.
   virtual void on_left(subchannel& s) noexcept = 0;
 
  protected:
@@ -41,20 +42,22 @@ class subchannel_owner {
 struct connecting {
   std::shared_ptr<dialer> by;
   channel_credentials credentials = insecure();
-  bool in_process = false;  // by; as secret as TLS
-  call_credentials proof;  // of the channel's calls, for its own questions to servers
-  std::string authority;  // the server has to prove that it is this host
-  std::string name;  // of the target, for texts
+  bool in_process = false;  // as private as TLS
+  call_credentials proof;  // of the channel's calls, for health checks
+  std::string authority;  // the host name that the server's certificate must match
+  std::string name;  // of the target, for messages
   transport::connection_options connection;
-  // Gives numbers to subchannels and connections.
+  // Assigns ids to subchannels and connections.
   std::shared_ptr<rpc::channel_registry> registry = std::make_shared<rpc::channel_registry>();
 };
 
-// Belongs to a shard and lives on its loop. States as in grpc/grpc doc/connectivity-semantics-and-api.md, derived
-// as gRFC A105 says: READY with at least one connection whose SETTINGS have come (and whose server says that it serves), else CONNECTING with an attempt in
-// flight, else TRANSIENT_FAILURE during the pause after one that failed, else IDLE. One attempt at a time, with
-// pauses between (backoff.hpp). A lost connection is no failure of an attempt, unless it was lost shortly after it was
-// established, and the one before it as well. It never begins to connect by itself.
+// Belongs to a shard, on its loop. The states are those of grpc/grpc doc/connectivity-semantics-and-api.md,
+// derived as gRFC A105 specifies: READY with at least one connection whose SETTINGS have arrived (and whose
+// server reports SERVING, if health is checked), else CONNECTING with an attempt in flight, else
+// TRANSIENT_FAILURE during the pause after a failed attempt, else IDLE. It makes one attempt at a time, with
+// pauses between them (backoff.hpp). A lost connection does not count as a failed attempt, unless it was lost
+// shortly after it was established, and so was the one before it. The subchannel never begins to connect by
+// itself.
 class subchannel final : private transport::connection_owner,
                          private health_watch_owner,
                          private coro::timer,
@@ -67,26 +70,27 @@ class subchannel final : private transport::connection_owner,
   [[nodiscard]] const endpoint& where() const noexcept { return where_; }
   void set_where(const endpoint& e) { where_ = e; }  // the same address with another weight
   [[nodiscard]] connectivity state() const noexcept;
-  // Of the last attempt that failed: UNAVAILABLE, with the reason.
+  // The result of the last attempt that failed: UNAVAILABLE, with the reason.
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
-  // READY only with a server that says that it serves `service` (gRFC A17). Before connect().
+  // Requires for READY that the server reports SERVING for `service` (gRFC A17). Call it before connect().
   void watch_health(const std::string& service) { health_service_ = service; }
-  // IDLE: begins an attempt. Else nothing.
+  // Begins an attempt if the state is IDLE.
   void connect() noexcept;
-  // How many connections there may be (gRFC A105); those above a smaller number stay. Default 1.
+  // Sets the maximum number of connections (gRFC A105). If there are more they stay open. Default 1.
   void set_connections_max(std::uint32_t n) noexcept { connections_max_ = n; }
-  // A call waits for a stream: another connection, where their number allows it.
+  // A call waits for a stream: opens another connection, if the maximum allows it.
   void scale() noexcept;
-  // Empty when no stream can be opened now. The oldest connection that has room.
+  // Opens an exchange on the oldest connection that has room; the result is empty if none has.
   transport::exchange open(transport::exchange_handler& handler);
   [[nodiscard]] bool can_open() const noexcept;
   [[nodiscard]] std::size_t open_calls() const noexcept;
   [[nodiscard]] rpc::subchannel_snapshot figures() const;
 
-  // No new exchanges; the connections close when their last exchange has ended. on_left() follows.
+  // Accepts no new exchanges, and closes the connections when their last exchange has ended. on_left()
+  // follows.
   void leave() noexcept { leave(false, "no longer in use"); }
-  // Ends them at once, exchanges included. May follow a leave().
+  // Closes the connections at once, with their exchanges. May follow leave().
   void close(std::string_view reason) noexcept { leave(true, reason); }
 
  private:
@@ -96,7 +100,7 @@ class subchannel final : private transport::connection_owner,
     bool ready = false;
     bool going = false;
     time_point ready_since{};
-    std::unique_ptr<health_watch> health{};  // ends before the connection
+    std::unique_ptr<health_watch> health{};  // must be destroyed before the connection
     [[nodiscard]] bool serves() const noexcept {
       return ready && !going && (!health || health->says() == health_watch::verdict::serving);
     }
@@ -117,7 +121,7 @@ class subchannel final : private transport::connection_owner,
   void connection_lost(duration up, std::string_view why) noexcept;
   void fail_for(duration pause, std::string text) noexcept;
   void time_is_up() noexcept;
-  void tell() noexcept;  // the owner, soon
+  void tell() noexcept;  // schedules on_state() of the owner
   void told() noexcept;
   void note(std::string_view what, rpc::traced_event::severity how) noexcept;
   void note_state() noexcept;
@@ -137,11 +141,11 @@ class subchannel final : private transport::connection_owner,
   status failure_;
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
   std::uint32_t connections_max_ = 1;
-  std::vector<line> lines_;  // by age, those that are going among them
+  std::vector<line> lines_;  // by age, including those that are going away
   scope work_;  // the attempt to connect
   time_point attempt_began_{};
-  bool dialing_ = false;  // attempt() runs
-  bool attempting_ = false;  // until SETTINGS have come
+  bool dialing_ = false;  // attempt() is running
+  bool attempting_ = false;  // until SETTINGS have arrived
   bool pausing_ = false;
   bool leaving_ = false;
   bool telling_ = false;

@@ -29,7 +29,7 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
   const std::size_t colon = text.find(':');
   std::string scheme = lower(text.substr(0, colon));
   if (colon == std::string_view::npos || std::find(known.begin(), known.end(), scheme) == known.end()) {
-    // naming.md: what has no scheme that is known is a name for the default one, whole.
+    // naming.md: text without a known scheme is, as a whole, a name for the default scheme.
     found.scheme_ = "dns";
     found.endpoint_ = text;
     if (text.empty()) return unfit(text, "is no target: write host:port, dns:///host:port or unix:/path");
@@ -47,7 +47,7 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     if (slash == std::string_view::npos)
       return unfit(text, "has no third slash: write scheme:///name; what stands before it is an authority");
     found.authority_ = rest.substr(0, slash);
-    // The path of a file keeps its slash; it is none of a name's.
+    // The path of a file begins with the slash; a name does not.
     rest.remove_prefix(found.scheme_ == "unix" ? slash : slash + 1);
   }
   found.endpoint_ = percent_decoded(rest);

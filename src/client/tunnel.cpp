@@ -22,7 +22,8 @@ std::string question(const tunnel& t) {
   return head.append("\r\n");
 }
 
-// How many bytes the answer has to have more, at least: to read just these can never read too far.
+// Returns the minimum number of bytes that are missing at the end of the response headers: reading only this
+// many never reads too far.
 std::size_t missing(std::string_view answer) noexcept {
   constexpr std::string_view end = "\r\n\r\n";
   for (std::size_t n = end.size(); n > 0; --n)
@@ -36,7 +37,7 @@ status refused(const tunnel& t, std::string_view answer) {
   return status::unavailable(text.append(base::printable(answer.substr(0, answer.find('\r')))));
 }
 
-// "HTTP/1.1 200 ..."
+// Expects "HTTP/1.1 200 ...".
 bool accepted(std::string_view answer) noexcept {
   return answer.starts_with("HTTP/1.") && answer.size() > 12 && answer[8] == ' ' && answer[9] == '2';
 }

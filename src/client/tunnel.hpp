@@ -1,4 +1,4 @@
-// open_tunnel: asks a proxy for a way through to a host (HTTP CONNECT, RFC 9110 9.3.6).
+// open_tunnel: opens a tunnel to a host through a proxy (HTTP CONNECT, RFC 9110 9.3.6).
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -19,12 +19,13 @@ struct tunnel {
   std::string authorization;  // for the proxy; may be empty
 };
 
-// What of a proxy's answer is read at most.
+// The maximum size of the proxy's response headers.
 inline constexpr std::size_t tunnel_answer_bytes_max = 8192;
 
-// On a socket that is connected to the proxy and stays the caller's. Reads to the end of the answer's head and not a
-// byte further: what follows is the host's. UNAVAILABLE with the proxy's words when it refuses. Under the stop token
-// and deadline of its awaiter; `t` outlives it.
+// Works on a socket that is connected to the proxy and still belongs to the caller. Reads exactly to the end
+// of the response headers, because the following bytes come from the host. Returns UNAVAILABLE with the
+// proxy's status line if the proxy refuses. Obeys the stop token and the deadline of its awaiter; `t` must
+// outlive it.
 task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunnel& t);
 
 }  // namespace coracle::client

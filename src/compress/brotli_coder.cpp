@@ -14,9 +14,10 @@ namespace coracle::compress {
 
 namespace {
 
-// The memory of one message's compression. The library ends the process when an allocation of its encoder fails
-// (exit() in BrotliAllocate() of Debian's build). This one jumps back to where compressing began instead, over frames of the
-// library alone, which is C; what was allocated until then is freed here.
+// The memory for compressing one message. When an allocation of its encoder fails, the brotli library ends
+// the process (exit() in BrotliAllocate() of Debian's build). This allocator jumps back to where compression
+// began instead, across frames of the library only, which is written in C; the destructor frees what was
+// allocated until then.
 class encoder_memory {
  public:
   encoder_memory() noexcept = default;
@@ -82,13 +83,13 @@ bool compress_in(encoder_memory& memory, int quality, bytes_view from, std::uint
   return compress_in(memory, quality, from, to, size);
 }
 
-// The library has no way to reset a context: each message makes its own.
+// The library cannot reset a context, so each message makes its own.
 class brotli_coder final : public stream_coder {
  public:
   bool pack(bytes_view from, int level, base::output_buffer& to) override {
     const int quality = level_within(level, BROTLI_MIN_QUALITY, BROTLI_MAX_QUALITY, 4);
     std::size_t n = BrotliEncoderMaxCompressedSize(from.size());
-    if (n == 0) return false;  // more than brotli can count
+    if (n == 0) return false;  // larger than brotli supports
     std::uint8_t* room = to.reserve(n);
     encoder_memory memory;
     if (!compress(memory, quality, from, room, &n)) return false;
@@ -96,8 +97,8 @@ class brotli_coder final : public stream_coder {
     return true;
   }
 
-  // The library fills its window before it gives anything out, whatever room it is offered: a window that is larger
-  // than any message that is allowed would only cost time and memory.
+  // The library fills its window before it returns any data, whatever output space it is given. A window that
+  // is larger than any allowed message would only cost time and memory.
   unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
                        base::output_buffer& to) override {
     if (!std::exchange(begun_, true) && !from.empty() &&
@@ -113,9 +114,10 @@ class brotli_coder final : public stream_coder {
   }
 
  private:
-  // What encoders use unless they are told otherwise.
+  // The largest window that encoders use by default.
   static constexpr std::size_t window_max_bytes = std::size_t{4} << 20;
-  // From a message's first byte (RFC 7932 9.1); only the large ones matter.
+  // Reads the window size from the first byte of a message (RFC 7932 9.1). Only large windows need to be
+  // exact.
   static constexpr std::size_t window_bytes(std::uint8_t first) noexcept {
     const unsigned bits = (first & 1u) == 0 ? 16 : 17 + ((first >> 1) & 7u);
     return std::size_t{1} << bits;
@@ -131,13 +133,13 @@ class brotli_coder final : public stream_coder {
     piece p{from.size() - unread, to.size() - unused, frame::open};
     if (how == BROTLI_DECODER_RESULT_SUCCESS) p.state = frame::ended;
     if (how == BROTLI_DECODER_RESULT_ERROR) {
-      // The codes of failed allocations are a range; see <brotli/decode.h>.
+      // The error codes for failed allocations form a range; see <brotli/decode.h>.
       const BrotliDecoderErrorCode error = BrotliDecoderGetErrorCode(state_.get());
       const bool memory = error <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
                           error >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
       p.state = memory ? frame::no_memory : frame::broken;
     }
-    if (p.state != frame::open) state_.reset();  // up to 16 MiB of window
+    if (p.state != frame::open) state_.reset();  // frees up to 16 MiB of window
     return p;
   }
 

@@ -1,4 +1,4 @@
-// coders: the coders of one loop, made when they are first needed and reused.
+// coders: the coders of one loop, made on first use and reused.
 #pragma once
 
 #include "compress/coder.hpp"
@@ -10,12 +10,13 @@
 
 namespace coracle::compress {
 
-// For one thread at a time. A coder that was used once keeps its contexts: deflate and gzip about 300 KiB each, zstd
-// about 1 MiB at its usual level and more at higher ones, lz4 about 200 KiB; brotli none.
+// For one thread at a time. A coder that was used keeps its contexts: about 300 KiB each for deflate and
+// gzip, about 1 MiB for zstd at its usual level and more at higher ones, about 200 KiB for lz4, none for
+// brotli.
 class coders {
  public:
-  // For use at once, and not across other uses of this object. Null for identity, and for what the library was
-  // built without.
+  // Returns a coder for immediate use, valid until the next use of this object. Null for identity, and for
+  // encodings that the library was built without.
   coder* of(encoding e) {
     auto& spare = spare_[static_cast<std::size_t>(e)];
     if (spare.empty()) {
@@ -26,7 +27,7 @@ class coders {
     return spare.back().get();
   }
 
-  // For a message that is decompressed in several steps. Not for identity.
+  // Takes a coder for a message that is decompressed in several steps. Not for identity.
   [[nodiscard]] std::unique_ptr<coder> take(encoding e) {
     auto& spare = spare_[static_cast<std::size_t>(e)];
     if (spare.empty()) return make_coder(e);

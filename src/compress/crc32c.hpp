@@ -1,4 +1,4 @@
-// CRC-32C, the checksum of snappy's framing format.
+// crc32c: the checksum of snappy's framing format.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -8,7 +8,7 @@
 
 namespace coracle::compress {
 
-// Castagnoli's polynomial, reflected (RFC 3720 12.1).
+// Returns the CRC with the Castagnoli polynomial, reflected (RFC 3720 12.1).
 inline std::uint32_t crc32c(bytes_view bytes) noexcept {
   static constexpr auto table = [] {
     std::array<std::uint32_t, 256> t{};

@@ -39,7 +39,7 @@ class lz4_coder final : public stream_coder {
   }
 
   bool begin_unpack() override {
-    // A reset does not forget the size that an unfinished frame has promised (lz4 1.9.4).
+    // A reset does not clear the content size that an unfinished frame has declared (lz4 1.9.4).
     if (unfinished_) LZ4F_freeDecompressionContext(std::exchange(unpacker_, nullptr));
     unfinished_ = true;
     return unpacker_ || !LZ4F_isError(LZ4F_createDecompressionContext(&unpacker_, LZ4F_VERSION));

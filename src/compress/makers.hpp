@@ -1,4 +1,4 @@
-// Where each encoding's file meets the table of them.
+// makers: the functions that make coders, for the table of encodings.
 #pragma once
 
 #include "compress/coder.hpp"
@@ -11,7 +11,8 @@ std::unique_ptr<coder> make_deflate();
 std::unique_ptr<coder> make_gzip();
 std::unique_ptr<coder> make_zstd();
 
-// Null from without_<name>.cpp, which the build takes in place of <name>_coder.cpp where there is no such library.
+// A function that makes a coder. Null from without_<name>.cpp, which the build uses instead of
+// <name>_coder.cpp if the library is not installed.
 using maker = std::unique_ptr<coder> (*)();
 maker brotli_maker() noexcept;
 maker snappy_maker() noexcept;

@@ -1,4 +1,4 @@
-// snappy in its framing format (google/snappy framing_format.txt): the one that other implementations of gRPC mean.
+// snappy in its framing format (google/snappy framing_format.txt), which other gRPC implementations use, too.
 #include "compress/crc32c.hpp"
 #include "compress/makers.hpp"
 
@@ -12,13 +12,13 @@ namespace coracle::compress {
 
 namespace {
 
-constexpr std::size_t chunk_header_bytes = 4;  // a type, and the length of what follows in three bytes
+constexpr std::size_t chunk_header_bytes = 4;  // a type, and the length of the rest in three bytes
 constexpr std::size_t checksum_bytes = 4;
 constexpr std::size_t chunk_content_max = 65'536;  // uncompressed
 constexpr std::uint8_t identifier[] = {0xff, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
 enum chunk_type : std::uint8_t { packed_data = 0x00, plain_data = 0x01, first_skippable = 0x80 };
 
-// A checksum of data that holds checksums would be weak: it is masked.
+// Masks the checksum, because a checksum of data that contains checksums would be weak.
 std::uint32_t checksum_of(bytes_view content) noexcept {
   const std::uint32_t c = crc32c(content);
   return ((c >> 15) | (c << 17)) + 0xa282ead8u;
@@ -61,11 +61,11 @@ class snappy_coder final : public coder {
     return true;
   }
 
-  // A chunk at a time.
+  // Decompresses chunk by chunk.
   unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
                        base::output_buffer& to) override {
     if (!std::exchange(begun_, true)) {
-      // What Go's writer makes of an empty message: not even an identifier.
+      // Go's writer produces this for an empty message: not even an identifier.
       if (from.empty()) return unpacked::done;
       if (from.size() < sizeof identifier || std::memcmp(from.data(), identifier, sizeof identifier) != 0)
         return unpacked::broken;
@@ -79,8 +79,8 @@ class snappy_coder final : public coder {
       if (from.size() - chunk_header_bytes < length) return unpacked::broken;
       const bytes_view body = from.subspan(chunk_header_bytes, length);
       from = from.subspan(chunk_header_bytes + length);
-      used += chunk_header_bytes;  // what is skipped costs no more than its header
-      if (type >= first_skippable) continue;  // padding, another identifier, what the future brings
+      used += chunk_header_bytes;  // a skipped chunk counts only with its header
+      if (type >= first_skippable) continue;  // padding, another identifier, or a future chunk type
       const std::size_t before = to.size();
       const unpacked how = unpack_data(type, body, most_bytes, to);
       if (how != unpacked::done) return how;

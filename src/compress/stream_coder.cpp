@@ -9,7 +9,7 @@ unpacked stream_coder::unpack_step(bytes_view& from, std::size_t most_bytes, std
   std::size_t made = 0;
   std::size_t used = 0;
   while (used < step_bytes) {
-    // One byte more than is allowed tells a message of exactly that size from a larger one.
+    // Room for one byte more than allowed distinguishes a message of exactly that size from a larger one.
     const std::size_t room = std::min(piece_bytes, most_bytes - made + 1);
     const piece p = unpack_piece(from.first(std::min(from.size(), piece_bytes)), {to.reserve(room), room});
     from = from.subspan(p.read_bytes);
@@ -25,7 +25,7 @@ unpacked stream_coder::unpack_step(bytes_view& from, std::size_t most_bytes, std
         if (!begin_next_frame()) return unpacked::broken;
         break;
       case frame::open:
-        // The library wants bytes that are not there.
+        // The library needs more input, but the message has ended.
         if (p.read_bytes == 0 && p.made_bytes == 0) return unpacked::broken;
         break;
     }

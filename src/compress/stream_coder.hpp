@@ -1,4 +1,4 @@
-// stream_coder: decompression in steps, for the encodings whose libraries work piece by piece.
+// stream_coder: decompression in steps, for encodings whose libraries work piece by piece.
 #pragma once
 
 #include "compress/coder.hpp"
@@ -9,7 +9,7 @@
 
 namespace coracle::compress {
 
-// The loop around the library's function; a derived class calls that function once per piece.
+// Implements unpack_step() as a loop. A derived class calls its library once per piece.
 class stream_coder : public coder {
  public:
   unpacked unpack_step(bytes_view& from, std::size_t most_bytes, std::size_t step_bytes,
@@ -22,10 +22,10 @@ class stream_coder : public coder {
     std::size_t made_bytes = 0;
     frame state = frame::broken;
   };
-  // Reads from `from` and writes to `to`, as far as either goes. Both are at most piece_bytes.
+  // Reads from `from` and writes to `to` until one of them is used up. Each is at most piece_bytes long.
   virtual piece unpack_piece(bytes_view from, std::span<std::uint8_t> to) noexcept = 0;
-  // A frame has ended and bytes follow it: prepares for another frame of the same message. False where a message
-  // is a single frame.
+  // A frame has ended and bytes follow it: prepares for another frame of the same message. Returns false if a
+  // message consists of a single frame.
   virtual bool begin_next_frame() noexcept { return false; }
 };
 

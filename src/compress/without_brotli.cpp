@@ -1,4 +1,4 @@
-// In place of brotli_coder.cpp where there is no such library.
+// Replaces brotli_coder.cpp in builds without the brotli library.
 #include "compress/makers.hpp"
 
 namespace coracle::compress {

@@ -1,4 +1,4 @@
-// In place of lz4_coder.cpp where there is no such library.
+// Replaces lz4_coder.cpp in builds without the lz4 library.
 #include "compress/makers.hpp"
 
 namespace coracle::compress {

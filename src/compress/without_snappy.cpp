@@ -1,4 +1,4 @@
-// In place of snappy_coder.cpp where there is no such library.
+// Replaces snappy_coder.cpp in builds without the snappy library.
 #include "compress/makers.hpp"
 
 namespace coracle::compress {

@@ -1,4 +1,4 @@
-// gzip and deflate: one library, two wrappings.
+// gzip and deflate: one library, two formats.
 #include "compress/makers.hpp"
 #include "compress/stream_coder.hpp"
 
@@ -11,15 +11,15 @@ namespace coracle::compress {
 
 namespace {
 
-// zlib's own code: window bits, with 16 added for gzip's wrapping.
+// The values are zlib's: the window bits, with 16 added for the gzip format.
 enum class wrapping { zlib = 15, gzip = 15 + 16 };
 
-// zlib counts in 32 bits.
+// Limits a size to what zlib's 32-bit counters can hold.
 uInt share(std::size_t n) noexcept {
   return static_cast<uInt>(std::min<std::size_t>(n, std::numeric_limits<uInt>::max()));
 }
 
-// 256 KiB for packing and 40 KiB for unpacking, each from when it is first used.
+// Uses 256 KiB for compression and 40 KiB for decompression, each allocated on first use.
 class zlib_coder final : public stream_coder {
  public:
   explicit zlib_coder(wrapping w) noexcept : wrapping_(w) {}
@@ -58,14 +58,14 @@ class zlib_coder final : public stream_coder {
     unpacker_.next_out = to.data();
     unpacker_.avail_out = static_cast<uInt>(to.size());
     const int how = inflate(&unpacker_, Z_NO_FLUSH);
-    // Z_BUF_ERROR says that nothing could be read or written, which the caller sees.
+    // Z_BUF_ERROR means that nothing could be read or written, which the caller detects.
     return {from.size() - unpacker_.avail_in, to.size() - unpacker_.avail_out,
             how == Z_STREAM_END                 ? frame::ended
             : how == Z_OK || how == Z_BUF_ERROR ? frame::open
             : how == Z_MEM_ERROR                ? frame::no_memory
                                                 : frame::broken};
   }
-  // A gzip message may have several members, one behind another (RFC 1952 2.2).
+  // A gzip message may consist of several members, one after another (RFC 1952 2.2).
   bool begin_next_frame() noexcept override {
     return wrapping_ == wrapping::gzip && inflateReset(&unpacker_) == Z_OK;
   }

@@ -8,7 +8,8 @@ namespace coracle::compress {
 
 namespace {
 
-// A frame may ask its reader for a window of gigabytes. RFC 8878 3.1.1.1.2 suggests that readers bear 8 MiB.
+// A frame may require its reader to allocate a window of gigabytes. RFC 8878 3.1.1.1.2 recommends that
+// readers support 8 MiB.
 constexpr int window_log_max = 23;
 
 class zstd_coder final : public stream_coder {
@@ -20,7 +21,7 @@ class zstd_coder final : public stream_coder {
 
   bool pack(bytes_view from, int level, base::output_buffer& to) override {
     if (!packer_ && !(packer_ = ZSTD_createCCtx())) return false;
-    // Levels above 19 would use a window that readers refuse.
+    // Levels above 19 would use a window that readers reject.
     const int used = level_within(level, 1, ZSTD_maxCLevel(), ZSTD_CLEVEL_DEFAULT);
     ZSTD_CCtx_setParameter(packer_, ZSTD_c_compressionLevel, used);
     ZSTD_CCtx_setParameter(packer_, ZSTD_c_windowLog, used > 19 ? window_log_max : 0);
@@ -49,7 +50,7 @@ class zstd_coder final : public stream_coder {
     if (ZSTD_isError(left)) return {};
     return {in.pos, out.pos, left == 0 && in.pos + out.pos > 0 ? frame::ended : frame::open};
   }
-  // A message may have several frames (RFC 8878 3.1), and the library begins the next one by itself.
+  // A message may consist of several frames (RFC 8878 3.1); the library begins the next one by itself.
   bool begin_next_frame() noexcept override { return true; }
 
   ZSTD_CCtx* packer_ = nullptr;

@@ -11,7 +11,7 @@ void refuse_to_block_an_executor() {
 }
 
 void blocking_signal::set() noexcept {
-  // Notified under the lock: the waiter cannot return and destroy the signal before this is done with it.
+  // Notifies under the lock: the waiter cannot return and destroy the signal before set() no longer uses it.
   const std::lock_guard lock(mutex_);
   set_ = true;
   changed_.notify_all();

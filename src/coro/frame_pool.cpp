@@ -44,10 +44,10 @@ void frame_pool::use(std::pmr::memory_resource& resource) noexcept {
   keep_nothing();
 }
 
-// Full lists that are empty: nothing enters them, nothing is found in them.
+// Empties the lists and marks them as full: nothing is added to them, and nothing is found in them.
 void frame_pool::keep_nothing() noexcept { std::fill(std::begin(kept_), std::end(kept_), kept_per_class); }
 
-// Of a size that any pool's list may take later.
+// Rounds the size up, so that a list of any pool can take the block later.
 void* frame_pool::make(std::size_t n, std::uint64_t frames) {
   counters& count = current_ ? current_->counted_ : without_pool;
   count.frames += frames;

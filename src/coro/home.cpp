@@ -22,7 +22,7 @@ bool home::settle_here() noexcept {
   return e && settle_at(*e);
 }
 
-// They are linked newest first, as they were pushed.
+// The runnables are linked newest first, as they were pushed.
 work* home::oldest_first(std::uintptr_t posted) noexcept {
   work* newest = reinterpret_cast<work*>(posted & ~nowhere);
   work* oldest = nullptr;
@@ -53,7 +53,8 @@ bool home::settle_at(executor& e) noexcept {
   work* oldest = oldest_first(at);
   while (work* w = oldest) {
     oldest = w->next;
-    // At home they run before the call that found it, as they would have if it had always been there.
+    // On the owner they run before the call that found it, as they would have if the owner had always been
+    // known.
     if (e.is_current()) w->run(*w);
     else e.post(*w);
   }

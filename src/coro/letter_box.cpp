@@ -19,7 +19,7 @@ letter_box& letter_box::at(std::atomic<letter_box*>& place, void* owner, reader 
 }
 
 void letter_box::call(home& to, std::uint64_t n) noexcept {
-  if (n == 0) return;  // would leave no trace that it is under way already
+  if (n == 0) return;  // adding 0 would not show that a call is in flight
   if (calls_.fetch_add(n, std::memory_order_acq_rel) != 0) return;
   hold();
   to.post(*this);

@@ -1,4 +1,4 @@
-// post_function: runs a callable on an executor, from any thread, at the price of one allocation from the frame pool.
+// post_function: runs a callable on an executor, from any thread. Takes one allocation from the frame pool.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -9,8 +9,8 @@
 
 namespace coracle::coro {
 
-// A work that owns its callable and deletes itself after the run. For rare events; what happens per
-// call has a work of its own.
+// A runnable that owns its callable and deletes itself after it ran. For rare events; what happens in each
+// call uses a runnable of its own.
 template <class F>
 class posted_function final : public work, public pooled {
  public:

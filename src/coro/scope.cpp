@@ -18,7 +18,7 @@ std::coroutine_handle<> scope::finished(coro::promise_base& promise, std::corout
     error_ = std::move(error);
     stop_.request_stop();
   }
-  // The joiner may destroy this scope when it resumes: touch nothing after.
+  // The joiner may destroy this scope when it resumes, so nothing may access the scope after this.
   if (--running_ == 0 && joiner_) return std::exchange(joiner_, {});
   return std::noop_coroutine();
 }

@@ -6,7 +6,8 @@ sleep_until::sleep_until(time_point until) noexcept
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<sleep_until&>(c);
         self.stopped_ = true;
-        // Through the timer wheel, not here: a stop callback resumes nobody on the requester's stack.
+        // Resumes through the timers, not here: a stop callback must not resume a task on the requester's
+        // stack.
         coro::this_executor().disarm(self);
         coro::this_executor().arm(self, time_point::min());
       }),

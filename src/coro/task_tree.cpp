@@ -11,7 +11,7 @@ namespace coracle::coro {
 
 namespace {
 
-// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)": gives "f(int)" for it.
+// GCC names the body of a coroutine "void f(f(int)::_Z1fi.Frame*)": returns "f(int)" for it.
 std::string_view body_name(std::string_view name) {
   constexpr std::string_view result = "void ";
   const std::size_t mangled = name.rfind(")::_Z");
@@ -40,7 +40,7 @@ class drawing {
     for (const tree_node* b : branches)
       below_[known_.contains(b->parent()) ? b->parent() : nullptr].push_back(b);
   }
-  // What runs beside `parent`; equal ones once, with their number.
+  // Returns what runs concurrently with `parent`; lists equal branches once, with their number.
   [[nodiscard]] std::string branches_of(const tree_node* parent) const {
     std::string out;
     const auto found = below_.find(parent);

@@ -41,11 +41,11 @@ void waiter::ignore_stops() noexcept {
   else on_stop_.unlink();
 }
 
-// At home, from here on; the stop hook belongs to the origin.
+// From here on, code runs on the owner loop; the stop hook belongs to the origin.
 void waiter::arrived() noexcept {
   const bool granted = attempt();
   if (!granted && !stopped_) return enqueue();
-  stopped_ = !granted;  // a task that was stopped before takes what is there, as it does at home
+  stopped_ = !granted;  // a task stopped before takes what is available, as on the owner loop
   resume_soon();
 }
 
@@ -59,7 +59,7 @@ void waiter::stop_arrived() noexcept {
   origin_->post(stop_);
 }
 
-// Where the task awaited.
+// Runs on the loop where the task awaited.
 void waiter::stop_asked() noexcept {
   if (away_) {
     ++out_;

@@ -9,14 +9,14 @@
 namespace coracle::hpack {
 
 namespace {
-// RFC 7541 4.2: an encoder signals the lowest size since the last block and the final one.
+// RFC 7541 4.2: an encoder signals the smallest size since the last block, and the final size.
 constexpr int size_updates_max = 2;
 }  // namespace
 
 void decoder::set_table_limit(std::uint32_t bytes) noexcept {
   CORACLE_ASSERT(bytes <= table_bytes_max, "limit SETTINGS_HEADER_TABLE_SIZE to hpack::table_bytes_max");
   table_limit_ = bytes;
-  // RFC 7541 4.2: of several changes between two blocks, the lowest must be followed too.
+  // RFC 7541 4.2: of several changes between two blocks, the smallest limit must be respected, too.
   lowest_limit_ = std::min(lowest_limit_, bytes);
 }
 
@@ -39,8 +39,8 @@ decoder::step decoder::fail(decode_error error) noexcept {
   return step::error;
 }
 
-// Everything but an index of one byte. Size updates are no fields, hence the loop, which sees all that a block begins
-// with.
+// Handles everything except one-byte indexes. Size updates are not fields; the loop reads all of them at the
+// start of a block.
 decoder::step decoder::next_slow() {
   for (int updates = 0;;) {
     if (error_ != decode_error::none) return step::error;
@@ -60,7 +60,7 @@ decoder::step decoder::next_slow() {
   return next_literal((*at_ & 0x40) ? 6 : 4);  // RFC 7541 6.2.1; 6.2.2 and 6.2.3
 }
 
-// RFC 7541 6.3.
+// Reads a dynamic table size update (RFC 7541 6.3).
 bool decoder::take_size_update() noexcept {
   std::uint32_t bytes = 0;
   if (fields_begun_) {
@@ -98,7 +98,7 @@ decoder::step decoder::next_literal(unsigned prefix_bits) {
   if (!read_raw_string(raw_value)) return step::error;
 
   const bytes_view raw(begin, at_);
-  // Names from the dynamic table change their meaning; secrets stay out of every cache.
+  // A name in the dynamic table would make the bytes ambiguous, and secrets must not be cached.
   const bool cacheable =
       !enter && !never_index && index <= static_entry_count && raw.size() <= literal_cache::raw_bytes_max;
   if (cacheable) {
@@ -119,8 +119,8 @@ decoder::step decoder::next_literal(unsigned prefix_bits) {
   raw_ = raw;
   static_name_ = index != 0;
   pending_mark_ = 0;
-  // From here on a dynamic `name` may be that of an evicted entry: insert() copes with it, and the entry's
-  // bytes stay readable if nothing was inserted.
+  // A `name` in the dynamic table may belong to an entry that is evicted now. insert() allows this, and the
+  // entry's bytes stay readable if nothing is inserted.
   if (enter && table_.insert(name, value)) take_indexed(static_entry_count + 1);
   return step::field;
 }
@@ -148,7 +148,7 @@ bool decoder::read_number(unsigned prefix_bits, std::uint32_t& value) noexcept {
   return false;
 }
 
-// RFC 7541 5.2, as far as the bytes on the wire.
+// Reads the string's length and encoded bytes (RFC 7541 5.2), without decoding them.
 bool decoder::read_raw_string(raw_string& string) noexcept {
   if (at_ == end_) {
     fail(decode_error::truncated);
@@ -169,13 +169,14 @@ bool decoder::read_raw_string(raw_string& string) noexcept {
   return true;
 }
 
-// The string's characters: in the block as they are, or in the scratch memory.
+// Returns the string's characters: in place if they are not Huffman-encoded, otherwise decoded into the
+// scratch space.
 bool decoder::expand(const raw_string& string, std::string_view& text) {
   if (!string.huffman) {
     text = as_text({string.data, string.bytes});
     return true;
   }
-  // Enough for everything in the block, so that a field's value never moves its name.
+  // Enough for the whole block, so that decoding a field's value never moves its name.
   const std::size_t wanted = huffman::decoded_bound(block_bytes_) + huffman::decoded_bound(0);
   if (scratch_capacity_ < wanted) {
     scratch_ = std::make_unique_for_overwrite<char[]>(wanted);

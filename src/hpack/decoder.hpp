@@ -1,4 +1,4 @@
-// Reads header blocks (RFC 7541 3.2), one field at a time.
+// decoder: reads header blocks (RFC 7541 3.2), one field at a time.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -15,12 +15,12 @@
 
 namespace coracle::hpack {
 
-// All of them are connection errors of type COMPRESSION_ERROR (RFC 9113 4.3): after one, the table is out
-// of step with the peer's and no later block can be read.
+// All of them are connection errors of type COMPRESSION_ERROR (RFC 9113 4.3): after an error the dynamic
+// table no longer matches the peer's, and no later block can be decoded.
 enum class decode_error : std::uint8_t {
   none = 0,
   truncated,              // the block ends within a field
-  integer_too_large,      // RFC 7541 5.1: above 2^32 - 1, or padded with zeros beyond need
+  integer_too_large,      // RFC 7541 5.1: above 2^32 - 1, or padded with more zeros than allowed
   index_zero,             // RFC 7541 6.1
   index_out_of_range,     // RFC 7541 2.3.3
   string_too_long,        // above decoder_limits::string_bytes_max
@@ -28,94 +28,100 @@ enum class decode_error : std::uint8_t {
   huffman_padding,        // RFC 7541 5.2: more than 7 bits, or not all ones
   update_after_field,     // RFC 7541 4.2: a table size update must come first
   update_above_limit,     // RFC 7541 6.3
-  update_missing,         // RFC 7541 4.2: the limit was lowered, and the peer did not follow
+  update_missing,         // RFC 7541 4.2: the limit was lowered, and the block has no size update
   update_too_many,        // RFC 7541 4.2: at most two may precede the fields of a block
 };
 
-// A short sentence for logs and GOAWAY debug data; static storage.
+// Returns a short sentence for logs and GOAWAY debug data, in static storage.
 [[nodiscard]] std::string_view to_string(decode_error error) noexcept;
 
 struct decoder_limits {
-  // Longest name or value, decoded. A connection error, so it should lie well above the limit on
-  // header lists, which fails the stream only.
+  // The maximum length of a decoded name or value. Exceeding it is a connection error, so it should be well
+  // above the limit on header lists, which only fails the stream.
   std::uint32_t string_bytes_max = 256 * 1024;
 };
 
-// By HPACK index; [0] is 0.
+// Marks by HPACK index; [0] is 0.
 using static_marks = std::array<std::uint32_t, static_entry_count + 1>;
 
-// A pull parser for the blocks that one peer sends, in the order that they arrive:
+// A pull parser for the header blocks that one peer sends, in the order in which they arrive:
 //
 //   decoder.start(block);
 //   for (auto s = decoder.next(); s == decoder::step::field; s = decoder.next()) use(decoder.current());
 //   if (decoder.error() != decode_error::none) ...
 //
-// A block must be read to its end, also when its message is refused: its fields change the table. The
-// caller limits the bytes of a block; memory grows with the largest block (scratch for Huffman strings,
-// 1.6 bytes a byte) and the table size limit, and nothing is allocated once both were seen.
+// A block must be read to its end even if its message is rejected, because its fields change the dynamic
+// table. The caller limits the size of a block. Memory grows with the largest block (scratch space for
+// Huffman strings, 1.6 bytes per byte) and with the table size limit; once both have been reached, nothing
+// more is allocated.
 //
-// The user can attach a mark to what recurs: a word that says, for instance, that the field was found valid, and which
-// method a :path stands for. 0 means nothing attached. It lives with the field's table entry and vanishes when that is
-// evicted. Where a field can have one:
+// The user can attach a mark to fields that recur: a number that says, for instance, that the field was
+// validated, and which method a :path refers to. 0 means that nothing is attached. A mark belongs to the
+// field's table entry and is lost when the entry is evicted. Which fields can have one:
 //
 //   field                                                mark
-//   from the static table                                as the constructor was told; set_mark() does nothing
-//   from, or just entered into, the dynamic table        yes
+//   in the static table                                  as in the constructor; set_mark() has no effect
+//   in the dynamic table, or just inserted into it       yes
 //   literal that is in the literal cache                 yes
-//   other literal of <= 128 bytes on the wire, without   keep() enters it into the cache with its mark;
-//     dynamic name, not never-indexed                      without that, the mark is gone with the field
+//   other literal of <= 128 bytes on the wire, without   keep() adds it to the cache with its mark;
+//     dynamic name, not never-indexed                      otherwise the mark is lost with the field
 //   other literal                                        none
 class decoder {
  public:
   enum class step : std::uint8_t { field, end, error };
 
-  // marks: of the static table's fields; must outlive the decoder. Null: they have none.
+  // marks: those of the static table's fields; must outlive the decoder. Null: they have none.
   explicit decoder(decoder_limits limits = {}, const static_marks* marks = nullptr) noexcept
       : limits_(limits), static_marks_(marks) {}
   decoder(const decoder&) = delete;
   decoder& operator=(const decoder&) = delete;
 
-  // Our SETTINGS_HEADER_TABLE_SIZE has been acknowledged by the peer. Before that the limit is 4096. If it
-  // falls below the size in use, the next block must begin with a size update (RFC 7541 4.2). At most
-  // table_bytes_max.
+  // Sets the table size limit when the peer has acknowledged the local SETTINGS_HEADER_TABLE_SIZE. The
+  // initial limit is 4096 bytes. If it falls below the table size in use, the next block must begin with a
+  // size update (RFC 7541 4.2). `bytes` is at most table_bytes_max.
   void set_table_limit(std::uint32_t bytes) noexcept;
 
-  // A complete block: HEADERS or PUSH_PROMISE with all its CONTINUATIONs, without padding and priority.
-  // The bytes must stay alive and unchanged until next() has said `end` and the last field is used up.
+  // Starts a complete block: the fragments of HEADERS or PUSH_PROMISE and of all its CONTINUATIONs, without
+  // padding and priority. The bytes must stay alive and unchanged until next() has returned `end` and the
+  // last field has been used.
   void start(bytes_view block) noexcept;
 
-  // The next field is in current(), or the block is at its end, or it is wrong. `error` repeats.
+  // Advances: `field` (see current()), `end` of the block, or `error`. After an error every call returns
+  // `error`.
   step next();
 
-  // The next fields, as long as they are indexes of one octet with marks: f(mark, bytes, text), where `bytes` is the size
-  // of name and value, and text() gives the field. Ends before a field that f returns false for, and before any other
-  // field: then next() goes on. When f throws, none has been read. Within, there is no current field to mark.
+  // Reads the following fields while they are one-octet indexes of entries with marks: calls f(mark, bytes,
+  // text), where `bytes` is the size of name and value, and text() returns the field. Stops before a field
+  // for which f returns false and before any other field; next() continues there. If f throws, none of the
+  // fields has been read. Meanwhile there is no current field to mark.
   template <class F>
   void read_marked(F f);
 
-  // Nothing of the block has been read, and it need not begin with a size update.
+  // Whether nothing of the block has been read, and it need not begin with a size update.
   [[nodiscard]] bool at_start() const noexcept { return !fields_begun_ && !update_due_; }
 
-  // Its views are valid until the next call of next(), read_marked(), start() or set_table_limit().
+  // Returns the current field. Its views are valid until the next call of next(), read_marked(), start() or
+  // set_table_limit().
   [[nodiscard]] field current() const noexcept;
   [[nodiscard]] decode_error error() const noexcept { return error_; }
 
-  // About the current field.
+  // The mark of the current field; see the table above.
   [[nodiscard]] std::uint32_t mark() const noexcept;
   void set_mark(std::uint32_t mark) noexcept;
   void keep();
 
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
-  // Memory held on the heap, for quotas.
+  // Heap memory held, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept;
-  // Between blocks: frees the scratch memory if it is more than `keep_bytes`, after a large block or when
-  // the connection goes idle.
+  // Frees the scratch space if it is larger than `keep_bytes`. Call it between blocks: after a large block,
+  // or when the connection becomes idle.
   void release(std::size_t keep_bytes = 0) noexcept;
-  // Between blocks: empties the literal cache, whose entries will be made anew, and frees its memory.
+  // Clears the literal cache and frees its memory. Call it between blocks; entries are created again on
+  // demand.
   void release_literals() noexcept;
 
  private:
-  // Where the current field lives.
+  // Where the current field is stored.
   enum class origin : std::uint8_t { other, static_entry, dynamic_entry, cache_entry, cacheable };
   struct raw_string {
     const std::uint8_t* data;
@@ -137,7 +143,7 @@ class decoder {
   const std::uint8_t* at_ = nullptr;
   const std::uint8_t* end_ = nullptr;
   field literal_;  // the current field, unless it is in a table
-  std::uint64_t number_ = 0;  // of the current entry: dynamic number or static index
+  std::uint64_t number_ = 0;  // of the current entry: its dynamic number or static index
   literal_cache::entry* cached_ = nullptr;  // when origin_ is cache_entry
   origin origin_ = origin::other;
   decode_error error_ = decode_error::none;
@@ -158,7 +164,7 @@ class decoder {
   literal_cache cache_;
 };
 
-// The usual field is one byte that points into a table: nothing else is inlined.
+// Most fields are one byte that refers to a table entry; only this path is inlined.
 inline decoder::step decoder::next() {
   if (at_ != end_ && !update_due_) [[likely]] {
     const unsigned first = *at_;
@@ -193,7 +199,7 @@ void decoder::read_marked(F f) {
   origin_ = origin::other;  // there is no current field before next()
   const std::uint8_t* at = at_;
   for (; at != end_; ++at) {
-    const std::uint32_t index = *at - 0x80u;  // of a literal: far above the tables
+    const std::uint32_t index = *at - 0x80u;  // for a literal it wraps around, far above the tables
     if (index > static_entry_count) {
       const std::uint32_t age = index - static_entry_count - 1;
       if (age >= table_.count() || index == 0x7f) break;
@@ -203,7 +209,7 @@ void decoder::read_marked(F f) {
              [&] { return field{table_.name(e), table_.value(e), false}; }))
         break;
     } else {
-      const std::uint32_t mark = (*static_marks_)[index];  // of 0, which is no index: 0
+      const std::uint32_t mark = (*static_marks_)[index];  // index 0 is invalid and has mark 0
       if (mark == 0) break;
       const field& fixed = static_table[index];
       if (!f(mark, static_cast<std::uint32_t>(fixed.name.size() + fixed.value.size()), [&] { return fixed; }))

@@ -10,10 +10,10 @@ namespace coracle::hpack {
 
 namespace {
 
-constexpr std::uint32_t first_ring_bytes = 512;   // holds what a usual gRPC client enters
+constexpr std::uint32_t first_ring_bytes = 512;   // enough for the headers of a typical gRPC client
 constexpr std::uint32_t first_entry_capacity = 16;
 
-// An empty entry takes a byte all the same, so that no two entries share an offset.
+// An empty entry takes one byte, so that no two entries have the same offset.
 constexpr std::uint32_t ring_share(std::uint32_t bytes) { return std::max(bytes, 1u); }
 constexpr std::uint32_t ring_share(const dynamic_table::entry& e) {
   return ring_share(e.name_bytes + e.value_bytes);
@@ -24,19 +24,19 @@ constexpr std::uint32_t ring_share(const dynamic_table::entry& e) {
 bool dynamic_table::insert(std::string_view name, std::string_view value) {
   const std::uint64_t cost = std::uint64_t{name.size()} + value.size() + entry_overhead_bytes;
   if (cost > max_bytes_) {
-    // RFC 7541 4.4: an attempt to enter it empties the table.
+    // RFC 7541 4.4: the attempt to insert it empties the table.
     evict_to(0);
     return false;
   }
   const auto bytes = static_cast<std::uint32_t>(name.size() + value.size());
   evict_to(max_bytes_ - static_cast<std::uint32_t>(cost));
   if (count_ == entry_capacity_) grow_entries();
-  std::unique_ptr<char[]> old;  // the name may point into it
+  std::unique_ptr<char[]> old;  // keeps the bytes that `name` may point into
   std::uint32_t offset = 0;
   if (!find_room(ring_share(bytes), offset)) offset = grow_ring(ring_share(bytes), old);
   char* to = bytes_.get() + offset;
-  // The name may be that of an entry just evicted, whose bytes the new one partly takes over: it goes first,
-  // and overlapping is allowed.
+  // The name may belong to an entry that was just evicted, and overlap the new entry's bytes: it is moved
+  // first, with a copy that allows overlapping.
   if (!name.empty()) std::memmove(to, name.data(), name.size());
   if (!value.empty()) std::memcpy(to + name.size(), value.data(), value.size());
   entries_[inserted_ & entry_mask_] = {offset, static_cast<std::uint32_t>(name.size()),
@@ -68,13 +68,13 @@ void dynamic_table::evict_to(std::uint32_t bytes) noexcept {
   }
 }
 
-// Entries follow each other around the ring; between the newest and the oldest it is free. What is left at
-// the ring's end is skipped when an entry does not fit there.
+// Entries follow each other around the ring; the space between the newest and the oldest is free. An entry
+// that does not fit before the ring's end is placed at its start, and the rest is skipped.
 //
-// With M = max_bytes() a ring of 2M always has room for what M allows. While the live bytes do not wrap they
-// span at most M - bytes, so either M + bytes are free behind them or `bytes` before them. When they do,
-// an entry that did not fit was put at the front; the part before the ring's end begins above 2M minus that
-// entry, and the free middle is larger than M minus the live bytes.
+// With M = max_bytes() a ring of 2M bytes always has room for what M allows. While the live bytes do not
+// wrap, they span at most M - bytes, so that either M + bytes are free after them or `bytes` before them.
+// When they wrap, an entry that did not fit was placed at the front; the part before the ring's end begins
+// above 2M minus that entry, and the free middle is larger than M minus the live bytes.
 bool dynamic_table::find_room(std::uint32_t bytes, std::uint32_t& offset) const noexcept {
   if (count_ == 0) {
     offset = 0;
@@ -92,7 +92,7 @@ bool dynamic_table::find_room(std::uint32_t bytes, std::uint32_t& offset) const 
   return !wrapped && oldest.offset >= bytes;
 }
 
-// Moves the entries to the front of a larger ring; returns where the next entry goes.
+// Moves the entries to the front of a larger ring; returns the offset of the next entry.
 std::uint32_t dynamic_table::grow_ring(std::uint32_t bytes, std::unique_ptr<char[]>& old) {
   std::uint32_t live = 0;
   for (std::uint32_t i = count_; i > 0; --i) live += ring_share(at(inserted_ - i));

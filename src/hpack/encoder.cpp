@@ -21,7 +21,7 @@ void encoder::set_peer_limit(std::uint32_t bytes) noexcept {
   update_pending_ = next_size_ != table_.max_bytes() || lowest_size_ != table_.max_bytes();
 }
 
-// RFC 7541 4.2: of several changes, the lowest size and then the final one are told.
+// RFC 7541 4.2: after several changes, signals the smallest size and then the final size.
 std::uint8_t* encoder::write_updates(std::uint8_t* out) noexcept {
   if (lowest_size_ < next_size_ && lowest_size_ < table_.max_bytes()) {
     table_.set_max_bytes(lowest_size_);
@@ -34,7 +34,7 @@ std::uint8_t* encoder::write_updates(std::uint8_t* out) noexcept {
   return out;
 }
 
-// By the static table, the dynamic table, then as a literal.
+// Tries the static table, then the dynamic table, and falls back to a literal.
 std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
                               indexing policy) {
   CORACLE_ASSERT(!update_pending_, "call begin_block() first: a table size update is due");
@@ -44,7 +44,7 @@ std::uint8_t* encoder::encode(std::uint8_t* out, std::string_view name, std::str
 
   std::uint32_t name_index = fixed.name_index;
   const std::uint64_t cost = std::uint64_t{name.size()} + value.size() + entry_overhead_bytes;
-  // A field that would push out half of the table or more costs later blocks what it saves.
+  // A field that evicts half of the table or more costs later blocks more than it saves.
   bool enter = (policy == indexing::index || policy == indexing::name_only) && cost <= table_.max_bytes() / 2;
   encoder_index::hashes hashes{};
   if (enter || table_.count() != 0) {
@@ -71,8 +71,8 @@ namespace {
 
 constexpr std::uint32_t first_capacity = 16;
 
-// Walks a chain from its newest entry on and gives the number of the first that `is_it`. Ages must rise: a
-// number from 2^32 insertions ago could otherwise lead in a circle.
+// Follows a chain from its newest entry and returns the number of the first entry for which `is_it` is true.
+// Ages must increase: otherwise a number from 2^32 insertions ago could make the walk loop forever.
 template <class Older, class IsIt>
 bool walk(const dynamic_table& table, std::uint32_t number_plus_one, Older older, IsIt is_it,
           std::uint64_t& found) {
@@ -130,7 +130,7 @@ void encoder_index::add(const dynamic_table& table, hashes h) {
   newest_name = newest_field = static_cast<std::uint32_t>(number + 1);
 }
 
-// Called with one entry in the table that has no link yet: the newest.
+// Called when the newest entry of the table has no link yet.
 void encoder_index::grow(const dynamic_table& table) {
   const std::uint32_t old_mask = capacity_ - 1;
   const std::unique_ptr<link[]> old = std::move(links_);

@@ -1,4 +1,4 @@
-// Writes header blocks (RFC 7541 3.1).
+// encoder: writes header blocks (RFC 7541 3.1).
 #pragma once
 
 #include "hpack/dynamic_table.hpp"
@@ -15,8 +15,8 @@
 
 namespace coracle::hpack {
 
-// The octets mean the same as long as the encoder's table has not changed: an insertion moves the indexes of all
-// entries, an eviction takes entries away.
+// Encoded fields for repeated use. The octets are valid while the encoder's table does not change: an
+// insertion shifts the indexes of all entries, and an eviction removes entries.
 struct encoded_fields {
   std::vector<std::uint8_t> octets;
   std::uint64_t inserted = 0;
@@ -27,10 +27,11 @@ struct encoded_fields {
   }
 };
 
-// Two hash tables, by name and by name with value. Each bucket holds the number of its newest entry and each
-// entry the number of the next older one in its bucket. Since the oldest entries leave first, a chain simply
-// ends at the first number that is no longer alive: eviction costs nothing here.
-// Numbers are kept in 32 bits; one that has come round again leads to an entry that fails the comparison.
+// Finds table entries by name and by name and value, with two hash tables. Each bucket holds the number of
+// its newest entry, and each entry the number of the next older one in its bucket. Because the oldest entries
+// are evicted first, a chain ends at the first number that is no longer valid, and an eviction requires no
+// work here. Numbers are stored as 32 bits; a number that has wrapped around refers to an entry that fails
+// the comparison.
 class encoder_index {
  public:
   struct hashes {
@@ -45,10 +46,10 @@ class encoder_index {
   };
 
   [[nodiscard]] static hashes hash(std::string_view name, std::string_view value) noexcept;
-  // Newest matches first. The name is looked for only if the field is not found.
+  // Searches from the newest entry. Searches for the name only if the whole field is not found.
   [[nodiscard]] match find(const dynamic_table& table, std::string_view name, std::string_view value,
                            hashes h) const noexcept;
-  // Tells of the entry that the table has just received.
+  // Adds the entry that the table has just inserted.
   void add(const dynamic_table& table, hashes h);
 
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
@@ -63,53 +64,57 @@ class encoder_index {
   };
   void grow(const dynamic_table& table);
 
-  std::unique_ptr<link[]> links_;  // by number modulo capacity
+  std::unique_ptr<link[]> links_;  // indexed by number modulo capacity
   std::unique_ptr<std::uint32_t[]> by_name_;  // newest entry of a bucket, number + 1; 0 is none
   std::unique_ptr<std::uint32_t[]> by_field_;
   std::uint32_t capacity_ = 0;  // a power of two
 };
 
-// The blocks that one peer receives. Functions write through a raw pointer and return where they stopped;
-// the caller has made room, and sends the blocks in the order in which they were begun:
+// The encoder of the blocks that one peer receives. The functions write to a raw pointer and return the end
+// of what they have written; the caller reserves the space and sends the blocks in the order in which they
+// were begun:
 //
-//   std::uint8_t* out = buffer.reserve(encoder::begin_bound + encoder::bound(name.size(), value.size()) + ...);
+//   std::uint8_t* out = buffer.reserve(encoder::begin_bound +
+//                                       encoder::bound(name.size(), value.size()) + ...);
 //   out = encoder.begin_block(out);
 //   out = encoder.encode(out, name, value, indexing::index);
 //
-// A block that was encoded is part of the connection's state: it must be sent, or the connection closed.
-// Nothing is allocated once the table has been full.
+// An encoded block has changed the connection's state: it must be sent, or the connection closed. Nothing is
+// allocated once the table has been full.
 class encoder {
  public:
-  // Most bytes that begin_block() writes: two size updates of at most six bytes.
+  // The maximum number of bytes that begin_block() writes: two size updates of at most six bytes each.
   static constexpr std::size_t begin_bound = 12;
-  // Most bytes that encode() writes: an index, two lengths and the strings as they are.
+  // The maximum number of bytes that encode() writes: an index, two lengths and the unencoded strings.
   static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
     return literal_bound(name_bytes, value_bytes);
   }
 
-  // `own_limit_bytes` caps the table whatever the peer allows; if it is less than 4096 the first block
-  // says so.
+  // own_limit_bytes: limits the table regardless of what the peer allows. If it is less than 4096, the first
+  // block begins with a size update.
   explicit encoder(std::uint32_t own_limit_bytes = default_table_bytes) noexcept;
   encoder(const encoder&) = delete;
   encoder& operator=(const encoder&) = delete;
 
-  // The peer's SETTINGS_HEADER_TABLE_SIZE, when its SETTINGS frame is applied. Takes effect, and is told to
-  // the peer, with the next block (RFC 7541 4.2).
+  // Applies the peer's SETTINGS_HEADER_TABLE_SIZE. The change takes effect with the next block, which begins
+  // with a size update (RFC 7541 4.2).
   void set_peer_limit(std::uint32_t bytes) noexcept;
 
-  // Must come first in every block, also in one of pre-encoded bytes (hpack/stateless_encoder.hpp).
+  // Begins a block. Required for every block, including those of pre-encoded bytes
+  // (hpack/stateless_encoder.hpp).
   [[nodiscard]] std::uint8_t* begin_block(std::uint8_t* out) noexcept {
     return update_pending_ ? write_updates(out) : out;
   }
 
-  // begin_block() has something to write.
+  // Whether begin_block() will write a size update.
   [[nodiscard]] bool update_pending() const noexcept { return update_pending_; }
 
-  // Appends one field. A field of more than half the table is not entered even if `indexing::index` asks.
+  // Appends one field. A field larger than half of the table is not inserted into it, even with
+  // `indexing::index`.
   [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                      indexing policy);
   [[nodiscard]] const dynamic_table& table() const noexcept { return table_; }
-  // Memory held on the heap, for quotas.
+  // Heap memory held, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     return table_.capacity_bytes() + index_.capacity_bytes();
   }

@@ -1,4 +1,4 @@
-// A fast hash of short strings for the tables of one connection.
+// hash_bytes: a fast hash of short strings for the tables of one connection.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace coracle::hpack {
 
-// Not keyed: whoever forces collisions slows down their own connection only, and every use bounds its search
-// (a direct-mapped cache; chains within one dynamic table).
+// Not keyed: a peer that forces collisions slows down only its own connection, and every user bounds its
+// search (a direct-mapped cache, chains within one dynamic table).
 inline std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_t seed) noexcept {
   constexpr std::uint64_t odd = 0x9fb21c651e98df25u;
   const auto mix = [](std::uint64_t h, std::uint64_t word) {
@@ -24,7 +24,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_
       std::memcpy(&word, at, 8);
       h = mix(h, word);
     }
-    std::memcpy(&word, last, 8);  // overlaps what came before
+    std::memcpy(&word, last, 8);  // overlaps the previous word
     return mix(h, word);
   }
   if (size >= 4) {

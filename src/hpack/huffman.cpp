@@ -24,15 +24,15 @@ struct long_code {
   unsigned bits;
 };
 
-// For codes that are longer than a window: `top` is the next 32 bits.
+// Finds codes that are longer than a window. top: the next 32 bits.
 long_code find_long_code(std::uint32_t top) {
   unsigned length = window_bits + 1;
-  while (top >= ranges[length].end) ++length;  // ends: the last range reaches 2^32
+  while (top >= ranges[length].end) ++length;  // terminates: the last range ends at 2^32
   const length_range& range = ranges[length];
   return {symbols_by_code[range.first_symbol + (top >> (32 - length)) - range.first_code], length};
 }
 
-// The unread bits, left-aligned in 64, zeros behind them.
+// The unread bits, left-aligned in 64 bits and followed by zeros.
 struct bit_reader {
   const std::uint8_t* at;
   const std::uint8_t* end;
@@ -43,13 +43,13 @@ struct bit_reader {
     bits <<= n;
     count -= n;
   }
-  // At least 56 bits, from at least eight bytes of input.
+  // Provides at least 56 bits. Requires at least eight bytes of input.
   void refill_fast() {
     bits |= load_big_endian(at) >> count;
     at += (63 - count) >> 3;
     count |= 56;
   }
-  // At least 56 bits, or all that there are.
+  // Provides at least 56 bits, or all that are left.
   void refill() {
     for (; count <= 56 && at != end; count += 8) bits |= static_cast<std::uint64_t>(*at++) << (56 - count);
   }
@@ -61,16 +61,16 @@ char* put(char* out, const window& w) {
   return out + 1 + (w.total_bits != w.first_bits);
 }
 
-// The last bytes of a string, symbol by symbol: here a code may be cut off.
+// Decodes the last bytes of a string symbol by symbol; a code may be incomplete here.
 decoded decode_tail(bit_reader in, char* begin, char* out) {
   for (;;) {
     if (in.count < longest_code_bits) in.refill();
     if (in.count == 0) break;
-    // Padding is all ones (RFC 7541 5.2); more of them behind the end make a cut-off code look at nothing
-    // that is not there.
+    // Padding is all ones (RFC 7541 5.2). Additional ones after the end make a lookup of an incomplete code
+    // well-defined.
     const std::uint64_t bits = in.count < 64 ? in.bits | ~std::uint64_t{0} >> in.count : in.bits;
     if (bits == ~std::uint64_t{0} && in.count < longest_code_bits)
-      break;  // padding: no code is all ones but EOS
+      break;  // padding: EOS is the only code of all ones
     const window& w = windows[bits >> (64 - window_bits)];
     if (w.first_bits == 0) {
       const long_code c = find_long_code(static_cast<std::uint32_t>(bits >> 32));
@@ -88,7 +88,7 @@ decoded decode_tail(bit_reader in, char* begin, char* out) {
       break;
     }
   }
-  // What is left is no code, so it must be the first bits of EOS, which are ones, and less than a byte.
+  // The rest is not a code, so it must be the first bits of EOS, which are all ones, and less than a byte.
   if (in.count > 7 || in.bits != ~(~std::uint64_t{0} >> in.count)) return {0, error::padding};
   return {static_cast<std::size_t>(out - begin), error::none};
 }
@@ -102,7 +102,7 @@ std::size_t encoded_bytes(std::string_view text) noexcept {
 }
 
 std::uint8_t* encode(std::uint8_t* out, std::string_view text) noexcept {
-  std::uint64_t bits = 0;  // the low `count` bits are not written yet
+  std::uint64_t bits = 0;  // the low `count` bits have not been written yet
   unsigned count = 0;
   for (const char c : text) {
     const code& next = codes[static_cast<unsigned char>(c)];
@@ -121,7 +121,7 @@ std::uint8_t* encode(std::uint8_t* out, std::string_view text) noexcept {
 }
 
 decoded decode(bytes_view input, char* const begin) noexcept {
-  // Bits enough for this many windows are there after each fast refill.
+  // After each fast refill there are enough bits for this many windows.
   constexpr int windows_per_refill = 56 / window_bits;
   bit_reader in{input.data(), input.data() + input.size()};
   char* out = begin;
@@ -146,7 +146,7 @@ decoded decode(bytes_view input, char* const begin) noexcept {
 
 namespace {
 
-// RFC 7541 Appendix B, by symbol; the last one is EOS. The codes themselves follow from the lengths.
+// RFC 7541 Appendix B: code lengths by symbol; the last one is EOS. The codes follow from the lengths.
 constexpr std::array<std::uint8_t, symbol_count> lengths = {
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,  // 0x00
     28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,  // 0x10
@@ -226,7 +226,7 @@ consteval window_array make_windows() {
     window& w = result[bits];
     if (w.first_bits == 0) continue;
     const window& next = single[(bits << w.first_bits) & (result.size() - 1)];
-    // The bits that were shifted in are zeros, not data: only a code that ends before them counts.
+    // The bits that were shifted in are zeros, not data: only a code that ends before them is valid.
     if (next.first_bits == 0 || w.first_bits + next.first_bits > static_cast<int>(window_bits)) continue;
     w.second = next.first;
     w.total_bits = static_cast<std::uint8_t>(w.first_bits + next.first_bits);

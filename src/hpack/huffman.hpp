@@ -1,4 +1,4 @@
-// The Huffman code for strings (RFC 7541 5.2 and Appendix B).
+// huffman: the Huffman code for strings (RFC 7541 5.2 and Appendix B).
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -22,9 +22,9 @@ struct code {
 extern const std::array<code, symbol_count> codes;
 extern const std::array<std::uint8_t, symbol_count> code_lengths;
 
-// What the next `window_bits` bits say: one or two characters whose codes end within them.
-// 12 bits hold two of the 36 most frequent characters, whose codes have five or six bits, in a table of 16 KiB;
-// 11 bits cost a third more time on paths, 13 bits (32 KiB) save a twelfth.
+// The result of decoding the next `window_bits` bits: one or two characters whose codes end within them. 12
+// bits hold two of the 36 most frequent characters, whose codes have five or six bits, in a table of 16 KiB;
+// 11 bits take a third longer to decode paths, and 13 bits (32 KiB) save only a twelfth.
 inline constexpr unsigned window_bits = 12;
 struct window {
   std::uint8_t first;
@@ -34,40 +34,40 @@ struct window {
 };
 extern const std::array<window, std::size_t{1} << window_bits> windows;
 
-// The code is canonical: codes of one length are consecutive numbers, in order of their symbols, and all
-// longer codes are larger as fractions. So a code's length follows from comparing the next 32 bits with the
-// end of each length's range.
+// The code is canonical: codes of the same length are consecutive numbers in the order of their symbols, and
+// all longer codes are larger when compared as fractions. The length of a code is therefore found by
+// comparing the next 32 bits with the end of each length's range.
 struct length_range {
-  std::uint64_t end;  // of the codes of this length, left-aligned in 32 bits
+  std::uint64_t end;  // one past the codes of this length, left-aligned in 32 bits
   std::uint32_t first_code;  // right-aligned
-  std::uint32_t first_symbol;  // its place in symbols_by_code
+  std::uint32_t first_symbol;  // its index in symbols_by_code
 };
 extern const std::array<length_range, longest_code_bits + 1> ranges;
 extern const std::array<std::uint16_t, symbol_count> symbols_by_code;
 
-// Bytes that encode() will write for this text.
+// Returns the number of bytes that encode() writes for this text.
 [[nodiscard]] std::size_t encoded_bytes(std::string_view text) noexcept;
 // Writes exactly encoded_bytes(text) bytes and returns their end.
 [[nodiscard]] std::uint8_t* encode(std::uint8_t* out, std::string_view text) noexcept;
 
 enum class error : std::uint8_t {
   none,
-  end_of_string,  // the EOS symbol occurs
-  padding,  // eight or more bits are left over, or some that are not ones
+  end_of_string,  // the input contains the EOS symbol
+  padding,  // eight or more bits are left over, or they are not all ones
 };
 
 struct decoded {
-  std::size_t bytes = 0;  // written to `out`; meaningless after an error
+  std::size_t bytes = 0;  // written to `out`; unspecified after an error
   huffman::error error = huffman::error::none;
 };
 
-// Bytes that decode() may write to for an input of so many, scribbling included: the shortest code has five
-// bits, and two characters are stored at a time.
+// Returns the number of bytes that decode() may write for `encoded` bytes of input, including bytes beyond
+// the result: the shortest code has five bits, and two characters are stored at a time.
 [[nodiscard]] constexpr std::size_t decoded_bound(std::size_t encoded) noexcept {
   return encoded * 8 / 5 + 2;
 }
 
-// Reads the whole input. `out` has room for decoded_bound(input.size()) bytes.
+// Decodes the whole input. `out` must have room for decoded_bound(input.size()) bytes.
 [[nodiscard]] decoded decode(bytes_view input, char* out) noexcept;
 
 }  // namespace coracle::hpack::huffman

@@ -1,4 +1,4 @@
-// Integers with a prefix (RFC 7541 5.1).
+// Integers with a prefix (RFC 7541 5.1): writing and reading.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace coracle::hpack {
 
-// Most bytes of an encoded 32-bit integer: the prefix and five groups of seven bits.
+// The maximum size of an encoded 32-bit integer: the prefix and five groups of seven bits.
 inline constexpr std::size_t integer_bytes_max = 6;
 
-// Writes `value` into the low `prefix_bits` (1 to 8) of the first byte, whose other bits are `pattern`, and as
-// many bytes behind it as needed.
+// Writes `value` into the low `prefix_bits` (1 to 8) of the first byte, whose other bits are `pattern`,
+// followed by as many bytes as required. Returns the end.
 inline std::uint8_t* write_integer(std::uint8_t* out, unsigned prefix_bits, unsigned pattern,
                                    std::uint32_t value) noexcept {
   const std::uint32_t prefix_max = (1u << prefix_bits) - 1;
@@ -27,8 +27,8 @@ inline std::uint8_t* write_integer(std::uint8_t* out, unsigned prefix_bits, unsi
 
 enum class integer_error : std::uint8_t { none, truncated, too_large };
 
-// Reads from `at`, which must lie before `end`, and moves it behind the integer. Values above 2^32 - 1 and more
-// than five continuation bytes (zeros that only pad) are refused, as RFC 7541 5.1 asks of a decoder.
+// Reads an integer at `at`, which must be before `end`, and advances `at` past it. Rejects values above 2^32
+// - 1 and more than five continuation bytes (padding zeros), as RFC 7541 5.1 requires.
 inline integer_error read_integer(const std::uint8_t*& at, const std::uint8_t* end, unsigned prefix_bits,
                                   std::uint32_t& value) noexcept {
   const std::uint32_t prefix_max = (1u << prefix_bits) - 1;

@@ -26,7 +26,7 @@ literal_cache::entry* literal_cache::store(bytes_view raw, std::string_view name
   const std::size_t name_bytes = static_name ? 0 : name.size();
   if (raw.empty() || raw.size() > raw_bytes_max || name_bytes + value.size() > text_bytes_max) return nullptr;
   if (!entries_) entries_.reset(new (std::nothrow) entry[entry_count]());
-  if (!entries_) return nullptr;  // nothing depends on a cache
+  if (!entries_) return nullptr;  // the cache is optional
   const std::uint32_t hash = hash_of(raw);
   entry& e = entries_[hash % entry_count];
   std::memcpy(e.raw.data(), raw.data(), raw.size());

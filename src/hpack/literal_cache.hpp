@@ -1,4 +1,4 @@
-// Remembers what literal fields decode to, keyed by their bytes on the wire.
+// literal_cache: caches the decoded form of literal fields, keyed by their bytes on the wire.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -12,11 +12,12 @@
 
 namespace coracle::hpack {
 
-// Some clients never index :path, so that it comes as the same literal with every call. A hit spares its
-// Huffman decoding and, by the mark, its routing. Direct-mapped: a new entry takes the place of the one
-// that its hash meets. A key is a whole representation whose name is literal or in the static table, so
-// it means the same whatever happens to the dynamic table. An entry is made only when asked for: values
-// that never repeat do not push out those that do. Memory (about 6 KiB) is taken with the first entry, until release().
+// Some clients never index :path, so that every call sends the same literal. A hit avoids its Huffman
+// decoding and, through the mark, its routing. The cache is direct-mapped: a new entry replaces the one in
+// its slot. A key is a whole representation whose name is a literal or in the static table, so that its
+// meaning does not depend on the dynamic table. Entries are only created on request, so that values that
+// never repeat do not replace those that do. The memory (about 6 KiB) is allocated with the first entry and
+// held until release().
 class literal_cache {
  public:
   static constexpr std::size_t entry_count = 16;
@@ -31,13 +32,14 @@ class literal_cache {
     std::string_view value;  // in `text`
     std::uint32_t hash = 0;
     std::uint32_t mark = 0;
-    std::uint8_t raw_bytes = 0;  // 0 is a free entry
+    std::uint8_t raw_bytes = 0;  // 0: the entry is free
   };
 
-  // The entry for these bytes, or null. It stays in place until it is replaced by store() or cleared.
+  // Returns the entry for these bytes, or null. It stays valid until store() replaces it or release() is
+  // called.
   [[nodiscard]] entry* find(bytes_view raw) noexcept;
-  // Enters a decoded field, with mark 0. `static_name` says that the name lies in the static
-  // table and need not be copied. Null if the field is too long to be kept.
+  // Adds a decoded field with mark 0. static_name: the name is in the static table and is not copied. Returns
+  // null if the field is too long or memory is exhausted.
   entry* store(bytes_view raw, std::string_view name, std::string_view value, bool static_name);
   void release() noexcept { entries_.reset(); }
 

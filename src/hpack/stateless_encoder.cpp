@@ -9,7 +9,7 @@ namespace coracle::hpack {
 std::uint8_t* stateless_encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                         bool never_index) noexcept {
   const static_match match = find_static(name, value);
-  // A public constant is no secret, but "never indexed" promises a literal (RFC 7541 6.2.3).
+  // A static field is not secret, but "never indexed" requires a literal (RFC 7541 6.2.3).
   if (match.field_index != 0 && !never_index) return write_integer(out, 7, 0x80, match.field_index);
   return write_literal(out, never_index ? literal_never_indexed : literal_without_indexing, match.name_index,
                        name, value);

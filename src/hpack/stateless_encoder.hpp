@@ -1,4 +1,4 @@
-// Header blocks as constant bytes: encoded once, sent on any connection.
+// stateless_encoder: encodes header blocks that can be reused on any connection.
 #pragma once
 
 #include "hpack/field.hpp"
@@ -13,14 +13,14 @@
 
 namespace coracle::hpack {
 
-// Fields in terms of the static table and literals without indexing only: the bytes mean the same to
-// every peer at any time and leave its table alone. A block still starts with encoder::begin_block(),
-// which is where a pending size update goes.
+// Encodes fields with references to the static table and literals without indexing only, so that the bytes
+// are valid for every peer at any time and do not change its dynamic table. A block must still begin with
+// encoder::begin_block(), which writes a pending size update.
 struct stateless_encoder {
   static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
     return literal_bound(name_bytes, value_bytes);
   }
-  // Writes at most bound() bytes; returns where the field ends.
+  // Writes at most bound() bytes; returns the end of the field.
   [[nodiscard]] static std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
                                             bool never_index = false) noexcept;
   [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::span<const field> fields);

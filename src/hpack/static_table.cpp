@@ -6,7 +6,7 @@ namespace coracle::hpack {
 
 namespace {
 
-// RFC 7541 Appendix A. Entries with the same name stand together: find_static() relies on it.
+// RFC 7541 Appendix A. Entries with the same name are adjacent; find_static() relies on it.
 constexpr std::array<field, static_entry_count + 1> entries = {{
     {"", ""},
     {":authority", ""},
@@ -73,7 +73,7 @@ constexpr std::array<field, static_entry_count + 1> entries = {{
 }};
 
 // A perfect hash of the 52 names: length, first, middle and last character, multiplied by a number that was
-// found by trying. The assertion below holds it to its word.
+// found by trial. The static_assert below verifies it.
 constexpr std::uint32_t multiplier = 0x19207c37;
 constexpr unsigned bucket_bits = 7;
 

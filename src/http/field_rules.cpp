@@ -9,7 +9,7 @@ namespace coracle::http {
 
 namespace {
 
-// RFC 9110 5.6.2: what a token is made of, and which of it RFC 9113 8.2.1 lets into a field name.
+// The characters of a token (RFC 9110 5.6.2), and those of them that RFC 9113 8.2.1 allows in a field name.
 constexpr std::uint8_t token_character = 1;
 constexpr std::uint8_t name_character = 2;
 
@@ -34,7 +34,7 @@ bool all_are(std::string_view text, std::uint8_t wanted) {
   return common == wanted;
 }
 
-// Eight octets at a time: the high bit of an octet of the result is set only if some octet of `word` is 0.
+// Checks eight octets at a time. The result of zero_octets() is nonzero exactly if some octet of `word` is 0.
 constexpr std::uint64_t every_octet(std::uint8_t octet) { return 0x0101010101010101u * octet; }
 constexpr std::uint64_t zero_octets(std::uint64_t word) {
   return (word - every_octet(0x01)) & ~word & every_octet(0x80);
@@ -68,7 +68,7 @@ bool valid_value_characters(std::string_view value) noexcept {
   }
   std::uint64_t found = 0;
   for (; left >= 8; left -= 8, at += 8) found |= forbidden_octets(load_word(at));
-  // The last word overlaps what was already looked at.
+  // The last word overlaps octets that were checked already.
   if (left != 0) found |= forbidden_octets(load_word(at + left - 8));
   return found == 0;
 }

@@ -8,7 +8,8 @@
 namespace coracle::http {
 
 namespace {
-constexpr std::size_t first_capacity_bytes = 384;  // a usual gRPC request: 150 to 250 bytes in ten fields
+// A typical gRPC request has 150 to 250 bytes in ten fields.
+constexpr std::size_t first_capacity_bytes = 384;
 constexpr std::size_t most_bytes = std::numeric_limits<std::uint32_t>::max();
 }  // namespace
 
@@ -37,7 +38,7 @@ header_list& header_list::operator=(const header_list& other) {
   return *this;
 }
 
-// A copy of the block with so much room in all, at least.
+// Returns a copy of the block with a capacity of at least `wanted_bytes`.
 header_list::block* header_list::larger(std::size_t wanted_bytes) const {
   const std::size_t doubled = block_ ? block_->capacity * 2 : 0;
   block* const b = allocate(std::max({wanted_bytes, doubled, first_capacity_bytes}));
@@ -55,7 +56,7 @@ void header_list::add_with_growth(std::string_view name, std::string_view value)
     throw std::length_error("header_list: more than 4 GiB of fields");
   block* const old =
       std::exchange(block_, larger(used + name.size() + value.size() + (size() + 1) * sizeof(place)));
-  push(name, value);  // the views may point into the old one
+  push(name, value);  // the views may point into the old block
   free(old);
 }
 

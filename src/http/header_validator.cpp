@@ -6,7 +6,7 @@ namespace coracle::http {
 
 namespace {
 
-// How a field is judged by itself: its class, or its error.
+// The result of checking a field by itself: its class, or its error.
 struct verdict {
   field_class known = field_class::unknown;
   field_error error = field_error::none;
@@ -35,16 +35,17 @@ bool valid_status(std::string_view text) {
 
 constexpr field_error unless(bool fine, field_error error) { return fine ? field_error::none : error; }
 
-// Of :authority and of host, which says the same (RFC 9113 8.3.1).
+// Checks the value of :authority and of host, which have the same meaning (RFC 9113 8.3.1).
 field_error judge_authority(std::string_view value) {
   if (!valid_uri_characters(value)) return field_error::authority_character;
   return unless(value.find('@') == std::string_view::npos, field_error::authority_value);
 }
 
-// Pseudo-headers, RFC 9113 8.3. The name still has its colon.
+// Checks a pseudo-header (RFC 9113 8.3). The name includes its colon.
 verdict judge_pseudo(std::string_view name, std::string_view value) {
   if (name == ":path") {
-    // Absolute, or "*" alone. RFC 9113 8.3.1 asks it of http and https; nothing else is served here.
+    // Absolute, or "*" alone. RFC 9113 8.3.1 requires this for http and https; no other scheme is supported
+    // here.
     if (!value.starts_with('/') && value != "*") return {field_class::path, field_error::path_value};
     return {value == "*" ? field_class::asterisk_path : field_class::path,
             unless(valid_uri_characters(value), field_error::path_character)};
@@ -58,7 +59,7 @@ verdict judge_pseudo(std::string_view name, std::string_view value) {
   return {field_class::unknown, field_error::pseudo_unknown};
 }
 
-// The fields whose name alone says something (RFC 9113 8.2.2, RFC 9110 8.6).
+// Checks the fields that have rules of their own (RFC 9113 8.2.2, RFC 9110 8.6).
 verdict judge_regular(std::string_view name, std::string_view value) {
   switch (name.size()) {
     case 2:
@@ -135,7 +136,7 @@ field_error header_validator::check_in_message(field_class known, std::string_vi
     case field_class::unknown:
     case field_class::regular: break;
     case field_class::te:
-      // RFC 9113 8.2.2 excepts it from the connection-specific fields in requests only.
+      // RFC 9113 8.2.2 exempts te from the connection-specific fields in requests only.
       if (kind_ != header_kind::request) return fail(field_error::connection_specific);
       break;
     case field_class::content_length:

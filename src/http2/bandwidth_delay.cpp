@@ -9,12 +9,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Over less than this a read that brings what has queued up looks like a bandwidth.
+// Measured over less time, a read of data that has queued up would look like a high bandwidth.
 constexpr duration counting_time = milliseconds(1);
-// A shorter round trip is one of wake-ups and turns, not of a line: larger windows would only make longer queues. The
-// default window is good for 12 Gbit/s over it.
+// A shorter round trip consists of wake-ups and loop iterations, not of a network: larger windows would only
+// make longer queues. With it the default window permits 12 Gbit/s.
 constexpr std::uint32_t line_ns_min = 250'000;
-// As long as questions change something they follow one another; then they become rare.
+// Measurements follow each other while they change something; otherwise they become rare.
 constexpr std::uint16_t pause_ms_min = 10;
 constexpr std::uint16_t pause_ms_max = 10'000;
 
@@ -41,8 +41,8 @@ bool bandwidth_delay::answered(time_point now) noexcept {
   return true;
 }
 
-// From one half of a window to another, not to the answer: what comes in bursts, as from a peer that waits for windows, is
-// counted with as many of them as there were.
+// Measures from one half of a window to another, not to the PING's answer: data that arrives in bursts, as
+// from a peer that waits for windows, is then measured over as many bursts as occurred.
 void bandwidth_delay::measure(time_point now, std::uint32_t window_bytes, std::uint32_t most_bytes) noexcept {
   const duration took = now - began_;
   if (phase_ != phase::counting || took < counting_time) return;
@@ -50,7 +50,7 @@ void bandwidth_delay::measure(time_point now, std::uint32_t window_bytes, std::u
   const double delays = shortest_ns_ / static_cast<double>(took.count());
   const std::uint32_t wanted = shortest_ns_ < line_ns_min ? 0 : at_most(most_bytes, 2 * delays * bytes_);
   wanted_bytes_ = std::max(wanted_bytes_, wanted > window_bytes ? wanted : 0);
-  // A few percent are noise.
+  // Changes of a few percent are noise.
   const bool grows = wanted > window_bytes + window_bytes / 8;
   pause_ms_ = grows ? 0 : std::clamp<std::uint16_t>(2 * pause_ms_, pause_ms_min, pause_ms_max);
 }

@@ -1,4 +1,5 @@
-// Remembers how the streams of late were closed, in half a kilobyte that is taken when the first one closes.
+// closed_streams: remembers how recent streams were closed, in half a kilobyte allocated when the first one
+// closes.
 #pragma once
 
 #include "http2/event.hpp"
@@ -13,16 +14,16 @@
 
 namespace coracle::http2 {
 
-// Direct-mapped by id, and never overwritten by a lower id. So an entry with a lower id tells that this id
-// was never closed, and one with a higher id that it may have been: ids grow, and every stream that closes is
-// entered. Only odd ids come here, which leaves two bits of a word for the manner.
+// Direct-mapped by id; an entry is never overwritten by a lower id. Therefore an entry with a lower id means
+// that this id was never closed, and one with a higher id that it may have been: ids grow, and every stream
+// that closes is entered. Only odd ids are stored, which leaves two bits of a word for how the stream closed.
 class closed_streams {
  public:
-  // Frames take a round trip or so to stop coming; this many streams may close meanwhile before the manner
-  // of one is forgotten, upon which its stragglers are borne with.
+  // Late frames can arrive for about a round trip. After this many further streams have closed, the way in
+  // which a stream was closed may be forgotten; its late frames are then tolerated.
   static constexpr std::size_t entry_count = 128;
 
-  // how: ended, reset_sent or reset_received. Without memory for that, the stream is `forgotten`.
+  // how: ended, reset_sent or reset_received. If memory is exhausted, the stream becomes `forgotten`.
   void remember(stream_id id, stream_state how) noexcept {
     const std::uint32_t number = id >> 1;
     if (!entries_) [[unlikely]]
@@ -35,7 +36,7 @@ class closed_streams {
     if (entry >> 2 <= number) entry = number << 2 | code_of(how);
   }
 
-  // Of an odd id up to the highest in use, which is not open.
+  // Returns the state of a stream that is not open. `id` is odd, and at most the highest id in use.
   [[nodiscard]] stream_state find(stream_id id) const noexcept {
     const std::uint32_t number = id >> 1;
     if (number < forgotten_) return stream_state::forgotten;
@@ -45,7 +46,7 @@ class closed_streams {
     return static_cast<stream_state>(static_cast<std::uint32_t>(stream_state::ended) + (entry & 3) - 1);
   }
 
-  // Frees the memory: all that was remembered becomes `forgotten`.
+  // Frees the memory: all streams that were remembered become `forgotten`.
   void release() noexcept {
     if (!entries_) return;
     forgotten_ = (*std::max_element(entries_->begin(), entries_->end()) >> 2) + 1;
@@ -57,7 +58,7 @@ class closed_streams {
     return static_cast<std::uint32_t>(how) - static_cast<std::uint32_t>(stream_state::ended) + 1;
   }
   std::unique_ptr<std::array<std::uint32_t, entry_count>> entries_;
-  std::uint32_t forgotten_ = 0;  // lower numbers are
+  std::uint32_t forgotten_ = 0;  // all lower numbers are forgotten
 };
 
 }  // namespace coracle::http2

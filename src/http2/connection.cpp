@@ -13,7 +13,7 @@ namespace coracle::http2 {
 
 namespace {
 
-// What the wire cannot say is brought into range.
+// Limits that cannot be expressed on the wire are brought into range.
 limits sound(limits l) {
   l.initial_window_bytes = std::min(l.initial_window_bytes, window_bytes_max);
   l.connection_window_bytes = std::clamp(l.connection_window_bytes, default_window_bytes, window_bytes_max);
@@ -24,8 +24,8 @@ limits sound(limits l) {
   return l;
 }
 
-// A client may count on at least so many streams before the server's SETTINGS are there (RFC 9113 6.5.2
-// recommends to allow no fewer).
+// The number of streams that a client may open before the server's SETTINGS have arrived (RFC 9113 6.5.2
+// recommends that servers permit at least 100).
 constexpr std::uint32_t streams_before_settings = 100;
 
 }  // namespace
@@ -37,7 +37,7 @@ connection::connection(role r, const limits& l, time_point now)
       reading_(r == role::server ? phase::preface : phase::header),
       reader_(limit_.header_list_bytes),
       settings_deadline_(deadline_after(now, limit_.settings_timeout)),
-      // Until the peer has acknowledged our SETTINGS either value may be in force there (RFC 9113 6.5.3).
+      // Until the peer has acknowledged our SETTINGS, it may apply either value (RFC 9113 6.5.3).
       stream_receive_bytes_(std::max(limit_.initial_window_bytes, default_window_bytes)),
       encoder_(limit_.encoder_table_bytes),
       path_(now),
@@ -52,17 +52,17 @@ connection::connection(role r, const limits& l, time_point now)
   }
   std::uint8_t* const out = output_.reserve(settings_frame_bytes_max);
   output_.commit(static_cast<std::size_t>(write_settings(out, limit_, side_ == role::server) - out));
-  // RFC 9113 6.9.2: the connection's window starts at 65535 whatever SETTINGS say.
+  // RFC 9113 6.9.2: the connection's window starts at 65535 regardless of SETTINGS.
   if (const std::uint32_t more = limit_.connection_window_bytes - default_window_bytes) {
     write_window_update(0, more);
     receive_.resize(limit_.connection_window_bytes);
   }
 }
 
-// --- frames in
+// --- incoming frames
 
 namespace {
-// What is kept of buffers that a large frame or block has needed.
+// The maximum capacity that a buffer keeps after a large frame or block.
 constexpr std::size_t kept_bytes = 32u << 10;
 
 constexpr std::string_view http1_refusal_text =
@@ -193,19 +193,19 @@ connection::progress connection::read_header(event& e) {
     partial_bytes_ = 0;
     frame_ = read_frame_header(partial_.data());
   }
-  // RFC 9113 4.2. It could be a stream's fault for some frames; a peer that does it is broken anyway.
+  // RFC 9113 4.2: for some frames this could be a stream error, but such a peer is broken anyway.
   if (frame_.length > limit_.max_frame_bytes)
     return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
-  // RFC 9113 3.4: SETTINGS comes first, from either side.
+  // RFC 9113 3.4: the first frame of each side is SETTINGS.
   if (!peer_settings_seen_ && (frame_.type != frame_type::settings || frame_.has(flag::ack)))
     return die(error_code::protocol_error, "the first frame is not SETTINGS");
-  // RFC 9113 6.10: nothing comes between the frames of a header block.
+  // RFC 9113 6.10: no other frame may occur between the frames of a header block.
   if (block_id_ != 0 && (frame_.type != frame_type::continuation || frame_.id != block_id_))
     return die(error_code::protocol_error, "a header block was interrupted");
-  if (block_id_ == 0) block_deadline_ = never;  // what was unfinished before has ended
+  if (block_id_ == 0) block_deadline_ = never;  // the unfinished frame or block is now complete
   if (frame_.type == frame_type::data) return begin_data();
   if (frame_.type ==
-      frame_type::push_promise)  // RFC 9113 8.4: neither to a server nor to a client that refused it
+      frame_type::push_promise)  // RFC 9113 8.4: not sent to servers, and disabled by our clients
     return die(error_code::protocol_error, "PUSH_PROMISE");
   if (frame_.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
     if (!charge_control()) return progress::again;
@@ -255,7 +255,7 @@ connection::progress connection::on_frame(bytes_view payload, event& e) {
 
 connection::progress connection::begin_data() {
   if (frame_.id == 0) return die(error_code::protocol_error, "DATA on stream 0");
-  // RFC 9113 6.9.1: the whole payload counts, padding included, whatever becomes of the stream.
+  // RFC 9113 6.9.1: the whole payload counts, including padding, whatever the state of the stream.
   if (!receive_.take(frame_.length))
     return die(error_code::flow_control_error, "DATA beyond the connection's window");
   receive_.give_back(frame_.length);
@@ -302,7 +302,7 @@ connection::progress connection::begin_data_payload(std::uint32_t pad) {
     s->length_left -= s->length_known ? data_left_ : 0;
     data_stream_ = s;
     if (pad_field == 0) return progress::again;
-    s->receive.give_back(pad + pad_field);  // nobody will consume it
+    s->receive.give_back(pad + pad_field);  // the user does not consume padding
     const std::uint32_t increment = ends ? 0 : s->receive.announce();
     if (increment) write_window_update(s->id, increment);
   }
@@ -320,7 +320,7 @@ connection::progress connection::read_data(event& e) {
   stream* const s = data_stream_;
   if (!s) return progress::again;
   if (done) data_stream_ = nullptr;
-  // END_STREAM counts when the frame is complete.
+  // END_STREAM applies when the frame is complete.
   const bool ends = done && frame_.has(flag::end_stream);
   const bool wanted = !s->released && (!piece.empty() || ends);
   if (wanted) {
@@ -339,7 +339,7 @@ connection::progress connection::read_data(event& e) {
 // --- HEADERS and CONTINUATION
 
 namespace {
-// Of the memory for Huffman strings, which an unusually large block has made grow.
+// The memory kept for Huffman strings after an unusually large block.
 constexpr std::size_t scratch_kept_bytes = 16u << 10;
 }  // namespace
 
@@ -368,7 +368,7 @@ connection::progress connection::on_headers(bytes_view payload, event& e) {
 }
 
 connection::progress connection::on_continuation(bytes_view payload, event& e) {
-  // RFC 9113 6.10; another stream's was refused in read_header().
+  // RFC 9113 6.10. One on another stream was rejected in read_header().
   if (block_id_ == 0) return die(error_code::protocol_error, "CONTINUATION without a header block");
   if (++block_frames_ > limit_.continuations)
     return die(error_code::enhance_your_calm, "too many CONTINUATION frames");
@@ -386,7 +386,7 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
   if (!s && side_ == role::server && (id & 1) != 0 && id > highest_peer_id_) [[likely]]
     return on_new_stream(id, bytes, e);
   const stream_state now_in = s ? s->state : state_of(id);
-  // RFC 9113 5.1.1: only clients open streams, by odd ids.
+  // RFC 9113 5.1.1: only clients open streams, with odd ids.
   if (now_in == stream_state::idle)
     return die(error_code::protocol_error, "HEADERS on a stream that cannot be opened");
   const transition& t = transition_of(
@@ -401,7 +401,7 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
       if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
       return progress::again;
   }
-  // RFC 7540 5.3.1; RFC 9113 has no priorities any more, and a stream still must not depend on itself.
+  // RFC 7540 5.3.1. RFC 9113 has removed priorities, but a stream must still not depend on itself.
   if (block_depends_on_itself_)
     return refuse_block(s, id, bytes, error_code::protocol_error, "a stream depends on itself");
   if (side_ == role::client && !s->head_received)
@@ -415,7 +415,7 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
 
 connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, event& e) {
   highest_peer_id_ = id;
-  // RFC 9113 6.8: streams behind the final GOAWAY are ignored, but their blocks are part of the compression.
+  // RFC 9113 6.8: streams after the final GOAWAY are ignored, but their blocks must be decoded.
   if (goaway_final_ && id > goaway_last_id_) {
     closed_.remember(id, stream_state::reset_sent);
     if (!charge_stray_block()) return progress::again;
@@ -423,8 +423,8 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   }
   if (block_depends_on_itself_)
     return refuse_block(nullptr, id, bytes, error_code::protocol_error, "a stream depends on itself");
-  // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too: a client that
-  // resets what it has just opened does not get past the limit.
+  // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too, so that a
+  // client that resets the streams that it opens cannot exceed the limit.
   if (open_count_ >= limit_.max_concurrent_streams ||
       streams_.size() >= 2 * std::size_t{limit_.max_concurrent_streams} || refusing_)
     return refuse_block(nullptr, id, bytes, error_code::refused_stream,
@@ -440,11 +440,11 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
   index_.insert_reserved(id, streams_.index_of(*s));
   recent_ = s;
   last_given_id_ = id;
-  s->state = stream_state::open;  // and give_block() does the rest
+  s->state = stream_state::open;  // give_block() does the rest
   return give_block(*s, bytes, http::header_kind::request, e);
 }
 
-// The block is decoded for the table's sake, and the stream fails.
+// Decodes the block to keep the table up to date, and fails the stream.
 connection::progress connection::refuse_block(stream* s, stream_id id, bytes_view bytes, error_code code,
                                               std::string_view reason) {
   if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
@@ -452,7 +452,7 @@ connection::progress connection::refuse_block(stream* s, stream_id id, bytes_vie
   return progress::again;
 }
 
-// The same of a block of which fields have been read.
+// The same for a block of which fields have been read.
 connection::progress connection::refuse_begun_block(stream& s, error_code code, std::string_view reason) {
   reader_.finish();
   if (reader_.result() == header_reader::outcome::undecodable)
@@ -469,7 +469,7 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
     const int status = reader_.peek_status();
     informational = status >= 100 && status < 200;
     if (informational) {
-      // RFC 9113 8.1: an interim response is not the end.
+      // RFC 9113 8.1: an interim response does not end the stream.
       if (block_ends_stream_)
         return refuse_begun_block(s, error_code::protocol_error, "END_STREAM on an interim response");
       if (s.interim_responses == limit_.interim_responses)
@@ -477,7 +477,7 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
       ++s.interim_responses;
     }
     s.head_received = !informational;
-    // RFC 9113 8.1.1: these have no content, whatever content-length says it would be.
+    // RFC 9113 8.1.1: these have no content, whatever content-length says.
     if (informational || s.is_head_request || status == 204 || status == 304) block_has_length_ = false;
   }
   block_open_ = true;
@@ -522,13 +522,13 @@ bool connection::head_repeats(std::uint32_t number) noexcept try {
   return false;
 }
 
-// Decodes the fields that were not pulled.
+// Decodes the fields that were not read.
 void connection::finish_block() {
   reader_.finish();
   settle_block();
 }
 
-// The block has been decoded to its end.
+// Finishes a block that has been decoded to its end.
 void connection::settle_block() {
   block_open_ = false;
   reader_.release(scratch_kept_bytes);
@@ -542,7 +542,7 @@ void connection::settle_block() {
       if (s) stream_fault(s, s->id, error_code::protocol_error, reader_.reason());
       return;
     case header_reader::outcome::too_large:
-      // gRPC's PROTOCOL-HTTP2.md makes RESOURCE_EXHAUSTED of this code, which is what it wants here.
+      // PROTOCOL-HTTP2.md maps this code to RESOURCE_EXHAUSTED, the status that it requires here.
       if (s) stream_fault(s, s->id, error_code::enhance_your_calm, reader_.reason());
       return;
     case header_reader::outcome::good: break;
@@ -550,7 +550,7 @@ void connection::settle_block() {
   block_good_ = true;
   if (!s) return;
   const std::uint32_t head_bytes = 2 * reader_.list_bytes();  // lists grow by doubling
-  kept_bytes_ -= std::exchange(s->head_bytes, head_bytes);  // apart: trailers are shorter than a head
+  kept_bytes_ -= std::exchange(s->head_bytes, head_bytes);  // subtracted first: trailers may be shorter
   kept_bytes_ += head_bytes;
   settle_good_block(*s);
 }
@@ -568,7 +568,7 @@ void connection::settle_good_block(stream& s) {
 
 // --- SETTINGS, PING, WINDOW_UPDATE and the other control frames
 
-// RFC 9113 6.3: checked for form and otherwise ignored.
+// RFC 9113 6.3: the format is validated, and the frame is otherwise ignored.
 connection::progress connection::on_priority(bytes_view payload) {
   if (frame_.id == 0) return die(error_code::protocol_error, "PRIORITY on stream 0");
   if (!charge_control()) return progress::again;
@@ -578,7 +578,7 @@ connection::progress connection::on_priority(bytes_view payload) {
   else if ((load_u32(payload.data()) & stream_id_max) == frame_.id) code = error_code::protocol_error;
   if (code == error_code::no_error) return progress::again;
   stream* const s = find_id(frame_.id);
-  // RST_STREAM is not allowed on an idle stream, and of no use on a closed one.
+  // RST_STREAM is not permitted on an idle stream, and has no effect on a closed one.
   if (!s) return die(code, "bad PRIORITY");
   stream_fault(s, frame_.id, code, "bad PRIORITY");
   return progress::again;
@@ -598,10 +598,10 @@ connection::progress connection::on_rst_stream(bytes_view payload) {
     if (crossed) closed_.remember(frame_.id, t.next);
     return progress::again;
   }
-  // Rapid reset: what we have answered to the end was worth its while.
+  // Rapid reset: streams that we have answered completely are not charged.
   if (may_send(s->state) && !charge_reset(frame_.id)) return progress::again;
   const auto code = static_cast<error_code>(load_u32(payload.data()));
-  // RFC 9113 8.7: REFUSED_STREAM promises that nothing was processed.
+  // RFC 9113 8.7: REFUSED_STREAM guarantees that nothing was processed.
   end(*s, t.next, code, initiator::peer, "reset by the peer", code == error_code::refused_stream);
   return progress::again;
 }
@@ -614,18 +614,18 @@ connection::progress connection::on_settings(bytes_view payload) {
   }
   if (!charge_control()) return progress::again;
   settings_values changed = peer_;
-  if (!peer_settings_seen_) changed.max_concurrent_streams = unlimited;  // ours was an assumption
+  if (!peer_settings_seen_) changed.max_concurrent_streams = unlimited;  // our value was an assumption
   const settings_fault fault = read_settings(payload, side_ == role::client, changed);
   if (fault.code != error_code::no_error) return die(fault.code, fault.reason);
 
-  // RFC 7541 4.2: a lower size in between has to be gone through.
+  // RFC 7541 4.2: a lower size in between must be applied, too.
   if (changed.header_table_bytes_lowest < changed.header_table_bytes)
     encoder_.set_peer_limit(changed.header_table_bytes_lowest);
   if (changed.header_table_bytes != peer_.header_table_bytes ||
       changed.header_table_bytes_lowest < changed.header_table_bytes)
     encoder_.set_peer_limit(changed.header_table_bytes);
 
-  // RFC 9113 6.9.2: existing streams' windows change by the difference.
+  // RFC 9113 6.9.2: the windows of existing streams change by the difference.
   const std::int64_t more = std::int64_t{changed.initial_window_bytes} - peer_.initial_window_bytes;
   peer_ = changed;
   if (more != 0) {
@@ -646,7 +646,7 @@ connection::progress connection::on_settings(bytes_view payload) {
   return progress::again;
 }
 
-// Ours are in force with the peer from here on.
+// The peer has applied our SETTINGS.
 connection::progress connection::on_settings_ack() {
   if (settings_acked_) {
     charge_control();
@@ -669,7 +669,7 @@ connection::progress connection::on_ping(bytes_view payload) {
   if (!frame_.has(flag::ack)) {
     if (ping_allowance_ > 0) --ping_allowance_;
     else if (!charge_control()) return progress::again;
-    // gRFC A8: the client doubles its keepalive time when it reads these words.
+    // gRFC A8: the client doubles its keepalive time when it reads this text.
     if (side_ == role::server && !strikes_.take(limit_.pings, now_, open_count_ != 0))
       return die(error_code::enhance_your_calm, "too_many_pings");
     write_ping(opaque, true);
@@ -693,12 +693,12 @@ connection::progress connection::on_goaway(bytes_view payload) {
   if (!charge_control()) return progress::again;
   const stream_id last = load_u32(payload.data()) & stream_id_max;
   goaway_code_ = static_cast<error_code>(load_u32(payload.data() + 4));
-  // The event may come after take_unread(), when feed()'s argument is gone.
+  // The event may be returned after take_unread(), when feed()'s argument is no longer valid.
   if (payload.data() != assembly_.data()) assembly_.assign(payload.begin(), payload.end());
   goaway_debug_ = bytes_view(assembly_).subspan(8);
   goaway_pending_ = pending_ = peer_goes_away_ = true;
   if (side_ == role::server) return progress::again;
-  // RFC 9113 6.8: what lies above was not processed and may be tried elsewhere; so may what was not sent yet.
+  // RFC 9113 6.8: streams above it were not processed and may be retried elsewhere, and so may unsent ones.
   for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
     if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
     stream& s = streams_[i];
@@ -711,7 +711,7 @@ connection::progress connection::on_goaway(bytes_view payload) {
 
 connection::progress connection::on_window_update(bytes_view payload) {
   if (payload.size() != 4) return die(error_code::frame_size_error, "WINDOW_UPDATE of a wrong length");
-  // Honest updates follow our DATA, or the opening of a stream.
+  // Well-behaved peers send updates after our DATA, or when a stream is opened.
   if (update_allowance_ > 0) --update_allowance_;
   else if (!charge_control()) return progress::again;
   const std::uint32_t increment = load_u32(payload.data()) & window_bytes_max;
@@ -726,7 +726,7 @@ connection::progress connection::on_window_update(bytes_view payload) {
   const transition& t =
       transition_of(s ? s->state : state_of(frame_.id), stream_input::receive_window_update);
   if (t.verdict == stream_verdict::connection_error) return die(t.code, "WINDOW_UPDATE on an idle stream");
-  // An update may cross our END_STREAM (RFC 9113 5.1), but one of 0 is wrong in any state.
+  // An update may cross our END_STREAM (RFC 9113 5.1), but an increment of 0 is invalid in any state.
   if (increment == 0) {
     stream_fault(s, frame_.id, error_code::protocol_error, "WINDOW_UPDATE of 0");
   } else if (!s) {
@@ -739,17 +739,18 @@ connection::progress connection::on_window_update(bytes_view payload) {
   return progress::again;
 }
 
-// --- headers and data out
+// --- outgoing headers and data
 
 namespace {
 constexpr std::uint32_t updates_for(std::size_t data_bytes) {
   return 2 + static_cast<std::uint32_t>(data_bytes / 1024);
 }
-// PINGs by which peers measure the delay (grpc-go sends one with each DATA, when the one before is answered).
+// The PINGs with which peers may measure the delay (grpc-go sends one with DATA when the previous one is
+// acknowledged).
 constexpr std::uint8_t pings_ahead = 100;
-// Asks how long a round trip takes; see bandwidth_delay.
+// The payload of the PINGs that measure the round trip; see bandwidth_delay.
 constexpr std::uint64_t window_ping = 0x64656c61793f2121;
-// What a header block takes in the output, in as many frames as it needs.
+// The space that a header block requires in the output, in as many frames as necessary.
 constexpr std::size_t whole_head_bytes(std::size_t block_bytes) {
   return frame_header_bytes + hpack::encoder::begin_bound + block_bytes +
          block_bytes / frame_bytes_min_max * frame_header_bytes;
@@ -770,7 +771,7 @@ bool connection::begin_headers(stream_ref ref) noexcept try {
 
 void connection::begin_head(stream& s) {
   CORACLE_ASSERT(!head_stream_, "end_headers() must come before the next begin_headers()");
-  // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its own no earlier.
+  // RFC 9113 5.1.1: ids grow in the order of HEADERS, so a stream gets its id only here.
   std::uint8_t* const out = output_.reserve(frame_header_bytes + hpack::encoder::begin_bound);
   if (s.id == 0) {
     number(s, next_own_id_);
@@ -822,8 +823,8 @@ void connection::end_headers(bool end_stream) noexcept try {
   out_of_memory();
 }
 
-// Writes the frame header in front of the block; a block that is too long for one frame makes room for the
-// headers of its CONTINUATIONs, from its back.
+// Writes the frame header in front of the block. If the block is too long for one frame, moves its parts,
+// starting from the end, to make room for the headers of CONTINUATION frames.
 bool connection::finish_head(bool end_stream) {
   const std::size_t size = output_.size() - head_at_ - frame_header_bytes;
   const std::size_t more = size == 0 ? 0 : (size - 1) / frame_bytes_min_max;
@@ -859,20 +860,21 @@ bool connection::send_block(stream_ref ref, bytes_view bytes, bool end_stream) {
     schedule(*s);
     return true;
   }
-  output_.reserve(whole_head_bytes(bytes.size()));  // all of it: nothing throws any more
+  output_.reserve(whole_head_bytes(bytes.size()));  // reserves everything: nothing throws after this
   begin_head(*s);
   output_.append(bytes);
   finish_head(end_stream);
   return true;
 }
 
-// END_STREAM is in the output. False, for the callers' sake: there is nothing more to send, and a released
-// stream may be gone.
+// Call when END_STREAM is in the output. Returns false, for the convenience of callers: there is nothing more
+// to send, and a released stream may have been destroyed.
 bool connection::end_sent(stream& s, stream_input input) {
   const stream_ref ref = streams_.ref_to(s);
   const bool abandoned = s.released && !is_closed(transition_of(s.state, input).next);
   advance(s, input);
-  // RFC 9113 8.1: a server that has answered in full may ask the client, without error, to stop sending.
+  // RFC 9113 8.1: a server that has sent its whole response may ask the client, without error, to stop
+  // sending.
   if (abandoned) reset(ref, side_ == role::server ? error_code::no_error : error_code::cancel);
   return false;
 }
@@ -934,7 +936,7 @@ void connection::commit_reply(stream_ref ref, const whole_reply& r) noexcept try
   s->send.take(static_cast<std::uint32_t>(n));
   send_.take(static_cast<std::uint32_t>(n));
   count_data(n);
-  s->released = true;  // first: what closes now is gone at once
+  s->released = true;  // first: if the stream closes now, it is destroyed at once
   s->wants_writable = false;
   if (block_stream_ == s) block_stream_ = nullptr;
   end_sent(*s, stream_input::send_headers_end);
@@ -960,7 +962,7 @@ void connection::enqueue(stream& s, std::unique_ptr<std::uint8_t[]> bytes, std::
   count(s);
 }
 
-// DATA went out: the peer may well update its windows, and ask how long it took.
+// DATA was sent: the peer may legitimately update its windows and measure the round trip.
 void connection::count_data(std::size_t n) noexcept {
   allow_updates(updates_for(n));
   if (ping_allowance_ < pings_ahead) ++ping_allowance_;
@@ -978,7 +980,7 @@ void connection::count(const stream& s) noexcept {
   if (s.queue.ends()) unread_bytes_ += s.queue.bytes();
 }
 
-// Puts the stream where produce() finds it when it can send, and takes it away when it cannot.
+// Links the stream where produce() finds it if it can send, and unlinks it if it cannot.
 void connection::schedule(stream& s) noexcept {
   if (s.queue.empty()) return s.sending_hook::unlink();
   const bool free = s.queue.front_is_free(chunks_);
@@ -998,7 +1000,7 @@ void connection::produce(std::size_t most_bytes) noexcept try {
   out_of_memory();
 }
 
-// One frame, or a block with the one before it.
+// Sends one frame, or a block together with the data frame before it.
 void connection::send_turn(stream& s) {
   if (!s.queue.front(chunks_).is_block && !send_data_frame(s)) return;
   if (!s.queue.empty() && s.queue.front(chunks_).is_block) {
@@ -1015,7 +1017,7 @@ void connection::send_turn(stream& s) {
   schedule(s);
 }
 
-// False if the stream is gone.
+// Returns false if the stream may have been destroyed.
 bool connection::send_data_frame(stream& s) {
   const std::size_t most = std::min({frame_bytes_min_max, s.send.available(), send_.available()});
   const std::size_t n = s.queue.data_ready(chunks_, most);
@@ -1050,8 +1052,9 @@ void connection::tell_if_writable(stream& s) noexcept {
 
 // --- credit
 
-// A DATA frame may call forth an update for its stream and one for the connection, or more if the peer reads
-// in small pieces; and some peers update streams as they open. So much is free; see on_window_update().
+// A DATA frame may cause an update for its stream and one for the connection, or more if the peer reads in
+// small pieces; some peers also update streams when they open. These updates are not charged; see
+// on_window_update().
 void connection::allow_updates(std::uint32_t n) noexcept {
   constexpr std::uint32_t most = 1u << 20;
   update_allowance_ = std::min(update_allowance_ + n, most);
@@ -1089,7 +1092,7 @@ bool connection::answers_window_ping(std::uint64_t opaque) noexcept {
   return opaque == window_ping && path_.answered(now_);
 }
 
-// --- streams: looked up, made, closed, released
+// --- streams: finding, creating, closing, releasing
 
 stream* connection::find_id(stream_id id) noexcept {
   if (recent_ && recent_->id == id) return recent_;
@@ -1097,7 +1100,7 @@ stream* connection::find_id(stream_id id) noexcept {
   return place == stream_index::no_place ? nullptr : recent_ = &streams_[place];
 }
 
-// Even ids are those of pushed streams, which neither role allows.
+// Even ids would be those of pushed streams, which neither role permits.
 stream_state connection::state_of(stream_id id) const noexcept {
   const bool used = side_ == role::server ? id <= highest_peer_id_ : id < next_own_id_;
   return used && (id & 1) != 0 ? closed_.find(id) : stream_state::idle;
@@ -1135,7 +1138,7 @@ void connection::close(stream& s, stream_state how) noexcept {
   uncount(s);
   s.queue.clear(chunks_);
   s.sending_hook::unlink();
-  // Who waits for the last bytes of a stream that ends well is still told that they have gone.
+  // A waiter for the last bytes of a stream that ended normally is still notified when they have been sent.
   if (how != stream_state::ended || s.released) s.telling_hook::unlink();
   if (recent_ == &s) recent_ = nullptr;
   if (data_stream_ == &s) data_stream_ = nullptr;
@@ -1151,7 +1154,7 @@ void connection::erase(stream& s) noexcept {
   streams_.erase(s);
 }
 
-// The stream ends abnormally, and its user is told. It may have ended well on the wire already.
+// Ends the stream abnormally and notifies its user. On the wire it may already have ended normally.
 void connection::end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
                      bool unprocessed) noexcept {
   const bool tell = !s.released;
@@ -1166,16 +1169,17 @@ void connection::end(stream& s, stream_state how, error_code code, initiator by,
   pending_ = true;
 }
 
-// A rule of RFC 9113 that the peer broke on one stream (5.4.2). Without `s` on one that is closed.
+// Handles a stream error (RFC 9113 5.4.2). s: null if the stream is closed.
 void connection::stream_fault(stream* s, stream_id id, error_code code, std::string_view reason) {
   if (s && is_closed(s->state)) {
-    // What the user did itself is not told to it; what ended well on the wire turns out bad.
+    // The user's own reset is not reported to it. A stream that ended normally on the wire turns out to be
+    // invalid.
     if (s->state == stream_state::ended) end(*s, stream_state::ended, code, initiator::library, reason);
     return;
   }
-  // A client that does not know our limit yet may honestly overshoot it.
+  // A well-behaved client that does not know our limit yet may exceed it.
   const bool unknowing = code == error_code::refused_stream && !settings_acked_;
-  // What is refused made no call, however early.
+  // A refused stream started no call, however early it was reset.
   if (unknowing ? !charge_control() : !charge_reset(code == error_code::refused_stream ? 0 : id)) return;
   write_rst_stream(id, code);
   if (s) end(*s, stream_state::reset_sent, code, initiator::library, reason);
@@ -1193,11 +1197,11 @@ stream_ref connection::open(void* user) {
 
 bool connection::can_open() const noexcept {
   if (side_ == role::server || failed_ || draining_ || peer_goes_away_ || at_limit()) return false;
-  // RFC 9113 5.1.1: ids are not used twice; when they are used up a new connection is needed.
+  // RFC 9113 5.1.1: ids are not reused; when they are exhausted, a new connection is required.
   return next_own_id_ / 2 + unnumbered_count_ < limit_.own_streams;
 }
 
-// Sees to a slots event when the number of streams falls below the limit.
+// Schedules a slots event when the number of streams falls below the limit.
 void connection::note_limit() noexcept {
   if (side_ == role::server) return;
   const bool is = at_limit();
@@ -1208,13 +1212,12 @@ void connection::note_limit() noexcept {
 void connection::reset(stream_ref ref, error_code code) noexcept try {
   stream* s = find(ref);
   if (!s || is_closed(s->state)) return;
-  // The peer's table already lacks what the rest of the block would have said.
+  // The peer's table would miss the insertions of the rest of the block.
   if (head_stream_ == s)
     return fail(error_code::internal_error, "a header block was not ended", initiator::user);
   const stream_id id = s->id;
-  close(
-      *s,
-      stream_state::reset_sent);  // first: should writing fail the connection, this stream is not told of it
+  close(*s,
+        stream_state::reset_sent);  // first: if writing fails the connection, no event for this stream
   if (id != 0) write_rst_stream(id, code);
 } catch (const std::bad_alloc&) {
   out_of_memory();
@@ -1233,19 +1236,21 @@ void connection::release(stream_ref ref) noexcept try {
   s->telling_hook::unlink();
   if (block_stream_ == s) block_stream_ = nullptr;
   const bool answers = side_ == role::server || !may_receive(s->state);
-  // What is queued up to the end is still sent; then sent() sees to the rest.
+  // Queued data up to the end of the stream is still sent; end_sent() does the rest.
   if (answers && s->queue.ends()) return;
-  // RFC 9113 8.1: a server that has answered in full may ask the client, without error, to stop sending.
+  // RFC 9113 8.1: a server that has sent its whole response may ask the client, without error, to stop
+  // sending.
   const bool answered_in_full = side_ == role::server && s->state == stream_state::half_closed_local;
   reset(ref, answered_in_full ? error_code::no_error : error_code::cancel);
 } catch (const std::bad_alloc&) {
   out_of_memory();
 }
 
-// --- control frames out
+// --- outgoing control frames
 
 void connection::write_rst_stream(stream_id id, error_code code) {
-  // The peer may have sent so many header blocks before it sees this: response, trailers, a 1xx, and one to spare.
+  // The number of header blocks that the peer may send before it sees this: response, trailers, a 1xx, and
+  // one spare.
   constexpr std::uint32_t blocks_on_their_way = 4;
   constexpr std::uint32_t most = 1u << 16;
   stray_allowance_ = std::min(stray_allowance_ + blocks_on_their_way, most);
@@ -1277,8 +1282,8 @@ void connection::write_goaway(stream_id last, error_code code, std::string_view 
   output_.commit(frame_header_bytes + 8 + debug.size());
 }
 
-// Answers are what a peer can make us write for nothing; those that may still lie in the output are bounded
-// (limits::output_bytes). The rest of the output is bounded by flow control and by who fills it.
+// Answers cost a peer nothing, so the number of bytes of answers in the output is limited
+// (limits::output_bytes). The rest of the output is limited by flow control and by the user that fills it.
 bool connection::answered(std::size_t n) {
   const std::size_t before = output_.size() - std::min(n, output_.size());
   answer_bytes_ = std::min(answer_bytes_, before) + n;
@@ -1293,7 +1298,8 @@ bool connection::charge(token_bucket& bucket, token_rate rate, std::string_view 
   return false;
 }
 
-// Only a client can make work by opening streams and having them reset: a server resets what we asked for.
+// Only a client can cause work by opening streams and having them reset: a server resets streams that we
+// requested.
 bool connection::charge_reset(stream_id id) {
   if (side_ == role::client) return true;
   const token_rate early{limit_.early_resets_burst, limit_.early_resets_per_second};
@@ -1319,21 +1325,21 @@ bool connection::charge_stray_block() {
 // --- drains, failures, timers
 
 namespace {
-// Marks the PING behind the first GOAWAY; its ack tells that the client has seen it.
+// The payload of the PING after the first GOAWAY; its ack shows that the client has seen the GOAWAY.
 constexpr std::uint64_t drain_ping = 0x636f7261636c6521;
-// Of limits::keepalive; its answer is as good as any other byte.
+// The payload of PINGs for limits::keepalive; their answers count like any other bytes.
 constexpr std::uint64_t keepalive_ping = 0x616c6976653f2121;
 }  // namespace
 
-// RFC 9113 5.4.1.
+// RFC 9113 5.4.1: connection error.
 void connection::fail(error_code code, std::string_view reason, initiator by) noexcept {
   if (failed_) return;
   if (std::exchange(head_stream_, nullptr))
-    output_.retract(output_.size() - head_at_);  // it never becomes whole
+    output_.retract(output_.size() - head_at_);  // it would never be completed
   try {
     write_goaway(last_given_id_, code, reason);
   } catch (const std::bad_alloc&) {
-    // The peer learns it from the end of the byte stream.
+    // The peer will notice the end of the byte stream.
   }
   end_everything(code, by == initiator::user ? std::string_view("closed by the user") : reason, by);
 }
@@ -1357,7 +1363,7 @@ void connection::end_everything(error_code code, std::string_view reason, initia
   failed_ = true;
   in_ = {};
   block_open_ = block_good_ = false;
-  // A block that could not be read may have ended its stream on the wire, and its user waits for what it says.
+  // A block that was not read may have ended its stream on the wire, while its user waits for the contents.
   if (stream* const unread = std::exchange(block_stream_, nullptr);
       unread && unread->state == stream_state::ended)
     end(*unread, stream_state::ended, code, by, reason);
@@ -1367,7 +1373,7 @@ void connection::end_everything(error_code code, std::string_view reason, initia
   for (std::uint32_t i = 0; i < bound; ++i) {
     if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
     stream& s = streams_[i];
-    // Writable events of streams that have ended well stay: nothing else would come for them.
+    // Writable events of streams that have ended normally remain: their users get no other event.
     end(s, stream_state::reset_sent, code, by, reason,
         side_ == role::client && (s.id == 0 || s.id >= unsent_from));
   }
@@ -1377,17 +1383,17 @@ void connection::end_everything(error_code code, std::string_view reason, initia
   failed_reason_ = reason;
 }
 
-// To a server that is a client's cancellation, to a client the failure of what lies between.
+// For a server this is the client's cancellation, for a client a network failure.
 void connection::feed_end(time_point now) noexcept {
   now_ = now;
   if (side_ == role::server) return end_everything(error_code::cancel, "connection closed", initiator::peer);
-  // Nobody could answer it any more; and so it surely was not seen.
+  // The output cannot be answered any more, and the peer certainly has not seen it.
   if (!failed_) output_.clear();
   end_everything(error_code::internal_error, "connection closed", initiator::peer, kept_from_);
 }
 
-// RFC 9113 6.8: the first GOAWAY lets streams in that are on their way; a round trip later the final one can
-// say which is the last.
+// RFC 9113 6.8: the first GOAWAY admits streams that are already in flight; a round trip later the final one
+// can name the last stream.
 void connection::drain() noexcept try {
   if (failed_ || draining_) return;
   draining_ = true;
@@ -1449,8 +1455,8 @@ void connection::ask_if_alive() {
   }
 }
 
-// All that came is read. A header block or a frame that is no DATA costs its peer next to nothing while it is
-// held up, and us a buffer: it is given a time. DATA is passed on as it comes.
+// Called when all input has been read. An incomplete header block or frame (except DATA) costs the peer next
+// to nothing and us a buffer, so it has a deadline. DATA is passed on as it arrives.
 void connection::watch_unfinished() noexcept {
   const bool unfinished =
       partial_bytes_ != 0 || reading_ == phase::request_line || reading_ == phase::payload || block_id_ != 0;
@@ -1515,8 +1521,8 @@ std::size_t connection::memory_bytes() const noexcept {
          encoder_.capacity_bytes() + reader_.capacity_bytes();
 }
 
-// Windows, the HPACK tables and the settings stay; so does what is left of a frame that came in part, and what an event will
-// show.
+// Windows, HPACK tables and settings are kept, and so are the data of an incomplete frame and of a pending
+// event.
 void connection::release_idle_memory() noexcept {
   output_.release(0);
   if (reading_ == phase::payload || block_id_ != 0 || block_open_ || goaway_pending_) return;

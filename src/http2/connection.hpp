@@ -1,4 +1,4 @@
-// connection: the HTTP/2 engine for one connection, either role, without I/O.
+// connection: a sans-I/O HTTP/2 engine for one connection, in either role.
 #pragma once
 
 #include "base/output_buffer.hpp"
@@ -36,78 +36,82 @@ namespace coracle::http2 {
 
 enum class role : std::uint8_t { client, server };
 
-// A pull parser (RFC 9113): bytes and the time go in by feed(), events come out of next(), frames
-// to send gather in output(). Nothing here calls back, waits or reads a clock.
+// A pull parser (RFC 9113): feed() takes bytes and the time, next() returns events, and output() collects the
+// frames to send. It makes no callbacks, does not block and does not read a clock.
 //
 //   engine.feed(bytes, now);
 //   for (event e; (e = engine.next()).what != event::kind::none;) handle(e);
-//   engine.produce();             // once a turn: queued DATA into the output, as windows allow
+//   engine.produce();             // once per loop iteration: moves queued DATA into the output
 //   send(engine.output());
 //
-// One thread. Any sending function may be called between two next(). Functions that take a
-// stream_ref are harmless on a stream that has closed meanwhile: they do nothing and say so.
+// Not synchronized: use it on one thread. All sending functions may be called between two calls of next().
+// Functions that take a stream_ref do nothing if the stream has closed, and report that.
 //
-// Memory: the functions that are not noexcept throw std::bad_alloc and leave everything as it was. In the others a
-// failed allocation fails the connection with ENHANCE_YOUR_CALM, as a fault of the peer's would: what is lost then (a
-// header table's entry, a frame that was half written) belongs to all of its streams.
+// Memory: functions that are not noexcept throw std::bad_alloc and leave the state unchanged. In the others a
+// failed allocation fails the connection with ENHANCE_YOUR_CALM, as a violation by the peer would: the data
+// that is then lost (an entry of a header table, a half-written frame) belongs to all of its streams.
 class connection {
  public:
-  connection(role r, const limits& l, time_point now);  // puts our preface and SETTINGS into the output
+  connection(role r, const limits& l, time_point now);  // writes the preface and our SETTINGS into the output
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
   // --- receiving
-  // The next bytes from the peer; they must stay until next() has returned none.
+  // Takes the next bytes from the peer. They must stay valid until next() has returned none.
   void feed(bytes_view bytes, time_point now);
   [[gnu::hot, gnu::flatten]] event next() noexcept;
-  // Ends reading before next() has returned none: returns the bytes that it has not read, to be fed again later, in front of
-  // any others. They, and the events of before, are borrowed from feed()'s argument no longer.
+  // Stops reading before next() has returned none. Returns the bytes that it has not read; feed them again
+  // later, before any others. Neither the engine nor earlier events refer to feed()'s argument afterwards.
   [[nodiscard]] bytes_view take_unread() noexcept;
-  // The fields of the headers event just returned, in order. False at the end of the block; then
-  // headers_ok() tells whether it kept to RFC 9113 section 8. If not, the engine has reset the stream
-  // (PROTOCOL_ERROR; ENHANCE_YOUR_CALM if the header list was too large) and the next event is its reset: forget
-  // what was pulled. Fields not pulled are decoded and dropped by the next next().
+  // Returns the fields of the headers event just returned, in order. Returns false at the end of the block;
+  // headers_ok() then tells whether the block conforms to RFC 9113 section 8. If it does not, the engine has
+  // reset the stream (PROTOCOL_ERROR, or ENHANCE_YOUR_CALM if the header list was too large), and the next
+  // event is its reset: discard the fields that were read. The next call of next() decodes and drops the
+  // fields that were not read.
   bool next_field(field& out) noexcept;
-  // The same for all of them in one pass: f(slot, text) with the slot of a field, whose text() gives the field. It returns the
-  // slot to leave at the field, which is done if it has none yet. Returns headers_ok(). What f throws leaves fields unread.
+  // Reads all fields in one pass: calls f(slot, text) with the slot of each field, whose text() returns the
+  // field. f returns the slot to set at the field, which has an effect if it has none yet. Returns
+  // headers_ok(). If f throws, not all fields have been read.
   template <class F>
   bool read_fields(F f);
   [[nodiscard]] bool headers_ok() const noexcept { return block_good_; }
-  // For those who keep what they have read: a number for the fields that were just read to their end, if they are
-  // likely to come again, else 0; and, before any field of a later request is pulled, whether they are those that
-  // had this number. True: the block counts as read.
+  // For callers that cache what they have read. head_number() returns a number for the fields that were just
+  // read to their end if they are likely to recur, else 0. head_repeats(), called before any field of a later
+  // request is read, returns whether its fields are those with this number; if so, the block counts as read.
   [[nodiscard]] std::uint32_t head_number() const noexcept { return reader_.number(); }
   [[nodiscard]] bool head_repeats(std::uint32_t number) noexcept;
-  // Leaves a number (not 0, at most header_reader::slot_max) at the current field's table entry or literal, to be found in
-  // field::slot when the peer sends the same again.
+  // Stores a number (not 0, at most header_reader::slot_max) with the current field's table entry or literal.
+  // It is returned in field::slot when the peer sends the same field again.
   void set_slot(std::uint32_t slot) noexcept {
     if (block_open_) reader_.set_slot(slot);
   }
-  // The peer closed its sending side: everything open ends as reset events, then comes failed. A client's output is
-  // dropped; streams whose HEADERS were in it never left, and are `unprocessed`.
+  // Call when the peer has closed its sending side: all open streams end with reset events, followed by
+  // failed. A client's output is dropped; streams whose HEADERS were still in it were never sent and are
+  // `unprocessed`.
   void feed_end(time_point now) noexcept;
 
-  // Gives stream credit back for n bytes of data events that the user is done with; connection
-  // credit returns by itself on receipt (withhold_credit: not while told so, for a memory quota).
+  // consume() returns stream credit for n bytes of data events that the user has processed. Connection credit
+  // is returned on receipt, unless withhold_credit(true) is in effect for a memory quota.
   void consume(stream_ref s, std::size_t n) noexcept;
   void withhold_credit(bool on) noexcept;
 
   // --- streams
-  // Client: a new stream, or no_stream when the peer's limit is reached, it goes away, or ids are used up.
+  // Client: opens a stream. Returns no_stream if the peer's limit is reached, the connection is going away,
+  // or the ids are exhausted.
   stream_ref open(void* user);
   void set_user(stream_ref s, void* user) noexcept {
     if (stream* found = find(s)) found->user = user;
   }
-  // Says that the user is done with s; closes it with RST_STREAM(CANCEL, or NO_ERROR on a server that
-  // has answered in full) if it is still open. The ref is dead afterwards. Each stream that the user was
-  // told of by a headers event, or got from open(), is released exactly once.
+  // Releases s: the user has finished with it. If it is still open, it is closed with RST_STREAM (CANCEL, or
+  // NO_ERROR on a server that has sent its whole response). The ref is invalid afterwards. Release each
+  // stream that came with a headers event or from open() exactly once.
   [[gnu::flatten]] void release(stream_ref s) noexcept;
-  // Open for sending: not half-closed (local), not closed.
+  // Whether s is open for sending: neither half-closed (local) nor closed.
   [[nodiscard]] bool can_send(stream_ref s) const noexcept {
     const stream* found = find(s);
     return found && found->can_send();
   }
-  // 0 before a client's first HEADERS.
+  // The stream's id; 0 before a client's first HEADERS.
   [[nodiscard]] stream_id id_of(stream_ref s) const noexcept {
     const stream* found = find(s);
     return found ? found->id : 0;
@@ -116,100 +120,105 @@ class connection {
   [[nodiscard]] bool can_open() const noexcept;
 
   // --- sending: headers
-  // begin, add each field, end. Frames go straight into the output, with indexing by `policy`;
-  // not for trailers behind queued data: those must be a stateless block.
+  // Call begin_headers(), add_field() for each field, then end_headers(). The frames are written directly
+  // into the output and indexed according to `policy`. Trailers that follow queued data cannot be sent in
+  // this way; send them as a stateless block.
   using indexing = hpack::indexing;
   bool begin_headers(stream_ref s) noexcept;
   void add_field(std::string_view name, std::string_view value, indexing policy = indexing::index) noexcept;
-  // For heads that begin alike: keeps what add_field() has written since begin_headers(), once that changes the table no
-  // more, else nothing; and adds it to another head of the connection. add_fields() is false when the table has
-  // changed meanwhile: then each field is to be added anew. A HEAD
-  // request must not be made of kept fields: its answer would be taken for a malformed one.
+  // Reuses the start of header blocks. keep_fields() stores what add_field() has written since
+  // begin_headers(), if it did not change the table, else nothing. add_fields() adds it to another block of
+  // the same connection; it returns false if the table has changed since, and each field must then be added
+  // again. A HEAD request must not use kept fields: its response would be considered malformed.
   void keep_fields(hpack::encoded_fields& to) const;
   bool add_fields(const hpack::encoded_fields& kept) noexcept;
   void end_headers(bool end_stream) noexcept;
-  // A block encoded beforehand by hpack's stateless functions (no reference to a dynamic table).
-  // Goes behind data that is still queued. False when the stream is closed for sending.
+  // Sends a block that was encoded in advance by hpack's stateless functions (without references to a dynamic
+  // table). It follows data that is still queued. Returns false if the stream is closed for sending.
   bool send_block(stream_ref s, bytes_view stateless_block, bool end_stream);
 
   // --- sending: data
-  // The fast path: room for n bytes of DATA in the output, behind a frame header that commit_data
-  // writes; null when the windows, the frame size, the stream's queue or state do not allow it
-  // at once. Between the two calls nothing else may be sent. Small n only: frame-size bound.
+  // The fast path: reserves n bytes for DATA in the output, after a frame header that commit_data() writes.
+  // Returns null if the windows, the frame size, or the stream's queue or state do not permit sending at
+  // once. Nothing else may be sent between the two calls. For small n only: at most one frame.
   std::uint8_t* reserve_data(stream_ref s, std::size_t n);
   [[gnu::hot, gnu::flatten]] void commit_data(stream_ref s, std::size_t n, bool end_stream) noexcept;
-  // Likewise for a server's whole answer: room for the message, whose HEADERS are before it; commit_reply() ends the
-  // stream and releases it. Both are given the same.
+  // The fast path for a server's whole response: reserves space for the message, after its HEADERS.
+  // commit_reply() ends the stream and releases it. Pass the same `r` to both.
   std::uint8_t* reserve_reply(stream_ref s, const whole_reply& r);
   [[gnu::hot, gnu::flatten]] void commit_reply(stream_ref s, const whole_reply& r) noexcept;
-  // The general path: takes the bytes over and sends them in turn with other streams, as windows allow.
+  // The general path: takes ownership of the bytes and sends them in turn with other streams, as windows
+  // allow.
   bool queue_data(stream_ref s, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
-  // Bytes of s queued and not yet in the output.
+  // The bytes of s that are queued and not yet in the output.
   [[nodiscard]] std::size_t queued(stream_ref s) const noexcept {
     const stream* found = find(s);
     return found ? found->queue.bytes() : 0;
   }
-  // One writable event when queued(s) has sunk to `low_bytes` or less.
+  // Requests one writable event when queued(s) has fallen to `low_bytes` or less.
   void want_writable(stream_ref s, std::size_t low_bytes);
 
-  // --- sending: the rest
-  // Aborts s: RST_STREAM goes out, queued data is dropped. No event follows for it.
+  // --- sending: resets, drain and failure
+  // Aborts s: sends RST_STREAM and drops queued data. No event follows for it.
   void reset(stream_ref s, error_code code) noexcept;
-  // Server: GOAWAY(2^31-1) and PING; the final GOAWAY when its ack comes (or drain_now(), or
-  // limits::drain_timeout). Client: takes no new streams.
+  // Server: sends GOAWAY(2^31-1) and PING, and the final GOAWAY when the PING is acknowledged (or on
+  // drain_now(), or after limits::drain_timeout). Client: opens no new streams.
   void drain() noexcept;
   void drain_now() noexcept;
-  // GOAWAY with this code; nothing is accepted afterwards.
+  // Sends GOAWAY with this code and fails the connection; nothing is accepted afterwards.
   void fail(error_code code, std::string_view reason) noexcept;
-  // Server: between drain() and the final GOAWAY new streams may still come.
+  // Server: whether new streams may still arrive, between drain() and the final GOAWAY.
   [[nodiscard]] bool draining() const noexcept { return goaway_first_ && !failed_; }
-  // Server: the peer has answered the drain's PING, and there was no stream since: of what it was sent, it has read all
-  // but the final GOAWAY.
+  // Server: whether the peer has acknowledged the PING of the drain and no stream was opened since, so that
+  // it has read everything sent to it except the final GOAWAY.
   [[nodiscard]] bool all_read() const noexcept { return all_read_; }
   [[nodiscard]] bool failed() const noexcept { return failed_; }
 
   // --- memory
-  // What the engine holds at the moment, with what set_kept() says; to be compared, not to be summed to the byte.
+  // The memory that the engine holds at present, including set_kept(). An estimate for comparisons, not
+  // exact.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  // Gives back what the next frames would take again: the connection idles. Between feeds. A head_number() is void then.
+  // Frees the buffers of an idle connection; the next frames allocate them again. Call it between feeds. It
+  // invalidates head_number().
   void release_idle_memory() noexcept;
-  // The user keeps so much of what came on s.
+  // Sets how many bytes of data received on s the user keeps.
   void set_kept(stream_ref s, std::size_t bytes) noexcept;
-  // Queued bytes of streams that have been answered in full: what the peer would only have to read.
+  // The queued bytes of streams with a complete response, which wait only for the peer to read them.
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return unread_bytes_; }
-  // Octets of DATA that went into the output, ever.
+  // The total number of octets of DATA written into the output.
   [[nodiscard]] std::uint64_t data_sent() const noexcept { return data_sent_; }
-  // Server: new streams are REFUSED_STREAM while on.
+  // Server: while on, new streams are refused with REFUSED_STREAM.
   void refuse_streams(bool on) noexcept { refusing_ = on; }
-  // What open() or set_user() said of a stream that was not released yet; else null.
+  // The pointer passed to open() or set_user() if the stream has not been released; else null.
   [[nodiscard]] void* user_of(stream_ref s) const noexcept {
     const stream* found = find(s);
     return found && !found->released ? found->user : nullptr;
   }
 
   // --- about the peer
-  // PINGs answered so far, for keepalive enforcement (gRFC A8).
+  // The number of PINGs answered so far.
   [[nodiscard]] std::uint64_t pings_answered() const noexcept { return pings_answered_; }
-  // What the windows of the connection let each side send at the moment.
+  // The number of bytes that the connection's windows permit each side to send at present.
   [[nodiscard]] std::int64_t send_window_bytes() const noexcept { return send_.bytes(); }
   [[nodiscard]] std::int64_t receive_window_bytes() const noexcept { return receive_.open_bytes(); }
-  // PINGs that limits::keepalive has sent.
+  // The number of PINGs sent for limits::keepalive.
   [[nodiscard]] std::uint64_t keepalives_sent() const noexcept { return alive_.pings(); }
 
   // --- output and time
-  // Moves queued DATA into the output, a frame per stream in turn, until `most_bytes` are pending there.
+  // Moves queued DATA into the output, one frame per stream in turn, until the output holds `most_bytes`.
   void produce(std::size_t most_bytes = 256u << 10) noexcept;
-  // That windows would let through.
+  // Whether there are queued frames that the windows permit to send.
   [[nodiscard]] bool has_queued() const noexcept {
     return !ready_free_.empty() || (!ready_data_.empty() && send_.available() > 0);
   }
   [[nodiscard]] base::output_buffer& output() noexcept { return output_; }
-  // All of it was taken, to be sent. Of a user that never says so everything counts as sent.
+  // Call when all of the output has been taken to be sent. If it is never called, everything counts as sent.
   void output_taken() noexcept { kept_from_ = next_own_id_; }
-  // Server: the output is not to be sent yet. Until the client's preface is whole, the first bytes may turn out to be a
-  // request of HTTP/1.x, and a response to that takes the output's place. Ends with the final GOAWAY, too.
+  // Server: whether the output must not be sent yet. Until the client's preface is complete, the first bytes
+  // may turn out to be an HTTP/1.x request, and a response to that replaces the output. Ends with the final
+  // GOAWAY, too.
   [[nodiscard]] bool awaits_preface() const noexcept;
-  // When on_timeout() wants to be called next; never if nothing is pending.
+  // The time at which on_timeout() must be called next; `never` if nothing is pending.
   [[nodiscard]] time_point next_timeout() const noexcept;
   void on_timeout(time_point now) noexcept;
 
@@ -262,7 +271,7 @@ class connection {
   void send_turn(stream& s);
   bool send_data_frame(stream& s);
   void schedule(stream& s) noexcept;
-  // Before and after a queue changes: they keep the sums.
+  // uncount() before and count() after a queue changes keep the sums up to date.
   void uncount(const stream& s) noexcept;
   void count(const stream& s) noexcept;
   void count_data(std::size_t n) noexcept;
@@ -277,16 +286,16 @@ class connection {
   void write_ping(std::uint64_t opaque, bool ack);
   void write_goaway(stream_id last, error_code code, std::string_view debug);
   bool answered(
-      std::size_t n);  // an answer of n bytes to a control frame was written; false if it was one too many
+      std::size_t n);  // after writing n bytes that answer a control frame; false if too many are unread
 
-  // --- streams: looked up, made, closed, released
+  // --- streams: finding, creating, closing, releasing
   [[nodiscard]] stream* find(stream_ref s) const noexcept { return streams_.find(s); }
   [[nodiscard]] stream* find_id(stream_id id) noexcept;
-  [[nodiscard]] stream_state state_of(stream_id id) const noexcept;  // of one that is not in the index
+  [[nodiscard]] stream_state state_of(stream_id id) const noexcept;  // of a stream that is not in the index
   stream& make_stream(void* user);
   void number(stream& s, stream_id id);  // throws before anything has changed
-  void advance(stream& s, stream_input input) noexcept;  // s may be gone afterwards if it is released
-  void close(stream& s, stream_state how) noexcept;  // likewise
+  void advance(stream& s, stream_input input) noexcept;  // may destroy s if it is released
+  void close(stream& s, stream_state how) noexcept;  // may destroy s if it is released
   void erase(stream& s) noexcept;
   void end(stream& s, stream_state how, error_code code, initiator by, std::string_view reason,
            bool unprocessed = false) noexcept;
@@ -300,7 +309,7 @@ class connection {
   // --- drains, failures, timers
   [[gnu::cold, gnu::noinline]] void out_of_memory() noexcept;
   [[gnu::cold, gnu::noinline]] void fail(error_code code, std::string_view reason, initiator by) noexcept;
-  // unsent_from: a client's streams that have not left.
+  // unsent_from: a client's streams from this id on have not been sent.
   void end_everything(error_code code, std::string_view reason, initiator by,
                       stream_id unsent_from = ~stream_id{0}) noexcept;
   [[gnu::cold, gnu::noinline]] progress die(error_code code, std::string_view reason) noexcept;
@@ -311,7 +320,7 @@ class connection {
   void ask_if_alive();
   [[gnu::cold, gnu::noinline]] void watch_unfinished() noexcept;
 
-  // --- floods: false when the connection has failed over it
+  // --- flood limits: false if the connection has failed because of them
   bool charge(token_bucket& bucket, token_rate rate, std::string_view reason);
   [[gnu::cold, gnu::noinline]] bool charge_reset(stream_id id);
   [[gnu::cold, gnu::noinline]] bool charge_control();
@@ -326,25 +335,25 @@ class connection {
   // Reading.
   bytes_view in_{};
   phase reading_;
-  std::uint8_t partial_bytes_ = 0;  // of the preface, or of a frame header in `partial`
+  std::uint8_t partial_bytes_ = 0;  // of the preface, or of a frame header in `partial_`
   union {
     std::array<std::uint8_t, frame_header_bytes> partial_{};
-    http2::request_line first_line_;  // of a peer that sends no preface, and so no frame
+    http2::request_line first_line_;  // of a peer that sends no preface, and therefore no frames
   };
   frame_header frame_{};
-  std::vector<std::uint8_t> assembly_;  // a payload that came in pieces
-  std::uint32_t data_left_ = 0;  // of the DATA frame, or of one that is skipped
+  std::vector<std::uint8_t> assembly_;  // a payload that arrived in pieces
+  std::uint32_t data_left_ = 0;  // of the DATA frame, or of a frame that is skipped
   std::uint32_t pad_left_ = 0;
   stream* data_stream_ = nullptr;  // null: the payload is dropped
 
-  // The header block in work.
+  // The current header block.
   header_reader reader_;
   std::vector<std::uint8_t> block_;  // of HEADERS with CONTINUATION
   stream_id block_id_ = 0;  // not 0: CONTINUATION must follow
   std::uint32_t block_frames_ = 0;
   bool block_ends_stream_ = false;
   bool block_depends_on_itself_ = false;
-  bool block_open_ = false;  // a headers event is out, and its fields are not yet all decoded
+  bool block_open_ = false;  // a headers event was returned, and its fields have not all been decoded
   bool block_good_ = false;
   bool block_has_length_ = false;  // its content-length describes this message's DATA
   stream* block_stream_ = nullptr;
@@ -354,21 +363,21 @@ class connection {
   bool peer_settings_seen_ = false;
   bool settings_acked_ = false;
   time_point settings_deadline_;
-  // Of the frame or header block that has come in part; see limits::header_timeout.
+  // Of a frame or header block that has arrived in part; see limits::header_timeout.
   time_point block_deadline_ = never;
 
   // Streams.
   base::slab<stream, 8> streams_;
   stream_index index_;
-  stream* recent_ = nullptr;  // in the index; its next frame is likely to be the next
+  stream* recent_ = nullptr;  // in the index; the next frame is likely to be for it
   closed_streams closed_;
-  std::size_t open_count_ = 0;  // not closed, numbered or not
-  std::size_t unnumbered_count_ = 0;  // of these: open() without HEADERS so far
+  std::size_t open_count_ = 0;  // not closed, with or without an id
+  std::size_t unnumbered_count_ = 0;  // those among them that open() created and that have sent no HEADERS
   stream_id highest_peer_id_ = 0;
-  stream_id fed_from_ = 0;  // what highest_peer_id was before this turn, which has one time
-  stream_id last_given_id_ = 0;  // the highest that the user has got to see
+  stream_id fed_from_ = 0;  // highest_peer_id_ before this loop iteration, which has one time
+  stream_id last_given_id_ = 0;  // the highest id passed to the user
   stream_id next_own_id_ = 1;  // client
-  stream_id kept_from_ = ~stream_id{0};  // client: streams from here on have not left the output
+  stream_id kept_from_ = ~stream_id{0};  // client: streams from this id on are still in the output
   std::uint32_t stream_receive_bytes_;  // the receive window of new streams
 
   // Sending.
@@ -377,22 +386,23 @@ class connection {
   receive_window receive_;
   bandwidth_delay path_;
   chunk_pool chunks_;
-  std::size_t queued_bytes_ = 0;  // in the streams' queues; of these, in those that are complete:
+  std::size_t queued_bytes_ = 0;  // in the streams' queues; the part in complete queues:
   std::size_t unread_bytes_ = 0;
-  std::size_t kept_bytes_ = 0;  // the streams' heads, and what their users keep
-  std::uint64_t data_sent_ = 0;  // octets of DATA, ever
+  std::size_t kept_bytes_ = 0;  // the streams' headers, and what their users keep
+  std::uint64_t data_sent_ = 0;  // total octets of DATA
   base::intrusive_list<sending_hook> ready_free_;  // streams whose next frame needs no window
-  base::intrusive_list<sending_hook> ready_data_;  // streams with data and a window of their own
+  base::intrusive_list<sending_hook> ready_data_;  // streams with data and an open stream window
   stream* head_stream_ = nullptr;  // between begin_headers() and end_headers()
   std::size_t head_at_ = 0;
-  // What the encoder had inserted before the head; no such number when the block begins with a table size update.
+  // The encoder's insertions before the headers; an invalid number if the block begins with a table size
+  // update.
   std::uint64_t head_inserted_ = 0;
   std::size_t reserved_bytes_ = 0;
-  bool credit_withheld_ = false;  // for want of memory,
-  bool refusing_ = false;  // and no new streams
+  bool credit_withheld_ = false;  // because of memory pressure
+  bool refusing_ = false;  // new streams
 
-  // Events to come.
-  bool pending_ = false;  // one of these may be:
+  // Pending events.
+  bool pending_ = false;  // one of these may be pending:
   base::intrusive_list<telling_hook> resets_;
   base::intrusive_list<telling_hook> writables_;
   bool settings_pending_ = false;
@@ -406,29 +416,29 @@ class connection {
   initiator failed_by_ = initiator::library;
   std::string_view failed_reason_{};
 
-  // The end.
+  // Shutdown.
   bool failed_ = false;
   bool peer_goes_away_ = false;
   bool draining_ = false;  // client: no new streams
-  bool goaway_first_ = false;  // server: GOAWAY(2^31-1) is out, the final one is not
+  bool goaway_first_ = false;  // server: GOAWAY(2^31-1) was sent, the final one was not
   bool goaway_final_ = false;
   stream_id goaway_last_id_ = 0;
   stream_id drained_at_ =
-      stream_id_max;  // the last stream when the drain began; that value when one was open
+      stream_id_max;  // the last stream when the drain began; stream_id_max if a stream was open
   bool all_read_ = false;
   time_point drain_deadline_ = never;
   std::uint64_t pings_answered_ = 0;
   keepalive alive_;
   ping_strikes strikes_;
 
-  // Floods.
+  // Flood limits.
   token_bucket reset_tokens_;
   token_bucket early_reset_tokens_;
   token_bucket control_tokens_;
   token_bucket empty_tokens_;
-  std::uint32_t update_allowance_ = 0;  // WINDOW_UPDATEs that our DATA may rightly call forth
-  std::uint8_t ping_allowance_ = 0;  // PINGs, likewise
-  std::uint32_t stray_allowance_ = 0;  // header blocks that may be under way on streams which we have reset
+  std::uint32_t update_allowance_ = 0;  // WINDOW_UPDATEs that our DATA may legitimately cause
+  std::uint8_t ping_allowance_ = 0;  // PINGs that our DATA may legitimately cause
+  std::uint32_t stray_allowance_ = 0;  // header blocks that may still arrive on streams that we have reset
   std::size_t answer_bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// HTTP/2 error codes, RFC 9113 section 7.
+// error_code: HTTP/2 error codes (RFC 9113 section 7).
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ enum class error_code : std::uint32_t {
   http_1_1_required = 0xd,
 };
 
-// "PROTOCOL_ERROR" and so on; "code 0x…" never: an unknown code gives "UNKNOWN_ERROR".
+// Returns "PROTOCOL_ERROR" and so on; "UNKNOWN_ERROR" for an unknown code.
 std::string_view name_of(error_code code) noexcept;
 
-// Who began the end of a stream or connection: the engine for a rule that the peer broke, this
-// side's user, or the peer.
+// Which side ended a stream or connection: the engine, because the peer violated a rule; the local user; or
+// the peer.
 enum class initiator : std::uint8_t { library, user, peer };
 
 }  // namespace coracle::http2

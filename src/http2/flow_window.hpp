@@ -1,4 +1,4 @@
-// Flow control (RFC 9113 5.2 and 6.9): one class per direction, used for streams and connections alike.
+// send_window, receive_window: flow control (RFC 9113 5.2 and 6.9) for streams and connections.
 #pragma once
 
 #include "http2/settings_frame.hpp"
@@ -8,8 +8,8 @@
 
 namespace coracle::http2 {
 
-// What the peer lets us send. Negative after the peer has lowered SETTINGS_INITIAL_WINDOW_SIZE below what
-// is in flight (RFC 9113 6.9.2).
+// The number of bytes that the peer permits us to send. Negative after the peer has lowered
+// SETTINGS_INITIAL_WINDOW_SIZE below the number of bytes in flight (RFC 9113 6.9.2).
 class send_window {
  public:
   explicit send_window(std::uint32_t bytes = default_window_bytes) noexcept
@@ -19,9 +19,10 @@ class send_window {
     return bytes_ > 0 ? static_cast<std::uint32_t>(bytes_) : 0;
   }
   [[nodiscard]] std::int32_t bytes() const noexcept { return bytes_; }
-  // n <= available()
+  // Requires n <= available().
   void take(std::uint32_t n) noexcept { bytes_ -= static_cast<std::int32_t>(n); }
-  // WINDOW_UPDATE, or a change of the initial size. False above 2^31-1 (RFC 9113 6.9.1, 6.9.2): FLOW_CONTROL_ERROR.
+  // Applies WINDOW_UPDATE or a change of the initial size. Returns false if the window exceeds 2^31-1 (RFC
+  // 9113 6.9.1, 6.9.2), which is a FLOW_CONTROL_ERROR.
   [[nodiscard]] bool add(std::int64_t n) noexcept {
     const std::int64_t sum = bytes_ + n;
     if (sum > std::int64_t{window_bytes_max}) return false;
@@ -33,22 +34,23 @@ class send_window {
   std::int32_t bytes_;
 };
 
-// What we let the peer send. Credit that comes back is collected until it is worth a frame: half the window.
-//   open + credit + what was received and not given back = size
+// The number of bytes that we permit the peer to send. Returned credit is collected until it is worth a
+// frame: half of the window.
+//   open + credit + bytes received and not given back = size
 class receive_window {
  public:
   explicit receive_window(std::uint32_t bytes = default_window_bytes) noexcept : open_(bytes), size_(bytes) {}
 
-  // False if the peer sent more than it was allowed to: FLOW_CONTROL_ERROR. Nothing is always allowed, also
-  // below zero (RFC 9113 6.9.1).
+  // Returns false if the peer sent more than permitted, which is a FLOW_CONTROL_ERROR. An empty frame is
+  // always permitted, even if the window is negative (RFC 9113 6.9.1).
   [[nodiscard]] bool take(std::uint32_t n) noexcept {
     if (n != 0 && std::int64_t{n} > open_) return false;
     open_ -= n;
     return true;
   }
   void give_back(std::uint32_t n) noexcept { credit_ += n; }
-  // The increment for a WINDOW_UPDATE that is due now, or 0. The window becomes at least so large as is wanted, unless
-  // little comes: an update for each small call would be for nothing.
+  // Returns the increment of a WINDOW_UPDATE that is due now, or 0. Widens the window to `wanted_bytes`
+  // unless little data arrives: widening for each small call would only cause needless updates.
   [[nodiscard]] std::uint32_t announce(std::uint32_t wanted_bytes = 0) noexcept {
     constexpr std::uint32_t little_bytes = 64u << 10;
     if (credit_ >= std::min(size_ / 2, little_bytes)) widen(wanted_bytes);
@@ -58,12 +60,12 @@ class receive_window {
     open_ += n;
     return n;
   }
-  // Our SETTINGS_INITIAL_WINDOW_SIZE takes effect. May leave the window negative, as with the peer.
+  // Applies our SETTINGS_INITIAL_WINDOW_SIZE. The window may become negative.
   void resize(std::uint32_t bytes) noexcept {
     open_ += std::int64_t{bytes} - size_;
     size_ = bytes;
   }
-  // From now on it is at least so large; the peer learns of it with the next announcement.
+  // Enlarges the window to at least `bytes`; the peer learns of it with the next WINDOW_UPDATE.
   void widen(std::uint32_t bytes) noexcept {
     if (bytes <= size_) return;
     credit_ += bytes - size_;

@@ -1,4 +1,4 @@
-// What all frames share: their header, types, flags and octet order (RFC 9113 4.1).
+// frame: the frame header, types, flags and octet order that all frames share (RFC 9113 4.1).
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -32,7 +32,7 @@ inline constexpr std::uint8_t padded = 0x8;
 inline constexpr std::uint8_t priority = 0x20;
 }  // namespace flag
 
-// What a client sends before its first frame (RFC 9113 3.4).
+// The bytes that a client sends before its first frame (RFC 9113 3.4).
 inline constexpr std::string_view client_preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 inline constexpr std::size_t frame_header_bytes = 9;
@@ -68,14 +68,14 @@ struct frame_header {
   [[nodiscard]] bool has(std::uint8_t f) const noexcept { return (flags & f) != 0; }
 };
 
-// Nine readable octets.
+// Requires nine readable octets.
 inline frame_header read_frame_header(const std::uint8_t* from) noexcept {
   return {std::uint32_t{from[0]} << 16 | std::uint32_t{from[1]} << 8 | from[2],
           static_cast<frame_type>(from[3]), from[4],
           load_u32(from + 5) & stream_id_max};  // the reserved bit is ignored
 }
 
-// Nine writable octets; returns where the payload starts.
+// Requires nine writable octets; returns where the payload starts.
 inline std::uint8_t* write_frame_header(std::uint8_t* to, std::size_t length, frame_type type,
                                         std::uint8_t flags, stream_id id) noexcept {
   to[0] = static_cast<std::uint8_t>(length >> 16);
@@ -87,8 +87,8 @@ inline std::uint8_t* write_frame_header(std::uint8_t* to, std::size_t length, fr
   return to + frame_header_bytes;
 }
 
-// Takes the padding off a complete payload of HEADERS (RFC 9113 6.2). False if there is more of it than
-// payload, which is a connection error of type PROTOCOL_ERROR.
+// Removes the padding of a complete HEADERS payload (RFC 9113 6.2). Returns false if there is more padding
+// than payload, which is a connection error of type PROTOCOL_ERROR.
 inline bool strip_padding(bytes_view& payload) noexcept {
   if (payload.empty() || payload[0] >= payload.size()) return false;
   payload = payload.subspan(1, payload.size() - 1 - payload[0]);

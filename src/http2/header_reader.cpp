@@ -4,7 +4,7 @@
 
 namespace coracle::http2 {
 
-// Their classes depend on nothing but the fields.
+// Their classes depend only on the fields.
 const hpack::static_marks& header_reader::marks_of_static_table() noexcept {
   static const hpack::static_marks marks = [] {
     hpack::static_marks all{};
@@ -90,8 +90,9 @@ bool header_reader::advance() {
     http::field_class found;
     error = validator_.check(f.name, f.value, &found);
     decoder_.set_mark(static_cast<std::uint32_t>(found));
-    // Servers send pre-encoded responses and trailers: the same short literals with every call, worth a place
-    // in the literal cache. A client's recur in the dynamic table or get a slot from the router.
+    // Servers send pre-encoded responses and trailers: every call has the same short literals, which are
+    // worth a place in the literal cache. A client's fields recur in the dynamic table or get a slot from the
+    // router.
     if (validator_.kind() != http::header_kind::request &&
         f.name.size() + f.value.size() <= short_field_bytes)
       decoder_.keep();
@@ -101,7 +102,7 @@ bool header_reader::advance() {
   return false;
 }
 
-// The rest is decoded without being looked at.
+// Decodes the rest of the block and drops the fields.
 void header_reader::give_up(outcome why) {
   outcome_ = why;
   auto step = decoder_.next();

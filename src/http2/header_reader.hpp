@@ -1,4 +1,5 @@
-// Reads the header blocks that the peer sends: HPACK, the soft limit, and the rules of RFC 9113 8.
+// header_reader: reads received header blocks: HPACK, the soft size limit, and the rules of RFC 9113 section
+// 8.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -14,53 +15,57 @@
 
 namespace coracle::http2 {
 
-// One block at a time, pulled field by field. Whatever becomes of the message, the block is decoded to its
-// end, or the table would run out of step with the peer's.
+// Reads one block at a time, field by field. A block is always decoded to its end, whatever happens to the
+// message; otherwise the table would no longer match the peer's.
 class header_reader {
  public:
   enum class outcome : std::uint8_t {
     reading,
     good,
-    malformed,    // RFC 9113 8.1.1: the stream's fault
-    too_large,    // beyond the soft limit: the stream's fault
-    undecodable,  // RFC 9113 4.3: the connection's fault
+    malformed,    // RFC 9113 8.1.1: stream error
+    too_large,    // above the soft limit: stream error
+    undecodable,  // RFC 9113 4.3: connection error
   };
 
-  // Of the slots that set_slot() takes.
+  // The largest slot that set_slot() takes.
   static constexpr std::uint32_t slot_max = (1u << 23) - 1;
-  // Those of the fields in HPACK's static table (RFC 7541 Appendix A), by index; set_slot() changes nothing about them.
+  // The slots of the fields in HPACK's static table (RFC 7541 Appendix A), by index; set_slot() does not
+  // change them.
   static constexpr std::uint32_t static_slot(std::uint32_t index) noexcept { return (slot_max + 1) | index; }
 
   explicit header_reader(std::uint32_t list_bytes_max) noexcept
       : decoder_({}, &marks_of_static_table()), list_bytes_max_(list_bytes_max) {}
 
-  // The block must stay in place until the outcome is another than `reading`.
+  // Starts a block, which must stay in place while the outcome is `reading`.
   void start(bytes_view block, http::header_kind kind);
-  // Decodes a block that nobody wants. False if it is undecodable.
+  // Decodes a block and drops its fields. Returns false if it is undecodable.
   [[nodiscard]] bool skip(bytes_view block);
 
-  // Goes to the next field. False at the end, or when the rest is not worth having: see result().
+  // Advances to the next field. Returns false at the end, or if the remaining fields are discarded; see
+  // result().
   [[gnu::hot, gnu::flatten]] bool advance();
-  // That field; its views are valid until the next advance().
+  // Returns that field; its views are valid until the next advance().
   [[nodiscard]] field current() const noexcept {
     const hpack::field f = decoder_.current();
     return {f.name, f.value, decoder_.mark() >> class_bits, f.never_index};
   }
-  // The next fields, in one pass, as long as they have slots: f(slot, text), where text() gives the field; what it returns
-  // is not looked at. Before any other field, advance() goes on. What f throws leaves them unread.
+  // Reads the following fields in one pass while they have slots: calls f(slot, text), where text() returns
+  // the field, and ignores the result of f. advance() continues at the next field without a slot. If f
+  // throws, the fields stay unread.
   template <class F>
   void read_marked(F& f);
-  // Decodes the rest.
+  // Decodes the remaining fields.
   void finish();
-  // Looks at the first field, which advance() will still go to: the status of a response must be known early.
-  // 0 if that field is no :status.
+  // Returns the status of a response, which must be known early, without consuming the first field: advance()
+  // still returns it. 0 if that field is not :status.
   [[nodiscard]] int peek_status();
 
-  // Of the block that was read last, if it is a request's: see repeated_block::number().
+  // The number of the block that was read last, if it is that of a request; see repeated_block::number().
   [[nodiscard]] std::uint32_t number() const noexcept {
     return last_ && validator_.kind() == http::header_kind::request ? last_->number() : 0;
   }
-  // Before a field is read: true when the block is the one of that number, which then counts as read.
+  // Call before a field is read. Returns true if the block is the one with this number; it then counts as
+  // read.
   [[nodiscard]] bool repeats(std::uint32_t number) noexcept;
 
   void set_slot(std::uint32_t slot) noexcept {
@@ -68,23 +73,23 @@ class header_reader {
     decoder_.keep();
   }
   [[nodiscard]] outcome result() const noexcept { return outcome_; }
-  // Why it is malformed or undecodable; static storage.
+  // Why the block is malformed, too large or undecodable; static storage.
   [[nodiscard]] std::string_view reason() const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
     return repeated_ ? last_->read().content_length : validator_.content_length();
   }
-  // As SETTINGS_MAX_HEADER_LIST_SIZE counts, so far.
+  // The size of the fields so far, as SETTINGS_MAX_HEADER_LIST_SIZE defines it.
   [[nodiscard]] std::uint32_t list_bytes() const noexcept { return static_cast<std::uint32_t>(list_bytes_); }
   [[nodiscard]] int status() const noexcept { return validator_.status(); }
 
-  // Our SETTINGS_HEADER_TABLE_SIZE was acknowledged.
+  // Call when the peer has acknowledged our SETTINGS_HEADER_TABLE_SIZE.
   void set_table_limit(std::uint32_t bytes) noexcept { decoder_.set_table_limit(bytes); }
   [[nodiscard]] const hpack::decoder& decoder() const noexcept { return decoder_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     return decoder_.capacity_bytes() + (last_ ? sizeof *last_ + last_->capacity_bytes() : 0);
   }
   void release(std::size_t keep_bytes) noexcept { decoder_.release(keep_bytes); }
-  // Between blocks: frees all but the table.
+  // Frees everything except the table. Call it between blocks.
   void release_idle_memory() noexcept {
     decoder_.release();
     decoder_.release_literals();
@@ -94,7 +99,7 @@ class header_reader {
 
  private:
   static constexpr std::size_t short_field_bytes = 48;  // content-type: application/grpc+proto is 34
-  // A mark is the field's class, and above it the user's slot.
+  // The low bits of a mark are the field's class, the upper bits the user's slot.
   static constexpr unsigned class_bits = 8;
   static constexpr std::uint32_t class_mask = (1u << class_bits) - 1;
   static http::field_class class_of(std::uint32_t mark) noexcept {
@@ -106,18 +111,18 @@ class header_reader {
   [[gnu::cold, gnu::noinline]] void give_up(outcome why);
 
   hpack::decoder decoder_;
-  // White space at the edges of a value is borne: grpc-go puts status messages into trailers as they are.
+  // Leading and trailing whitespace of values is tolerated: grpc-go does not encode it in status messages.
   http::header_validator validator_{http::header_kind::request, http::edge_whitespace::allow};
   std::uint64_t list_bytes_ = 0;
   std::uint32_t list_bytes_max_;
-  bool repeated_ = false;  // the block counts as read
-  std::unique_ptr<repeated_block> last_;  // of requests, from the first one on
+  bool repeated_ = false;  // repeats() was true: the block counts as read
+  std::unique_ptr<repeated_block> last_;  // of requests; created for the first one
   outcome outcome_ = outcome::good;
   bool peeked_ = false;
 };
 
-// The path of most fields. One that is referred to a second time was checked the first time, which its mark in the table
-// tells: what remains is its place in this message.
+// The path of most fields. A field that refers to a table entry again was validated the first time, as its
+// mark says; only its position in this message remains to be checked.
 template <class F>
 void header_reader::read_marked(F& f) {
   if (outcome_ != outcome::reading || peeked_) return;

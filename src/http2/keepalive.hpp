@@ -1,4 +1,4 @@
-// keepalive: asks a silent peer with PINGs whether it still lives (gRFC A8).
+// keepalive: checks with PINGs whether a silent peer is still alive (gRFC A8).
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -10,16 +10,17 @@
 namespace coracle::http2 {
 
 struct keepalive_options {
-  // So long nothing came from the peer: a PING goes out. max: never.
+  // Send a PING after nothing was received for this long. max: never.
   duration time = duration::max();
-  // So long anything at all may take to come after it; then the connection is given up.
+  // Close the connection if nothing at all was received for this long after the PING.
   duration timeout = std::chrono::seconds(20);
-  // Also while no stream is open.
+  // Whether PINGs are also sent while no stream is open.
   bool without_calls = false;
 };
 
-// A clock without a timer: says when it wants to be asked, and what is to be done then. To note that bytes came is
-// one store; when they came late enough is found out when the time is up.
+// Uses no timer of its own: next() is the time at which on_time() must be called, and its result says what to
+// do. Recording received bytes is a single store; whether they came in time is determined when the time has
+// expired.
 class keepalive {
  public:
   enum class verdict : std::uint8_t { nothing, ping, dead };
@@ -28,13 +29,13 @@ class keepalive {
       : options_(o), heard_(now), next_(deadline_after(now, o.time)) {}
 
   void heard(time_point now) noexcept { heard_ = now; }
-  // A stream was opened: who slept for want of one looks again.
+  // Call when a stream is opened. Resumes the checks if they were suspended because no stream was open.
   void call_begins() noexcept {
     if (asleep_) [[unlikely]]
       wake();
   }
   [[nodiscard]] time_point next() const noexcept { return next_; }
-  // An answer to a PING of ours came. False when none was due.
+  // Call when a keepalive PING is acknowledged. Returns false if none was outstanding.
   [[nodiscard]] bool answered() noexcept { return std::exchange(asking_, false); }
   [[nodiscard]] verdict on_time(time_point now, bool calls_open) noexcept;
   [[nodiscard]] std::uint64_t pings() const noexcept { return pings_; }
@@ -46,8 +47,8 @@ class keepalive {
   time_point next_;
   time_point asked_{};
   std::uint64_t pings_ = 0;
-  bool asking_ = false;  // a PING is out
-  bool asleep_ = false;  // no stream is open, and without one nothing is asked
+  bool asking_ = false;  // a PING is outstanding
+  bool asleep_ = false;  // checks are suspended because no stream is open
 };
 
 }  // namespace coracle::http2

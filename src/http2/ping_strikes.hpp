@@ -1,4 +1,4 @@
-// ping_strikes: counts the PINGs of a peer that asks more often than it may (gRFC A8, A9).
+// ping_strikes: enforces a minimum interval between the peer's PINGs (gRFC A8, A9).
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -9,19 +9,20 @@
 namespace coracle::http2 {
 
 struct ping_rules {
-  // Between two PINGs with nothing sent by us between. 0: PINGs are only bounded as other control frames are.
+  // The minimum interval between two PINGs while we send nothing. 0: PINGs are only bounded like other
+  // control frames.
   duration min_interval = duration::zero();
-  // While no stream is open min_interval holds, too; else two hours do.
+  // Whether min_interval also applies while no stream is open; otherwise the interval is then two hours.
   bool without_calls = false;
-  // So many too early are borne; one more is one too many.
+  // The number of early PINGs that are tolerated; the next one is a violation.
   std::uint32_t strikes = 2;
 };
 
 class ping_strikes {
  public:
-  // HEADERS or DATA went out: the peer may well ask how long they took.
+  // Call when HEADERS or DATA are sent: the peer may then measure how long they take.
   void forgive() noexcept { forgiven_ = true; }
-  // A PING came. False when it is one too many.
+  // Call when a PING arrives. Returns false if it exceeds the permitted strikes.
   [[nodiscard]] bool take(const ping_rules& rules, time_point now, bool calls_open) noexcept {
     if (rules.min_interval <= duration::zero()) return true;
     const bool first = last_ == time_point::min();

@@ -1,4 +1,4 @@
-// repeated_block: the last request's header block, to tell when the next one says the same.
+// repeated_block: the last request's header block, to detect that the next one is the same.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -12,26 +12,26 @@
 
 namespace coracle::http2 {
 
-// The same octets mean the same fields as long as the table has not changed. A client's calls of one method
-// mostly have them.
+// The same octets mean the same fields while the table does not change. Consecutive calls of one method by a
+// client mostly have the same octets.
 class repeated_block {
  public:
-  static constexpr std::size_t bytes_max = 1024;  // that are kept for it
+  static constexpr std::size_t bytes_max = 1024;  // longer blocks are not remembered
 
-  // What reading it found out.
+  // The result of reading the block.
   struct reading {
     std::uint32_t list_bytes = 0;
     std::optional<std::uint64_t> content_length;
   };
 
-  // A block that is about to be read; it must stay until then.
+  // Call with a block that is about to be read; it must stay valid until then.
   void start(bytes_view block, const hpack::dynamic_table& table) noexcept {
     now_ = block;
     inserted_before_ = table.inserted();
   }
-  // 0 until the same block has come twice in a row; the same number then for as long as it comes.
+  // 0 until the same block has arrived twice in a row; then the same number while it repeats.
   [[nodiscard]] std::uint32_t number() const noexcept { return came_twice_ ? number_ : 0; }
-  // Before the block is read: it is the one that was remembered.
+  // Call before the block is read. Returns whether it is the one that was remembered.
   [[nodiscard]] bool repeats(const hpack::dynamic_table& table) const noexcept {
     return !bytes_.empty() && now_.size() == bytes_.size() && table.inserted() == inserted_ &&
            table.count() == count_ && table.max_bytes() == max_bytes_ &&
@@ -40,7 +40,7 @@ class repeated_block {
   [[nodiscard]] const reading& read() const noexcept { return read_; }
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return bytes_.capacity(); }
 
-  // It was read, and is a good one.
+  // Call when the block has been read and is valid.
   void remember(const hpack::dynamic_table& table, const reading& read) {
     came_twice_ = repeats(table);
     if (came_twice_) return;
@@ -57,7 +57,7 @@ class repeated_block {
  private:
   bytes_view now_{};
   std::uint64_t inserted_before_ = 0;
-  std::vector<std::uint8_t> bytes_;  // of the one that is remembered; empty: none
+  std::vector<std::uint8_t> bytes_;  // of the remembered block; empty: none
   std::uint64_t inserted_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t max_bytes_ = 0;

@@ -1,4 +1,4 @@
-// request_line: recognises the request line of HTTP/1.x (RFC 9112 3) where a connection preface should be.
+// request_line: recognizes an HTTP/1.x request line (RFC 9112 3) in place of a connection preface.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace coracle::http2 {
 
-// Takes a connection's first bytes in pieces, and keeps none of them.
+// Takes a connection's first bytes in pieces and stores none of them.
 class request_line {
  public:
   enum class verdict : std::uint8_t { more, yes, no };
@@ -37,7 +37,7 @@ class request_line {
     return verdict::no;
   }
   [[nodiscard]] bool begun() const noexcept { return length_ != 0; }
-  // The method is HEAD: the response has no content.
+  // Whether the method is HEAD: the response has no content.
   [[nodiscard]] bool is_head() const noexcept { return head_ && part_ != part::method; }
 
  private:
@@ -45,7 +45,7 @@ class request_line {
   static constexpr std::string_view version = "HTTP/1.";
   static constexpr std::string_view head = "HEAD";
   static constexpr std::uint8_t method_max = 32;
-  static constexpr std::uint16_t length_max = 8000;  // RFC 9112 3 asks for no less
+  static constexpr std::uint16_t length_max = 8000;  // RFC 9112 3 recommends at least this
 
   verdict begin(part next) noexcept {
     part_ = next;
@@ -53,7 +53,7 @@ class request_line {
     return verdict::more;
   }
   std::uint16_t length_ = 0;
-  std::uint8_t at_ = 0;  // bytes of the part; 1 stands for any number of the target's
+  std::uint8_t at_ = 0;  // position within the part; 1 within a target that is not empty
   part part_ = part::method;
   bool head_ = true;
 };

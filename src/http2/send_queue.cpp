@@ -53,7 +53,7 @@ bool send_queue::take_data(chunk_pool& pool, std::uint8_t* to, std::size_t n) no
     bytes_ -= piece;
     to += piece;
     n -= piece;
-    // Emptied chunks leave at once, so that an empty one that only ends the stream travels along.
+    // Empty chunks are removed at once, so that an empty one that only ends the stream is sent with the data.
     if (c.taken < c.size) return false;
     pop(pool);
   }

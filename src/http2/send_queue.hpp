@@ -1,4 +1,4 @@
-// What a stream has yet to send: bytes that were handed over, header blocks behind them, and the end.
+// send_queue: what a stream has yet to send: queued bytes, header blocks that follow them, and the end.
 #pragma once
 
 #include "base/slab.hpp"
@@ -13,37 +13,37 @@ namespace coracle::http2 {
 struct send_chunk {
   std::unique_ptr<std::uint8_t[]> bytes;
   std::size_t size = 0;
-  std::size_t taken = 0;  // from the front, sent already
+  std::size_t taken = 0;  // from the front, already sent
   std::uint32_t next = 0;
   bool is_block = false;
   bool end_stream = false;
 };
 
-// The chunks of all streams of a connection; their places are used again and again.
+// The chunks of all streams of a connection; freed places are reused.
 using chunk_pool = base::slab<send_chunk, 8>;
 
-// A FIFO of chunks in a pool. Whoever drops a queue clears it first: it does not know its pool.
+// A FIFO of chunks in a pool. Clear a queue before you destroy it: it has no reference to its pool.
 class send_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return head_ == none; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool ends() const noexcept { return ends_; }  // the last chunk carries END_STREAM
 
-  // place: a new one of the pool's, for this chunk.
+  // place: a new place of the pool, for this chunk.
   void push(chunk_pool& pool, std::uint32_t place, std::unique_ptr<std::uint8_t[]> bytes, std::size_t n,
             bool is_block, bool end_stream) noexcept;
   [[nodiscard]] const send_chunk& front(const chunk_pool& pool) const noexcept { return pool[head_]; }
   void pop(chunk_pool& pool) noexcept;
   void clear(chunk_pool& pool) noexcept;
 
-  // What is at the front needs no window: a header block, or an empty DATA frame that ends the stream.
+  // Whether the front needs no window: a header block, or an empty DATA frame that ends the stream.
   [[nodiscard]] bool front_is_free(const chunk_pool& pool) const noexcept {
     const send_chunk& c = pool[head_];
     return c.is_block || c.size == 0;
   }
-  // Bytes of data before the next block or the end, at most `most`.
+  // The bytes of data before the next block or the end, at most `most`.
   [[nodiscard]] std::size_t data_ready(const chunk_pool& pool, std::size_t most) const noexcept;
-  // Moves n <= data_ready() bytes out. True if that was the last of a stream that ends with data.
+  // Moves n <= data_ready() bytes out. Returns true if they were the last of a stream that ends with data.
   [[nodiscard]] bool take_data(chunk_pool& pool, std::uint8_t* to, std::size_t n) noexcept;
 
  private:

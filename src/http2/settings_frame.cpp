@@ -18,7 +18,7 @@ settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server,
       values.header_table_bytes_lowest = std::min(values.header_table_bytes_lowest, value);
       break;
     case setting::enable_push:
-      // RFC 9113 6.5.2: 0 or 1; a server may say 0 only. We never push: a client's wish is not kept.
+      // RFC 9113 6.5.2: 0 or 1; servers must send 0. We never push, so a client's value is not stored.
       if (value > 1 || (sent_by_server && value == 1))
         return {error_code::protocol_error, "bad SETTINGS_ENABLE_PUSH"};
       break;
@@ -64,7 +64,7 @@ std::uint8_t* write_settings(std::uint8_t* to, const limits& l, bool server) noe
   std::uint8_t* out = to + frame_header_bytes;
   if (l.header_table_bytes != initial.header_table_bytes)
     out = write_entry(out, setting::header_table_size, l.header_table_bytes);
-  // RFC 9113 8.4: only a client may be pushed to, so only it has something to refuse.
+  // RFC 9113 8.4: only servers push, so only a client disables push.
   if (server) out = write_entry(out, setting::max_concurrent_streams, l.max_concurrent_streams);
   else out = write_entry(out, setting::enable_push, 0);
   if (l.initial_window_bytes != initial.initial_window_bytes)

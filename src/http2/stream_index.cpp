@@ -33,7 +33,8 @@ void stream_index::erase(stream_id id) noexcept {
     CORACLE_ASSERT(cells_[gap].id != 0, "erased a stream that is not in the index");
     gap = (gap + 1) & mask_;
   }
-  // Each follower that may stand in the gap moves there: those whose home is not between gap and themselves.
+  // Moves each following cell that may occupy the gap: those whose home is not between the gap and
+  // themselves.
   for (std::uint32_t i = (gap + 1) & mask_; cells_[i].id != 0; i = (i + 1) & mask_) {
     if (((i - home(cells_[i].id)) & mask_) >= ((i - gap) & mask_)) {
       cells_[gap] = cells_[i];

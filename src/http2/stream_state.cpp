@@ -13,7 +13,7 @@ constexpr transition misuse(stream_state s) { return {s, stream_verdict::misuse,
 constexpr transition kill(stream_state s, error_code code = error_code::protocol_error) {
   return {s, stream_verdict::connection_error, code};
 }
-// Answered with RST_STREAM(STREAM_CLOSED), which closes it on our side.
+// Answered with RST_STREAM(STREAM_CLOSED), which closes the stream on our side.
 constexpr transition refuse = {reset_sent, stream_verdict::stream_error, error_code::stream_closed};
 
 constexpr error_code closed = error_code::stream_closed;
@@ -24,11 +24,11 @@ constexpr stream_state theirs = reset_received;
 
 }  // namespace
 
-// Two lines a state: HEADERS, DATA, each without and with END_STREAM, PRIORITY, RST_STREAM, PUSH_PROMISE,
-// WINDOW_UPDATE received; then the same but PRIORITY and PUSH_PROMISE sent.
+// Two lines per state. Received: HEADERS and DATA, each without and with END_STREAM, PRIORITY, RST_STREAM,
+// PUSH_PROMISE, WINDOW_UPDATE. Sent: the same except PRIORITY and PUSH_PROMISE.
 // clang-format off
 const transition stream_transitions[stream_state_count][stream_input_count] = {
-    // idle. RFC 9113 5.1: only HEADERS, which open it, and PRIORITY are allowed.
+    // idle. RFC 9113 5.1: only HEADERS, which open it, and PRIORITY are permitted.
     {take(open), take(remote), kill(idle), kill(idle), drop(idle), kill(idle), kill(idle), kill(idle),
      take(open), take(local), misuse(idle), misuse(idle), misuse(idle), misuse(idle)},
     // open
@@ -37,23 +37,24 @@ const transition stream_transitions[stream_state_count][stream_input_count] = {
     // half_closed_local
     {take(local), take(ended), take(local), take(ended), drop(local), take(theirs), kill(local), take(local),
      misuse(local), misuse(local), misuse(local), misuse(local), take(ours), take(local)},
-    // half_closed_remote. RFC 9113 5.1: only WINDOW_UPDATE, PRIORITY and RST_STREAM may still come.
+    // half_closed_remote. RFC 9113 5.1: the peer may only send WINDOW_UPDATE, PRIORITY and RST_STREAM.
     {refuse, refuse, refuse, refuse, drop(remote), take(theirs), kill(remote), take(remote),
      take(remote), take(ended), take(remote), take(ended), take(ours), misuse(remote)},
-    // ended. Frames behind END_STREAM can only be the peer's error; RST_STREAM and WINDOW_UPDATE may have
+    // ended. Other frames after END_STREAM are the peer's error; RST_STREAM and WINDOW_UPDATE may have
     // crossed our END_STREAM.
     {kill(ended, closed), kill(ended, closed), kill(ended, closed), kill(ended, closed), drop(ended), drop(theirs), kill(ended), drop(ended),
      misuse(ended), misuse(ended), misuse(ended), misuse(ended), misuse(ended), misuse(ended)},
     // reset_sent. RFC 9113 5.4.2: the peer may have sent anything before it saw our RST_STREAM.
     {drop(ours), drop(ours), drop(ours), drop(ours), drop(ours), drop(theirs), kill(ours), drop(ours),
      misuse(ours), misuse(ours), misuse(ours), misuse(ours), misuse(ours), misuse(ours)},
-    // reset_received. Nothing may follow the peer's own RST_STREAM; after one answer we stop telling it so.
+    // reset_received. The peer must send nothing after its own RST_STREAM; we answer only the first
+    // violation.
     {refuse, refuse, refuse, refuse, drop(theirs), drop(theirs), kill(theirs), drop(theirs),
      misuse(theirs), misuse(theirs), misuse(theirs), misuse(theirs), misuse(theirs), misuse(theirs)},
-    // forgotten: perhaps reset by us, so everything is borne.
+    // forgotten: perhaps reset by us, so all frames are tolerated.
     {drop(forgotten), drop(forgotten), drop(forgotten), drop(forgotten), drop(forgotten), drop(forgotten), kill(forgotten), drop(forgotten),
      misuse(forgotten), misuse(forgotten), misuse(forgotten), misuse(forgotten), misuse(forgotten), misuse(forgotten)},
-    // skipped. RFC 9113 5.1.1: an id below the highest cannot be opened any more.
+    // skipped. RFC 9113 5.1.1: a stream with an id below the highest cannot be opened any more.
     {kill(skipped), kill(skipped), kill(skipped), kill(skipped), drop(skipped), drop(skipped), kill(skipped), drop(skipped),
      misuse(skipped), misuse(skipped), misuse(skipped), misuse(skipped), misuse(skipped), misuse(skipped)},
 };

@@ -1,4 +1,4 @@
-// The life of a stream (RFC 9113 5.1) as a table: what each frame, sent or received, does in each state.
+// stream_state: the life of a stream (RFC 9113 5.1) as a table: the effect of each frame in each state.
 #pragma once
 
 #include "http2/error_code.hpp"
@@ -22,9 +22,9 @@ namespace coracle::http2 {
 //          |     +-----> reset_sent, reset_received <-+     |
 //          +--------------------> ended <-------------------+
 //
-//   ended, reset_sent and reset_received are RFC 9113's "closed", told apart because what a straggling frame
-//   means depends on how the stream closed; `forgotten` is a closed stream of which that is no longer known.
-//   There are no reserved states: push is refused by both roles.
+//   ended, reset_sent and reset_received are the state "closed" of RFC 9113. They are distinct because the
+//   meaning of a late frame depends on how the stream closed; `forgotten` is a closed stream for which that
+//   is no longer known. There are no reserved states: both roles reject push.
 enum class stream_state : std::uint8_t {
   idle,
   open,
@@ -57,11 +57,11 @@ enum class stream_input : std::uint8_t {
 inline constexpr std::size_t stream_input_count = 14;
 
 enum class stream_verdict : std::uint8_t {
-  take,              // legal: act on it
-  drop,              // legal or to be borne: without effect on the stream, accounted to the connection
+  take,              // legal: apply it
+  drop,              // legal or tolerated: no effect on the stream, counted for the connection
   stream_error,      // RST_STREAM with the code
   connection_error,  // GOAWAY with the code
-  misuse,            // sending: not possible now
+  misuse,            // sending: not permitted in this state
 };
 
 struct transition {
@@ -77,11 +77,11 @@ extern const transition stream_transitions[stream_state_count][stream_input_coun
 }
 
 [[nodiscard]] constexpr bool is_closed(stream_state s) noexcept { return s >= stream_state::ended; }
-// May this side still send HEADERS and DATA?
+// Whether this side may still send HEADERS and DATA.
 [[nodiscard]] constexpr bool may_send(stream_state s) noexcept {
   return s == stream_state::open || s == stream_state::half_closed_remote || s == stream_state::idle;
 }
-// May the peer still send HEADERS and DATA?
+// Whether the peer may still send HEADERS and DATA.
 [[nodiscard]] constexpr bool may_receive(stream_state s) noexcept {
   return s == stream_state::open || s == stream_state::half_closed_local;
 }

@@ -1,4 +1,4 @@
-// A token bucket: a burst, and so many a second after it.
+// token_bucket: permits a burst, and a number of events per second after it.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -14,16 +14,16 @@ struct token_rate {
   std::uint32_t per_second;
 };
 
-// Every connection has some: the rate is kept elsewhere. It is the same each time.
+// Stores no rate, because every connection has several buckets; pass the same rate each time.
 class token_bucket {
  public:
   explicit token_bucket(time_point now) noexcept : full_at_(now) {}
 
-  // False when it is empty.
+  // Takes a token. Returns false if the bucket is empty.
   [[nodiscard]] bool take(time_point now, token_rate rate) noexcept {
     const duration each = time_of_each(rate);
     full_at_ = std::max(full_at_, now);
-    // Its tokens are the burst less those that it has yet to earn, of which the youngest may be a fraction.
+    // The tokens are the burst less those that are yet to be refilled, of which the last may be a fraction.
     if (rate.burst == 0 || (full_at_ - now + each - duration(1)) / each >= rate.burst) return false;
     full_at_ += each;
     return true;
@@ -34,7 +34,7 @@ class token_bucket {
     if (rate.per_second == 0) return duration::max() / (std::int64_t{rate.burst} + 1) / 2;  // never
     return std::max(duration(std::chrono::seconds(1)) / rate.per_second, duration(1));
   }
-  time_point full_at_;  // when it will be, if nothing is taken
+  time_point full_at_;  // when the bucket will be full if nothing is taken
 };
 
 }  // namespace coracle::http2

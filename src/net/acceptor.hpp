@@ -1,4 +1,4 @@
-// acceptor: a listening socket that hands its connections to a sink: what servers use.
+// acceptor: a listening socket that passes its connections to a sink; servers use it.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -16,43 +16,45 @@ namespace coracle::net {
 
 struct inherited_socket;
 
-// Called on the acceptor's loop, never from inside a call of the acceptor.
+// The callbacks of an acceptor. They run on the acceptor's loop, never from inside a call of the acceptor.
 class acceptor_sink {
  public:
-  // A connected socket, now the callee's: for make_socket_duplex() on this loop or on another of the same
-  // runtime, or to be closed.
+  // Passes a connected socket, which the callee now owns: for make_socket_duplex() on this loop or on another
+  // loop of the same runtime, or to be closed.
   virtual void accepted(runtime_internal::handle connection) noexcept = 0;
-  // Listening broke down, which needs a defect or an administrator; close() is still to be called.
-  // Exhaustion of descriptors or memory and faults of one connection do not end it: the backend rests and
-  // goes on.
+  // Reports that listening failed because of a bug or a misconfiguration; close() must still be called.
+  // Exhaustion of descriptors or memory and errors of a single connection do not end the acceptor: the
+  // backend pauses and continues.
   virtual void accept_failed(status why) noexcept = 0;
-  // The answer to close(), exactly once, the last call. The acceptor may be destroyed inside.
+  // Confirms close(), exactly once; this is the last callback. It may destroy the acceptor.
   virtual void closed() noexcept = 0;
 
  protected:
   ~acceptor_sink() = default;
 };
 
-// Lives on one loop. One that was never started may be destroyed at any time; a started one once closed()
-// came.
+// Lives on one loop. An acceptor that was never started may be destroyed at any time, a started one only
+// after closed().
 class acceptor {
  public:
-  // Binds and listens, as listener::open() does, with the same texts. Connections wait in the kernel until
-  // start().
+  // Binds and listens like listener::open(), with the same error messages. Connections wait in the kernel
+  // until start().
   static result<std::unique_ptr<acceptor>> open(loop& on, const address& at,
                                                 const listen_options& options = {});
-  // Of a socket that the service manager opened: close() leaves it, and a UNIX socket's file, to the manager.
+  // Adopts a socket that the service manager opened. close() leaves the socket, and a UNIX socket's file, to
+  // the manager.
   static result<std::unique_ptr<acceptor>> adopt(loop& on, const inherited_socket& from);
 
   acceptor(const acceptor&) = delete;
   acceptor& operator=(const acceptor&) = delete;
   virtual ~acceptor() = default;
 
-  // Once. The sink stays alive until closed().
+  // Starts accepting; call it once. The sink must stay alive until closed().
   virtual void start(acceptor_sink& sink) noexcept = 0;
-  // Stops accepting, frees the address that open() took (and removes a UNIX socket's file), then calls closed(). Idempotent.
+  // Stops accepting, releases the address that open() took (and removes a UNIX socket's file), then calls
+  // closed(). Idempotent.
   virtual void close() noexcept = 0;
-  // With the real port where 0 was asked for.
+  // The bound address, with the actual port if port 0 was requested.
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
 
  protected:

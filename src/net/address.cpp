@@ -11,7 +11,7 @@ namespace coracle::net {
 
 namespace {
 
-// The kernel wants a terminating zero behind a path and a leading one before an abstract name.
+// The kernel requires a terminating zero after a path and a leading zero before an abstract name.
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 status unfit_name(std::string_view what, std::string_view name) {
@@ -157,8 +157,8 @@ std::optional<address> parse_v4(std::string_view host, std::uint16_t port) {
   return address::ipv4(bytes, port);
 }
 
-// RFC 4007 11: the zone stands behind a '%'. Interface names are not looked up: that is a question to the
-// system.
+// RFC 4007 11: the zone follows a '%'. Interface names are not accepted, because resolving them needs a
+// system call.
 std::optional<address> parse_v6(std::string_view host, std::uint16_t port) {
   std::uint32_t scope = 0;
   if (const std::size_t percent = host.find('%'); percent != std::string_view::npos) {
@@ -172,7 +172,7 @@ std::optional<address> parse_v6(std::string_view host, std::uint16_t port) {
   return address::ipv6(bytes, port, scope);
 }
 
-// The rest of `text` behind `scheme`.
+// Returns the rest of `text` after `scheme`.
 std::optional<std::string_view> behind(std::string_view text, std::string_view scheme) {
   if (!text.starts_with(scheme)) return {};
   return text.substr(scheme.size());

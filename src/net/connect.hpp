@@ -1,4 +1,4 @@
-// connect_socket: what stream::connect() and connect_duplex() share.
+// connect_socket: the code that stream::connect() and connect_duplex() share.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -9,10 +9,10 @@
 
 namespace coracle::net {
 
-// A connected socket, now the caller's. Under the awaiter's stop token and deadline.
+// Returns a connected socket, which the caller owns. Observes the awaiter's stop token and deadline.
 task<result<runtime_internal::handle>> connect_socket(loop& on, address to);
 
-// The loop that this coroutine runs on; a defect of the caller (abort) where there is none.
+// Returns the loop that runs this coroutine; aborts where there is none, which is a bug of the caller.
 loop& current_loop() noexcept;
 
 }  // namespace coracle::net

@@ -1,4 +1,4 @@
-// The public connect(): by name, or to the first of several addresses.
+// connect_by_name: the public connect(), by name or to the first of several addresses.
 #include "coracle/net/connect.hpp"
 
 #include "net/connect.hpp"

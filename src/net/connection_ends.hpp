@@ -1,4 +1,4 @@
-// connection_ends: the two addresses of a connection, asked for when somebody wants to know.
+// connection_ends: the two addresses of a connection, queried on first use.
 #pragma once
 
 #include "coracle/net/address.hpp"
@@ -9,12 +9,13 @@
 
 namespace coracle::net {
 
-// A server with many short connections never looks at most of them, and each costs a system call.
+// The queries are lazy because each costs a system call, and a server with many short connections never needs
+// most of them.
 class connection_ends {
  public:
   connection_ends(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
-  // While the socket is open, or after it was asked for while it was; address() when there is no memory for it.
-  // References stay valid.
+  // The first call of each must come while the socket is open; later calls return the stored address. Returns
+  // address() when memory is exhausted. References stay valid.
   [[nodiscard]] const address& local() const noexcept;
   [[nodiscard]] const address& peer() const noexcept;
 

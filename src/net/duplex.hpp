@@ -1,4 +1,4 @@
-// duplex: a connection's two byte streams as the room `transport` sees them; callbacks, no coroutines.
+// duplex: the two byte streams of a connection as `transport` uses them; callbacks, no coroutines.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -13,35 +13,37 @@
 #include <string_view>
 
 namespace coracle {
-class auth_context;  // of the room security
+class auth_context;  // defined by the security module
 }
 
 namespace coracle::net {
 
-// What a duplex tells its user. Every call comes from the loop's queue or from a completion, never from
-// inside a call of the duplex (start, send, close, ...), and on the loop that the duplex lives on. The
-// duplex may be used from inside each of them, and destroyed from inside closed() only.
+// The callbacks of a duplex. Every call comes from the loop's queue or from a completion, never from inside a
+// call of the duplex (start, send, close, ...), and on the loop on which the duplex lives. A callback may use
+// the duplex; only closed() may destroy it.
 class duplex_sink {
  public:
-  // Bytes, at least one, borrowed for the call. None come while receiving is paused.
+  // Delivers at least one byte, borrowed for the call. Not called while receiving is paused.
   virtual void received(bytes_view bytes) noexcept = 0;
-  // No more bytes will come: 0 when the peer has ended its stream (half-close: sending still works), -errno
-  // when the connection broke (ECONNRESET and the like). At most once; not after close().
+  // Reports the end of the incoming bytes: 0 when the peer has ended its stream (half-close: sending still
+  // works), -errno when the connection broke (ECONNRESET and the like). At most once, and never after
+  // close().
   virtual void receive_ended(std::int64_t result) noexcept = 0;
-  // The end of one send(): the number of its bytes, all of them, or -errno. After an error nothing can be
-  // sent. Its bytes may be reused from here on. -ECANCELED when close() cut it short.
+  // Completes one send(): the number of its bytes, always all of them, or -errno; -ECANCELED when close()
+  // ended it early. The bytes may be reused from here on. After an error no further send is possible.
   virtual void sent(std::int64_t result) noexcept = 0;
-  // duplex::memory_bytes() has changed by what arrives or leaves while receiving is paused, of which no other call tells.
+  // duplex::memory_bytes() has changed because bytes arrived or left while receiving is paused, which no
+  // other callback reports.
   virtual void memory_changed() noexcept {}
-  // The answer to close(), exactly once, and the last call.
+  // Confirms close(), exactly once; this is the last callback.
   virtual void closed() noexcept = 0;
 
  protected:
   ~duplex_sink() = default;
 };
 
-// Lives on one loop; all of it is for that loop's thread. A duplex that was never started may be destroyed at
-// any time (the connection is closed then); a started one only once closed() was called.
+// Lives on one loop; only that loop's thread may use it. A duplex that was never started may be destroyed at
+// any time, which closes the connection; a started one only after closed().
 class duplex {
  public:
   using piece = runtime_internal::operation::piece;  // data, size
@@ -50,53 +52,56 @@ class duplex {
   duplex& operator=(const duplex&) = delete;
   virtual ~duplex() = default;
 
-  // Begins to receive. Once. The sink stays alive until closed(). Throws std::bad_alloc, and has not begun then.
+  // Begins to receive; call it once. The sink must stay alive until closed(). Throws std::bad_alloc, and then
+  // has not begun.
   virtual void start(duplex_sink& sink) = 0;
 
-  // Backpressure: no received() and no receive_ended() between the two; what the peer sends meanwhile waits
-  // in the kernel (or in a bounded buffer) until the peer cannot send any more. Idempotent, and harmless at
-  // any time after start().
+  // Backpressure: between pause_receive() and resume_receive() neither received() nor receive_ended() is
+  // called. What the peer sends meanwhile waits in the kernel (or in a bounded buffer) until flow control
+  // stops the peer. Idempotent, and allowed at any time after start().
   virtual void pause_receive() noexcept = 0;
   virtual void resume_receive() noexcept = 0;
 
-  // Sends all bytes, or fails. One at a time: the next when sent() has come. The bytes (and the array of
-  // pieces) stay in place until then. False, and no sent(), after shutdown_send() or close(); sending while
-  // sending() is a defect of the caller.
+  // Sends all bytes, or fails. At most one send may be in flight: wait for sent() before the next. The bytes,
+  // and the array of pieces, must stay in place until then. Returns false, and sent() does not follow, after
+  // shutdown_send() or close(). Calling it while sending() is a bug of the caller.
   virtual bool send(std::span<const piece> pieces) noexcept = 0;
   bool send(bytes_view bytes) noexcept {
-    if (!sending()) one_ = {bytes.data(), bytes.size()};  // else it is refused, or a defect
+    if (!sending()) one_ = {bytes.data(), bytes.size()};  // else send() rejects the call or aborts
     return send(std::span<const piece>(&one_, 1));
   }
   [[nodiscard]] virtual bool sending() const noexcept = 0;
 
-  // Ends the stream to the peer, behind what is being sent. The other direction goes on.
+  // Ends the stream to the peer after the send in flight. The other direction stays open.
   virtual void shutdown_send() noexcept = 0;
 
-  // Cuts short what is in flight, waits for its end (sent() comes for a send), gives the connection up, then
-  // calls closed(). No received() or receive_ended() follows. `abort` resets the connection, so that the peer
-  // learns that the end is no proper one. A proper end, with everything that was sent arriving, is: sent(),
-  // shutdown_send(), receive_ended(0), close(). Idempotent; a later abort does not change an earlier close.
+  // Cancels what is in flight, waits for its end (sent() reports the end of a send), closes the connection,
+  // then calls closed(). received() and receive_ended() are not called any more. `abort` resets the
+  // connection, so that the peer learns that the stream is incomplete. The sequence for a graceful end, in
+  // which everything sent arrives, is: sent(), shutdown_send(), receive_ended(0), close(). Idempotent; a
+  // later abort does not change an earlier close.
   virtual void close(bool abort = false) noexcept = 0;
 
-  // What was sent and is not acknowledged `after` so long ends the connection (TCP_USER_TIMEOUT). Nothing where there
-  // is no TCP below. Before start().
+  // Breaks the connection when data that was sent stays unacknowledged for `after` (TCP_USER_TIMEOUT). Has no
+  // effect without TCP. Call it before start().
   virtual void give_up_unacknowledged(duration /*after*/) noexcept {}
 
-  // Gives back memory that the next bytes would use again: the connection idles. Nothing is being sent.
+  // Releases memory that is kept for reuse, because the connection is idle. No send may be in flight.
   virtual void release_idle_memory() noexcept {}
 
-  // What it holds beside itself because of its peer, about: for an account of memory. Cheap; 0 for what holds nothing.
+  // The approximate memory in bytes that the duplex holds on behalf of its peer, beyond the object itself;
+  // for memory accounting. Cheap; 0 where nothing is held.
   [[nodiscard]] virtual std::size_t memory_bytes() const noexcept { return 0; }
 
-  // None ("address()") in memory. Ask before close(): an open socket is asked on the first call.
+  // Returns address() in memory. The first call must come before close(), because it queries the open socket.
   [[nodiscard]] virtual const address& peer_address() const noexcept = 0;
   [[nodiscard]] virtual const address& local_address() const noexcept = 0;
 
-  // Who is at the other end, and how that is known: null in plaintext, and before a handshake has ended. It is
-  // there when the first received() comes. As long-lived as the duplex.
+  // The identity of the peer and how it was verified: null in plaintext and before the handshake has ended.
+  // Available when the first received() is called. Valid as long as the duplex.
   [[nodiscard]] virtual const auth_context* auth() const noexcept { return nullptr; }
-  // Why receiving (or sending) ended with an error, where an error number does not say it; else empty. From
-  // then on until the duplex is destroyed.
+  // Why receiving or sending ended with an error, where an error number does not tell; else empty. Valid from
+  // the error until the duplex is destroyed.
   [[nodiscard]] virtual std::string_view end_reason() const noexcept { return {}; }
 
  protected:

@@ -19,7 +19,8 @@
 
 namespace coracle::net {
 
-// Owns the handle, which must not be closed under an operation: its number might be another file's by then.
+// Owns the handle, which must not be closed while an operation uses it: the system might reuse its number for
+// another file.
 class open_file {
  public:
   open_file(loop& home, runtime_internal::handle handle, std::string name) noexcept
@@ -32,7 +33,7 @@ class open_file {
     on.io().close_file(descriptor);
   }
 
-  // Counts an operation for as long as it lives.
+  // Counts an operation for the lifetime of this object.
   class use {
    public:
     explicit use(open_file& of) noexcept : of_(of) { ++of_.under_way; }
@@ -49,7 +50,7 @@ class open_file {
   const std::string path;
   std::size_t under_way = 0;
   std::uint64_t position = 0;
-  bool moving = false;  // a read() or write() is under way
+  bool moving = false;  // a read() or write() is in flight
 };
 
 namespace {
@@ -66,7 +67,7 @@ open_file& checked(const std::unique_ptr<open_file>& f) {
 }
 
 int flags_of(const file_options& how) noexcept {
-  // Without O_NONBLOCK a FIFO whose other end nobody has opened would keep a thread for ever.
+  // Without O_NONBLOCK, opening a FIFO whose other end is not open would block a thread indefinitely.
   int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (how.writes() ? how.reads() ? O_RDWR : O_WRONLY : O_RDONLY);
   if (how.creates()) flags |= O_CREAT;
   if (how.creates_new()) flags |= O_EXCL;
@@ -80,7 +81,7 @@ status outcome_of(const open_file& f, const file_call& call, std::int64_t result
   return call.ended_early().ok() ? file_error(result, doing, f.path) : call.ended_early();
 }
 
-// Without bytes: sync and size.
+// For the requests without bytes: sync and size.
 task<result<std::int64_t>> ask(open_file& f, action what, mutable_bytes into, std::string_view doing) {
   const open_file::use held(f);
   file_call call(f.on, f.descriptor, what);
@@ -151,7 +152,7 @@ task<status> file::write_at(std::uint64_t offset, bytes_view bytes) {
     call.request.offset = offset + put;
     const std::int64_t n = co_await call.perform();
     if (n < 0) co_return outcome_of(f, call, n, "writing");
-    if (n == 0) co_return file_error(-EIO, "writing", f.path);  // would try for ever
+    if (n == 0) co_return file_error(-EIO, "writing", f.path);  // avoids an endless retry
     put += static_cast<std::size_t>(n);
   }
   co_return status();

@@ -10,7 +10,7 @@ namespace coracle::net {
 
 namespace {
 
-// On a thread of the blocking pool.
+// Runs on a thread of the blocking pool.
 std::int64_t perform_here(runtime_internal::backend* on, runtime_internal::operation* op) noexcept {
   return on->perform_file(*op);
 }

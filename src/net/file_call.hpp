@@ -1,4 +1,4 @@
-// file_call: a coroutine waits for one file_request.
+// file_call: awaits one file_request.
 #pragma once
 
 #include "coracle/coro/task.hpp"
@@ -11,14 +11,14 @@
 
 namespace coracle::net {
 
-// Fill in request and bytes, then await perform() once: by the backend where it takes files, on the blocking
-// pool elsewhere. Lives in the awaiting frame.
+// Fill in the request and the bytes, then await perform() once. The backend performs the request if it takes
+// files, and the blocking pool does otherwise. Lives in the awaiting frame.
 class file_call : public io_wait {
  public:
   file_call(loop& home, runtime_internal::handle handle,
             runtime_internal::file_request::action wanted) noexcept;
-  // The request's result; -ECANCELED with the reason in ended_early() when it did not begin, or the kernel
-  // could still end it.
+  // Returns the result of the request, or -ECANCELED with the reason in ended_early() when it did not begin
+  // or the kernel could still cancel it.
   [[nodiscard]] task<std::int64_t> perform();
   [[nodiscard]] const status& ended_early() const noexcept { return early_; }
 

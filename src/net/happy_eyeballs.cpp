@@ -17,7 +17,7 @@ std::vector<address> interleaved(std::vector<address> sorted) {
     const bool first_family = turns.empty() || a.kind() == turns.front().kind();
     (first_family ? turns : other).push_back(std::move(a));
   }
-  // The n-th of the other family belongs behind the n-th of the first, as long as there are any.
+  // Inserts the n-th address of the other family after the n-th of the first family, while there is one.
   for (std::size_t n = 0; n < other.size(); ++n) {
     const std::size_t place = std::min(2 * n + 1, turns.size());
     turns.insert(turns.begin() + static_cast<std::ptrdiff_t>(place), std::move(other[n]));
@@ -45,7 +45,7 @@ task<> happy_eyeballs::attempt(address to, std::size_t number) {
     winner_ = *connected;
     running_.request_stop();
   } else {
-    on_.io().close(*connected);  // it got there before the stop did
+    on_.io().close(*connected);  // it connected before the stop arrived
   }
   if (number == started_ || winner_ != runtime_internal::no_handle) newest_ended_.set();
 }
@@ -54,7 +54,7 @@ task<bool> happy_eyeballs::wait_before_next() {
   try {
     task<> news = news_of_the_newest();
     const status heard = co_await with_timeout(connection_attempt_delay, std::move(news));
-    static_cast<void>(heard);  // news, or its time alone is over: the next one starts either way
+    static_cast<void>(heard);  // in either case the next attempt starts
   } catch (const coro::cancelled&) {
     co_return false;
   }
@@ -66,7 +66,8 @@ bool happy_eyeballs::out_of_time() const noexcept {
 }
 
 status happy_eyeballs::why(std::size_t addresses) const {
-  // An attempt that was ended by a stop or the deadline says so and speaks for all; or the last ones never began.
+  // An attempt that a stop or the deadline ended determines the status; so does an end before all attempts
+  // began.
   const auto ended_as = [this](status_code code) {
     return std::any_of(failures_.begin(), failures_.end(),
                        [code](const status& s) { return s.code() == code; });

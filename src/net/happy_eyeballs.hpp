@@ -1,4 +1,4 @@
-// happy_eyeballs: one connection from several addresses (RFC 8305).
+// happy_eyeballs: makes one connection to the first of several addresses that answers (RFC 8305).
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -14,25 +14,26 @@
 
 namespace coracle::net {
 
-// RFC 8305 4, with a First Address Family Count of 1: the families take turns, beginning with that of the
-// first; within a family the order stays.
+// RFC 8305 4, with a First Address Family Count of 1: the address families alternate, beginning with the
+// family of the first address; the order within a family is kept.
 std::vector<address> interleaved(std::vector<address> sorted);
 
-// Lives in the frame of whoever awaits connect(), for one connect(). Its attempts are tasks in a scope that
-// is joined: none outlives the await.
+// Lives in the frame that awaits connect(), for one connect(). Its attempts are tasks in a scope that is
+// joined, so none outlives the await.
 class happy_eyeballs {
  public:
   happy_eyeballs(loop& on, const coro::environment& here) noexcept : on_(on), running_(here) {}
-  // A connected socket, now the caller's.
+  // Returns a connected socket, which the caller owns.
   task<result<runtime_internal::handle>> connect(std::vector<address> to);
 
  private:
   task<> attempt(address to, std::size_t number);
-  // Until the newest attempt has failed or had its time alone. False when there is no need for another one.
+  // Waits until the latest attempt has failed or its delay is over. Returns false when no further attempt is
+  // needed.
   task<bool> wait_before_next();
   task<> news_of_the_newest() { co_await newest_ended_; }
   [[nodiscard]] bool out_of_time() const noexcept;
-  // Of no connection to so many addresses.
+  // The status for a connect() in which none of the `addresses` answered.
   [[nodiscard]] status why(std::size_t addresses) const;
 
   loop& on_;

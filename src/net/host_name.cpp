@@ -19,7 +19,7 @@ std::string_view without_final_dot(std::string_view host) noexcept {
   return host;
 }
 
-// Letters, digits and hyphens (RFC 1123 2.1), and the underscore that real names have, too.
+// Letters, digits and hyphens (RFC 1123 2.1), and the underscore, which existing names also use.
 bool belongs_in_a_name(char c) noexcept {
   return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '_';
 }
@@ -36,7 +36,7 @@ bool is_localhost(std::string_view host) noexcept {
 
 status unfit_host(std::string_view host, std::string_view why_and_mend) {
   std::string text = "\"";
-  // What came from far away is not printed at length, and not its control characters.
+  // The name is untrusted input: truncates it and replaces control characters.
   for (const char c : host.substr(0, longest_name)) text += c >= ' ' && c != '\x7f' ? c : '?';
   text.append("\" ").append(why_and_mend);
   return status::invalid_argument(text);
@@ -85,7 +85,8 @@ status check_host_name(std::string_view host) {
     if (dot == std::string_view::npos) break;
     rest.remove_prefix(dot + 1);
   }
-  // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not reach a server as a name.
+  // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not be sent to a server as a
+  // name.
   if (std::all_of(label.begin(), label.end(), is_digit))
     return unfit_host(host,
                       "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");

@@ -1,4 +1,4 @@
-// What can be said of a host's name without asking anybody.
+// host_name: answers and checks of host names that need no query.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -10,10 +10,11 @@
 
 namespace coracle::net {
 
-// Of an IP literal, in brackets or not, or of localhost and the names below it; else none.
+// Returns the addresses of an IP literal, in brackets or not, or of localhost and the names below it; else
+// none.
 std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port);
 
-// Ok for what a name server can be asked for; else INVALID_ARGUMENT with the mend.
+// Returns OK for a name that can be sent to a name server, else INVALID_ARGUMENT with a suggested fix.
 status check_host_name(std::string_view host);
 
 }  // namespace coracle::net

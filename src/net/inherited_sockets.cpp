@@ -19,7 +19,7 @@ std::optional<Number> number(const std::string& text) {
   return value;
 }
 
-// Not quoted(): std has one, which argument-dependent lookup prefers from g++ 14 on.
+// Not named quoted(): argument-dependent lookup prefers std::quoted from g++ 14 on.
 std::string in_quotes(std::string_view text) { return std::string("'").append(text).append("'"); }
 
 status nothing_passed() {

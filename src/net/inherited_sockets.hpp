@@ -13,17 +13,18 @@ namespace coracle::net {
 
 struct inherited_socket {
   int descriptor = -1;
-  std::string name;  // FileDescriptorName=; "unknown" where the manager gives none
+  std::string name;  // FileDescriptorName=; "unknown" if the manager sets none
 };
 
-// Those of that name, all for an empty one, in the manager's order. Never empty: FAILED_PRECONDITION when none are for
-// this process, NOT_FOUND when none has the name, INVALID_ARGUMENT when the variables contradict themselves. They stay
-// the manager's: an acceptor adopts one by a descriptor of its own, so that the next server may do so again.
+// Returns the sockets with this name, or all for an empty name, in the manager's order. The result is never
+// empty: fails with FAILED_PRECONDITION when no sockets are for this process, with NOT_FOUND when none has
+// the name, and with INVALID_ARGUMENT when the variables contradict each other. The manager keeps ownership:
+// an acceptor adopts a socket through a descriptor of its own, so that the next server can adopt it again.
 result<std::vector<inherited_socket>> inherited_sockets(std::string_view name);
-// The same for what was read.
+// Does the same for variables that were already read.
 result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::kernel::inheritance& said,
                                                         std::string_view name);
-// Why backend::adopt_listener() refused it.
+// The status for an error of backend::adopt_listener().
 status inherited_error(std::int64_t error, const inherited_socket& s);
 
 }  // namespace coracle::net

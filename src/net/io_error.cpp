@@ -24,7 +24,7 @@ status_code code_of(std::int64_t error) {
     case EBADF:
     case ENOTSOCK:
     case EINVAL:
-    case EFAULT: return status_code::internal;  // ours to mend
+    case EFAULT: return status_code::internal;  // a bug of this library
     default: return status_code::unavailable;
   }
 }

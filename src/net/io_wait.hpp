@@ -1,4 +1,4 @@
-// io_wait: a coroutine waits for one operation of its loop's backend.
+// io_wait: awaits one operation of the loop's backend.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -13,7 +13,8 @@
 
 namespace coracle::net {
 
-// Two at a time are a defect of the caller: nobody could say whose bytes come first.
+// Marks a flag as in use for its lifetime. Two operations at a time are a bug of the caller, because the
+// order of their bytes would be undefined.
 class in_use {
  public:
   in_use(bool& flag, const char* defect) : flag_(flag) {
@@ -28,15 +29,15 @@ class in_use {
   bool& flag_;
 };
 
-// What a wait ends with that was stopped: CANCELLED, or DEADLINE_EXCEEDED when the deadline has passed, since
+// The status of a wait that was stopped: CANCELLED, or DEADLINE_EXCEEDED when the deadline has passed, since
 // with_timeout() stops its task at the deadline that it also sets.
 status why_stopped(const loop& on, time_point deadline);
 
-// Fill in the operation's public part, then co_await it: the result is the operation's. A stop or a
-// passed deadline of the awaiter's environment cancels it, and it is still awaited to its end, so that
-// whatever it points to is the kernel's no longer when the await ends. What happened all the same counts: a
-// result >= 0 is given even after a stop. Lives in the awaiting frame, or beside its handle, to be awaited
-// again and again.
+// Fill in the operation's public part, then co_await it; the result is the operation's. A stop or a passed
+// deadline of the awaiter's environment cancels the operation, which is still awaited to its end, so that the
+// kernel no longer uses the memory it points to when the await ends. An operation that completed anyway keeps
+// its result: a value >= 0 is returned even after a stop. Lives in the awaiting frame, or beside its handle,
+// where it may be awaited repeatedly.
 class io_wait : public runtime_internal::operation, coro::stop_callback, coro::timer {
  public:
   io_wait(loop& home, runtime_internal::operation::kind operation_kind,
@@ -44,13 +45,13 @@ class io_wait : public runtime_internal::operation, coro::stop_callback, coro::t
   io_wait(const io_wait&) = delete;
   io_wait& operator=(const io_wait&) = delete;
 
-  // Ends it early from elsewhere on the loop; ended_early() is `why` then. Nothing when it has ended or not
-  // begun.
+  // Ends the wait early, from other code on the loop; ended_early() then returns `why`. Has no effect when
+  // the operation has ended or has not begun.
   void interrupt(status why) noexcept;
 
-  // Between its start and its end.
+  // True between the start and the end of the operation.
   [[nodiscard]] bool waits() const noexcept { return static_cast<bool>(waiter_); }
-  // What await_suspend() does, for other awaiters. False when it ended at once.
+  // Implements await_suspend(), also for other awaiters. Returns false when the operation ended at once.
   bool start(std::coroutine_handle<> h, const coro::environment& e);
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -60,7 +61,7 @@ class io_wait : public runtime_internal::operation, coro::stop_callback, coro::t
   }
   [[nodiscard]] std::int64_t await_resume() const noexcept { return result_; }
 
-  // CANCELLED or DEADLINE_EXCEEDED when that is why the result is -ECANCELED; else ok.
+  // CANCELLED or DEADLINE_EXCEEDED when that is the reason for the result -ECANCELED; else OK.
   [[nodiscard]] const status& ended_early() const noexcept { return early_; }
 
  private:

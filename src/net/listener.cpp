@@ -13,7 +13,7 @@ namespace coracle::net {
 
 namespace {
 
-// accept(2): errors of the connection that waited come out of accept() itself.
+// accept(2) itself reports errors of the connection that waited in the queue.
 bool is_fault_of_the_newcomer(std::int64_t result) noexcept {
   return result == -ECONNABORTED || result == -EPROTO || result == -ENETDOWN || result == -ENETUNREACH ||
          result == -EHOSTUNREACH || result == -ETIMEDOUT || result == -EPERM;
@@ -29,7 +29,7 @@ bool may_be_tried_again(std::int64_t result) noexcept {
 
 status was_closed() { return status::cancelled("the listener was closed"); }
 
-// When it begins, not each time that it is tried again.
+// Logs the first failure only, not each retry.
 void say_exhausted(listening_socket& s, std::int64_t error) {
   if (std::exchange(s.said_exhausted, true)) return;
   s.on.log().write(log_level::warning,
@@ -38,8 +38,8 @@ void say_exhausted(listening_socket& s, std::int64_t error) {
                        .message());
 }
 
-// Waits until no accept() uses the socket. Not ended by a stop: what it waits for has been interrupted
-// already.
+// Waits until no accept() uses the socket. A stop does not end this wait: the accept() has already been
+// interrupted.
 class accept_done : coro::work {
  public:
   explicit accept_done(listening_socket& s) noexcept : socket_(s) {
@@ -73,7 +73,7 @@ result<listener> listener::open(const address& at, const listen_options& options
 
 task<result<stream>> listener::accept() {
   if (!socket_) co_return status::cancelled("the listener is closed");
-  listening_socket& s = *socket_;  // stays where it is when the listener moves
+  listening_socket& s = *socket_;  // stays in place when the listener is moved
   CORACLE_REQUIRE(!s.accepting, "one accept() waits on a listener at a time");
   s.accepting = true;
   loop& on = s.on;
@@ -92,7 +92,7 @@ task<result<stream>> listener::accept() {
   } while (early.ok() && may_be_tried_again(got) && !s.closer);
   if (got >= 0) s.said_exhausted = false;
   s.accepting = false;
-  // The closer destroys `s` in a later work: not before this coroutine is done with it.
+  // The closer destroys `s` in a later work, after this coroutine no longer uses it.
   coro::work* const closer = std::exchange(s.closer, nullptr);
   if (closer) on.post(*closer);
   if (got >= 0)

@@ -13,7 +13,8 @@ namespace coracle::net {
 
 namespace {
 
-// A UNIX socket's file outlives a program that crashed. Only when nobody listens behind it, it may go.
+// The file of a UNIX socket outlives a program that crashed. It may be removed only when no process listens
+// on it.
 std::int64_t bind_and_listen(loop& on, const address& at, const runtime_internal::listen_options& options) {
   const runtime_internal::raw_address raw = to_raw(at);
   const std::int64_t opened = on.io().open_listener(raw, options);
@@ -57,7 +58,8 @@ listening_socket::~listening_socket() {
   CORACLE_ASSERT(!accepting,
                  "a listener was destroyed while a task waits in accept(): co_await close() first");
   if (whose == origin::inherited) on.io().forget(socket);
-  // The name first: whoever finds it gone makes a new one, whoever found it before still gets an answer.
+  // Removes the name first: a client that no longer finds it can create a new socket, and one that found it
+  // before still gets an answer.
   else if (local.kind() == address::family::path) on.io().remove_path(to_raw(local));
   on.io().close(socket);
 }

@@ -1,4 +1,4 @@
-// listening_socket: a bound socket that listens; behind both listener and acceptor.
+// listening_socket: a bound socket that listens; listener and acceptor use it.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -15,16 +15,16 @@
 
 namespace coracle::net {
 
-// co_await it, again and again, for runtime_internal::accept_rest. A stop and the deadline of the awaiter's environment end it
-// early and are not told: the operation that is tried next finds them. Belongs to the listening socket; resumes
-// on its loop, from the timers, never inside of end() or a stop.
+// Awaitable, repeatedly, for runtime_internal::accept_rest. A stop and the deadline of the awaiter's
+// environment end the pause early without an error: the next operation reports them. Belongs to the listening
+// socket. Resumes the awaiter on its loop, from the timers, never inside end() or a stop.
 class accept_pause : coro::timer, coro::stop_callback {
  public:
   explicit accept_pause(loop& home) noexcept;
   accept_pause(const accept_pause&) = delete;
   accept_pause& operator=(const accept_pause&) = delete;
 
-  // Ends it early. Nothing when nobody waits.
+  // Ends the pause early. Has no effect when no coroutine waits.
   void end() noexcept;
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -44,13 +44,13 @@ class accept_pause : coro::timer, coro::stop_callback {
 class io_wait;
 struct inherited_socket;
 
-// Owns the handle, and the file of a UNIX socket that it opened: both go with it, on the loop's thread, with nothing in
-// flight.
+// Owns the handle, and the file of a UNIX socket that it opened. Destroys both with itself, on the loop's
+// thread; no operation may be in flight.
 class listening_socket {
  public:
   static result<std::unique_ptr<listening_socket>> open(loop& on, const address& at,
                                                         const listen_options& options);
-  // One that the service manager has opened; it lives on, and so does its file.
+  // Adopts a socket that the service manager has opened; the socket and its file outlive this object.
   static result<std::unique_ptr<listening_socket>> adopt(loop& on, const inherited_socket& from);
   enum class origin : bool { opened, inherited };
   listening_socket(loop& home, runtime_internal::handle handle, address bound, origin from) noexcept
@@ -63,11 +63,12 @@ class listening_socket {
   const runtime_internal::handle socket;
   const address local;
   const origin whose;
-  // The listener's. While an accept() is under way, what it waits for: a connection, or the end of a rest.
+  // Used by the listener. While an accept() is in flight, it waits for a connection or for the end of a
+  // pause.
   bool accepting = false;
   io_wait* waiting = nullptr;
   accept_pause pause;
-  bool said_exhausted = false;  // since the last connection
+  bool said_exhausted = false;  // exhaustion was logged since the last connection
   coro::work* closer = nullptr;  // the close() that waits for the accept() to end
 };
 

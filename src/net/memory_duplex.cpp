@@ -13,28 +13,29 @@ namespace coracle::net {
 
 namespace {
 
-// One call of received() passes on this much, so that a pause takes hold soon.
+// The maximum size of one received() call, so that a pause takes effect soon.
 constexpr std::size_t most_per_call = 16 * 1024;
 
 class memory_end;
 
-// What both ends see. With two executors every access holds the mutex; with one there is nobody to exclude.
+// The state that both ends share. With two executors every access holds the mutex; with one executor no lock
+// is needed.
 struct memory_link {
   // The bytes that one end has sent and the other has not taken.
   struct lane {
     base::output_buffer held;
-    bool ended = false;    // no more will come: shut down or closed
-    bool aborted = false;  // and the end was no proper one
+    bool ended = false;    // no more bytes will come: shut down or closed
+    bool aborted = false;  // the end was an abort
     bool waiting = false;  // the sender waits for room
   };
   struct side {
     memory_end* end = nullptr;
     coro::executor* home = nullptr;
     bool posted = false;  // end's work is in home's queue
-    bool awake = false;   // started and not closed: may be posted by the peer
-    bool gone = false;    // closed: takes no bytes any more
+    bool awake = false;   // started and not closed: the peer may post it
+    bool gone = false;    // closed: takes no more bytes
   };
-  // Indexed by the end that sends and the end itself.
+  // Indexed by the sending end, and by the end itself.
   lane lanes[2];
   side sides[2];
   std::size_t capacity = 0;
@@ -44,7 +45,7 @@ struct memory_link {
   [[nodiscard]] std::unique_lock<std::mutex> hold() {
     return crosses ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
   }
-  // Under hold(). An end that is gone is never posted again: it may be destroyed.
+  // Call under hold(). An end that is gone is never posted again, because it may be destroyed.
   void wake(std::size_t index) noexcept;
 };
 
@@ -112,7 +113,7 @@ class memory_end final : public duplex, coro::work {
   memory_link::lane& out() noexcept { return link_->lanes[index_]; }
   memory_link::lane& in() noexcept { return link_->lanes[1 - index_]; }
 
-  // These three under hold().
+  // Call end_lane(), settle() and fill() under hold().
   void end_lane() noexcept {
     out().ended = true;
     link_->wake(1 - index_);
@@ -122,7 +123,7 @@ class memory_end final : public duplex, coro::work {
     out().waiting = false;
     if (shut_down_) end_lane();
   }
-  // Moves what fits into the lane; settles the send when all of it did, or when nobody will read it.
+  // Moves what fits into the lane; settles the send when everything fitted or the peer is gone.
   void fill() noexcept {
     if (peer().gone) return settle(in().aborted ? -ECONNRESET : -EPIPE);
     const std::size_t room_before = link_->capacity - out().held.size();
@@ -147,14 +148,14 @@ class memory_end final : public duplex, coro::work {
 
   void give_up(bool abort) noexcept {
     const auto held = link_->hold();
-    link_->wake(index_);  // the last one: for closed()
+    link_->wake(index_);  // the last wake(), which leads to closed()
     self().awake = false;
     self().gone = true;
     out().aborted = abort;
     end_lane();
   }
 
-  // What is to be told to the sink, in the executor's queue.
+  // Runs from the executor's queue and delivers everything pending to the sink.
   void turn() noexcept {
     {
       const auto held = link_->hold();
@@ -178,7 +179,7 @@ class memory_end final : public duplex, coro::work {
     deliver();
   }
 
-  // Under hold().
+  // Call under hold().
   void refill() noexcept {
     if (paused_ || !taken_.empty() || in().held.empty()) return;
     taken_.swap(in().held);
@@ -195,7 +196,7 @@ class memory_end final : public duplex, coro::work {
     std::int64_t end = 0;
     {
       const auto held = link_->hold();
-      if (!in().held.empty()) return link_->wake(index_);  // another turn: others want one, too
+      if (!in().held.empty()) return link_->wake(index_);  // continue in another turn, for fairness
       if (!in().ended) return;
       end = in().aborted ? -ECONNRESET : 0;
     }
@@ -206,11 +207,11 @@ class memory_end final : public duplex, coro::work {
   const std::shared_ptr<memory_link> link_;
   const std::size_t index_;
   duplex_sink* sink_ = nullptr;
-  base::output_buffer taken_;  // out of the lane, on its way to the sink
+  base::output_buffer taken_;  // taken out of the lane, not delivered to the sink yet
   std::span<const piece> left_;
-  std::size_t offset_ = 0;  // into left_'s first
+  std::size_t offset_ = 0;  // into the first piece of left_
   std::size_t total_ = 0;
-  std::optional<std::int64_t> outcome_;  // of the send; told in the next turn
+  std::optional<std::int64_t> outcome_;  // of the send; reported in the next turn
   bool sending_ = false;
   bool paused_ = false;
   bool shut_down_ = false;

@@ -11,13 +11,13 @@
 namespace coracle::net {
 
 struct memory_pair_options {
-  // What each direction holds before send() waits: one connection's worth of bulk, and small enough to stay
-  // in the cache.
+  // The capacity of each direction, beyond which send() waits: enough for bulk transfer over one connection,
+  // and small enough to stay in the cache.
   std::size_t buffer_bytes = 64 * 1024;
 };
 
-// Each end lives on its own executor, which may be the same one (no lock is taken then). Either end may be
-// used, closed and destroyed without regard to the other. May be called from any thread.
+// Each end lives on its own executor. Both executors may be the same one; no lock is taken then. Either end
+// may be used, closed and destroyed independently of the other. May be called from any thread.
 std::pair<std::unique_ptr<duplex>, std::unique_ptr<duplex>> make_memory_duplex_pair(
     coro::executor& first, coro::executor& second, const memory_pair_options& options = {});
 

@@ -1,4 +1,4 @@
-// open_descriptor: what input and output hold.
+// open_descriptor: the descriptor of an input or output.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -10,12 +10,12 @@
 
 namespace coracle::net {
 
-// Owns the handle, unless it is borrowed; lets the loop's backend forget it in either case, for it may live on
-// elsewhere.
+// Owns the handle unless it is borrowed. In either case the destructor makes the backend forget the handle,
+// because a borrowed one remains open.
 class open_descriptor {
  public:
   enum class ownership : bool { borrowed, owned };
-  // On the current loop.
+  // Opens on the current loop.
   static result<std::unique_ptr<open_descriptor>> open(int descriptor, ownership whose);
   open_descriptor(loop& home, runtime_internal::handle h, ownership whose) noexcept;
   open_descriptor(const open_descriptor&) = delete;
@@ -25,7 +25,7 @@ class open_descriptor {
   loop& on;
   const runtime_internal::handle descriptor;
   const ownership owned;
-  const bool on_disk;  // its reads and writes are those of a file, at its own position
+  const bool on_disk;  // reads and writes are those of a file, at its own position
   bool waiting = false;
 };
 

@@ -9,7 +9,7 @@
 
 namespace coracle::net {
 
-// Owns the handle and the one operation that each direction may have, so that a read makes no frame.
+// Owns the handle and one operation per direction, so that a read allocates no coroutine frame.
 class open_stream {
  public:
   open_stream(loop& home, runtime_internal::handle handle) noexcept

@@ -32,7 +32,7 @@ runtime_internal::raw_address unix_raw(const address& a) noexcept {
   s.sun_family = AF_UNIX;
   const bool abstract = a.kind() == address::family::abstract;
   std::memcpy(s.sun_path + (abstract ? 1 : 0), a.name().data(), a.name().size());
-  // An abstract name is all of its bytes up to the size; a path ends with a zero. Both take one byte more.
+  // An abstract name consists of all bytes up to the size; a path ends with a zero. Both need one extra byte.
   return wrap(s, offsetof(sockaddr_un, sun_path) + a.name().size() + 1);
 }
 

@@ -1,4 +1,4 @@
-// Between address and what the kernel takes.
+// raw_address: converts between address and the kernel's representation.
 #pragma once
 
 #include "coracle/net/address.hpp"
@@ -6,11 +6,11 @@
 
 namespace coracle::net {
 
-// AF_UNSPEC and size 0 for a default-made address.
+// Returns AF_UNSPEC and size 0 for a default-constructed address.
 runtime_internal::raw_address to_raw(const address& a) noexcept;
-// A default-made address for families that we do not know and for UNIX sockets without a name.
+// Returns a default-constructed address for unknown families and for UNIX sockets without a name.
 address from_raw(const runtime_internal::raw_address& raw);
-// AF_INET, AF_INET6, AF_UNIX or AF_UNSPEC.
+// Returns AF_INET, AF_INET6, AF_UNIX or AF_UNSPEC.
 int raw_family(const address& a) noexcept;
 
 }  // namespace coracle::net

@@ -20,8 +20,8 @@
 
 namespace coracle::net {
 
-// Gives what the world has said of `host`, when the answer would have come. Under the awaiter's stop token and
-// deadline.
+// Returns the world's answer for `host` at the time at which it would arrive. Observes the awaiter's stop
+// token and deadline.
 task<result<std::vector<address>>> answer_in_time(loop& on, runtime_internal::name_answer said,
                                                   std::string host, std::uint16_t port);
 

@@ -104,7 +104,8 @@ class socket_duplex final : public duplex, runtime_internal::receive_source, cor
     sink_->sent(result);
     if (was_closing) finish_when_idle();
   }
-  // By a work: nothing reaches the sink from inside close(), and no completion finds this destroyed.
+  // Posts a work, so that the sink is not called from inside close() and no completion finds this object
+  // destroyed.
   void finish_when_idle() noexcept {
     if (!receiving_ && !sending_ && !std::exchange(finishing_, true)) home_.post(*this);
   }

@@ -1,4 +1,4 @@
-// socket_duplex: the duplex over a connected socket of the loop's backend.
+// socket_duplex: a duplex over a connected socket of the loop's backend.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -15,10 +15,10 @@ class loop;
 
 namespace coracle::net {
 
-// Owns `connected` from here on; closes it when it throws std::bad_alloc. On `on`'s thread.
+// Takes ownership of `connected`, and closes it when it throws std::bad_alloc. Call it on the thread of `on`.
 std::unique_ptr<duplex> make_socket_duplex(loop& on, runtime_internal::handle connected);
 
-// Connects from the current loop, under the awaiter's stop token and deadline, as stream::connect() does.
+// Connects from the current loop, under the awaiter's stop token and deadline, like stream::connect().
 task<result<std::unique_ptr<duplex>>> connect_duplex(address to);
 
 }  // namespace coracle::net

@@ -13,7 +13,8 @@
 
 namespace coracle::net {
 
-// Owns the handle. The flags catch two operations of a direction at a time, and a close under either.
+// Owns the handle. The flags detect two concurrent operations of one direction, and a close during an
+// operation.
 class open_socket {
  public:
   open_socket(loop& home, runtime_internal::handle handle) noexcept : on(home), socket(handle) {}
@@ -39,7 +40,7 @@ open_socket& checked(const std::unique_ptr<open_socket>& s) {
   return *s;
 }
 
-// A null `to` is the fixed peer.
+// A null `to` means the peer that connect() has set.
 task<status> send_one(open_socket& s, bytes_view datagram, const runtime_internal::raw_address* to) {
   const in_use held(s.sending, "two sends wait on one udp_socket at a time");
   const runtime_internal::operation::piece whole{datagram.data(), datagram.size()};

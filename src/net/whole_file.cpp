@@ -9,7 +9,7 @@ namespace coracle::net {
 
 namespace {
 
-constexpr std::size_t step_bytes = 64 * 1024;  // where a file tells no size, as those of /proc
+constexpr std::size_t step_bytes = 64 * 1024;  // for files that report no size, such as those of /proc
 
 }  // namespace
 
@@ -20,7 +20,7 @@ task<result<std::string>> read_file(std::string path, std::size_t bytes_max) {
   if (!size) co_return size.status();
   std::string text;
   for (std::size_t got = 0;;) {
-    // One byte more than there should be, so that one read tells the end.
+    // Requests one byte more than expected, so that one read detects the end.
     const std::size_t wanted = got > 0 || *size == 0 ? step_bytes : static_cast<std::size_t>(*size);
     if (*size > bytes_max || got > bytes_max)
       co_return status::resource_exhausted(path + " holds more than " + std::to_string(bytes_max) + " bytes");

@@ -1,5 +1,5 @@
-// envelope: one flag byte, four length bytes, then that many bytes. Shared by gRPC, gRPC-Web and
-// Connect streams; knows nothing of what the flags mean.
+// envelope: a flag byte, a four-byte length, and that many bytes. gRPC, gRPC-Web and Connect streams share
+// it; it does not interpret the flags.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -16,7 +16,7 @@ struct envelope_prefix {
   std::uint32_t length_bytes = 0;
 };
 
-// At least envelope_prefix_bytes.
+// Reads at least envelope_prefix_bytes.
 inline envelope_prefix read_envelope_prefix(const std::uint8_t* p) noexcept {
   return {p[0], (std::uint32_t{p[1]} << 24) | (std::uint32_t{p[2]} << 16) | (std::uint32_t{p[3]} << 8) |
                     std::uint32_t{p[4]}};

@@ -16,7 +16,7 @@ bool is_token(std::string_view key) noexcept {
   });
 }
 
-// baggage-octet: what a value may hold as it is.
+// A baggage-octet: a character that a value may contain without encoding.
 bool is_plain(char c) noexcept {
   return c == '!' || (c >= '#' && c <= '~' && c != ',' && c != ';' && c != '\\' && c != '%');
 }

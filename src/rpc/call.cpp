@@ -19,11 +19,12 @@ namespace {
 
 using protocol::envelope_prefix_bytes;
 
-// A writer waits while its stream holds more than this unsent ...
+// A writer waits while its stream has more than this unsent, ...
 constexpr std::size_t queue_high_bytes = 64u << 10;
-// ... and goes on below this, so that the connection does not run dry meanwhile.
+// ... and continues below this, so that the connection does not run out of data meanwhile.
 constexpr std::size_t queue_low_bytes = 32u << 10;
-// Small messages do not fill any queue: after this many messages or bytes a writer lets others go first.
+// Small messages do not fill any queue: after this many messages or bytes a writer lets other tasks run
+// first.
 constexpr std::uint32_t pump_messages_max = 100;
 constexpr std::uint32_t pump_bytes_max = 64u << 10;
 
@@ -50,28 +51,29 @@ call::~call() {
 
 bool call::begin_read(read_operation& op) noexcept {
   if (reader_) [[unlikely]] {
-    misused(two_readers);  // ends the other's wait, too
+    misused(two_readers);  // also ends the wait of the first reader
     op.outcome_ = read_operation::outcome::failed;
     op.why_ = status::internal(two_readers);
     return false;
   }
   const next_message how = take_kept(op);
   if (how == next_message::settled) return false;
-  // A reader waits: a message larger than the window must be able to arrive (its size is bounded).
+  // With a waiting reader, a message larger than the window must be able to arrive (its size is limited).
   if (how == next_message::missing) credit(uncredited_);
   reader_ = &op;
   return true;
 }
 
-// Settles `op` by what is kept, or by the end.
+// Finishes `op` with a stored message, or with the end of the stream.
 call::next_message call::take_kept(read_operation& op) noexcept {
   using state = protocol::grpc::deframer::state;
   protocol::grpc::framed_message message;
   const state s = deframer_.front(max_receive_bytes_, message);
   if (s == state::message) {
-    // What arrives is charged by its connection; a reader that finds a message yields when others are to have a turn.
+    // The connection charges what arrives. A reader that finds a stored message yields when the budget is
+    // spent.
     transport::decode_budget& b = budget();
-    // Without memory to wait, it is read at once.
+    // If there is no memory to defer, the message is read at once.
     if (b.spent() && base::if_memory_allows([&] { defer(); })) return next_message::deferred;
     b.charge(transport::decode_budget::message_cost_bytes);
     const std::size_t whole = envelope_prefix_bytes + message.body.size();
@@ -105,13 +107,13 @@ call::next_message call::take_kept(read_operation& op) noexcept {
   return next_message::settled;
 }
 
-// Failed: the operation has failed, and the call with it.
+// A result of `failed` means that the operation and the call have failed.
 call::decoded call::settle_read(read_operation& op, const protocol::grpc::framed_message& message) noexcept {
   status why;
   const std::size_t held_before = held_bytes_;
   const decoded how = read_message(*op.codec_, op.into_, message, why);
   if (how == decoded::done) op.outcome_ = read_operation::outcome::message;
-  // Protobuf keeps the memory of a message that is read into again.
+  // Protobuf keeps the memory of a message that is reused.
   if (op.reuses_) held_bytes_ = std::max(held_bytes_, held_before);
   if (how != decoded::failed) return how;
   op.outcome_ = read_operation::outcome::failed;
@@ -120,7 +122,7 @@ call::decoded call::settle_read(read_operation& op, const protocol::grpc::framed
   return how;
 }
 
-// What a peer's bytes decompress to, and what protobuf makes of them, may be more than there is memory for.
+// Decompressing and decoding a peer's message may need more memory than there is.
 call::decoded call::read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
                                  status& why) noexcept {
   try {
@@ -130,7 +132,7 @@ call::decoded call::read_message(const codec& k, void* into, const protocol::grp
   }
 }
 
-// Apart, so that the way above saves no registers for it.
+// A separate function, so that the path above saves no registers for it.
 call::decoded call::no_memory_to_read(status& why) noexcept {
   deferred_.reset();
   why = out_of_memory();
@@ -156,7 +158,7 @@ call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size
   return why.ok() ? decoded::done : decoded::failed;
 }
 
-// Before a message is decoded: it must not be far larger in memory than its bytes, and must fit the quota.
+// Before a message is decoded: it must not take far more memory than its bytes, and it must fit the quota.
 status call::admit(const codec& k, const void* into, bytes_view body) {
   if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
   const std::size_t allowed = std::max(message_footprint::ratio_max * body.size(),
@@ -165,7 +167,7 @@ status call::admit(const codec& k, const void* into, bytes_view body) {
   return foreseen > allowed ? too_large_in_memory(body.size(), max_receive_bytes_) : hold(foreseen);
 }
 
-// Once it has been decoded: exactly, where that is worth its time.
+// After a message was decoded: measures it exactly if that is worth the time.
 status call::measure(const codec& k, const void* message, std::size_t body_bytes) {
   const bool exact =
       body_bytes >= message_footprint::measured_bytes_min || k.memory_bytes || !format_.reads_as_is(k);
@@ -173,7 +175,7 @@ status call::measure(const codec& k, const void* message, std::size_t body_bytes
 }
 
 status call::hold(std::size_t bytes) {
-  // What the call is to be charged with: the one message of a call leaves the deframer once it is decoded.
+  // What the call is charged with: the only message of a call leaves the deframer once it is decoded.
   const std::size_t charge = bytes + (single_message_ ? 0 : deframer_.capacity_bytes());
   if (charge > kept_bytes_ && exchange_ && !exchange_.may_keep(charge - kept_bytes_))
     return status::resource_exhausted("the server's memory quota has no room for a message that takes " +
@@ -220,7 +222,7 @@ call::decoded call::read_large(const codec& k, void* into, const protocol::grpc:
 
 // --- messages that wait for the decode budget
 
-// That of the loop, whether or not there is a connection.
+// Returns the budget of the loop, whether or not there is a connection.
 transport::decode_budget& call::budget() noexcept {
   return exchange_ ? exchange_.budget() : transport::decode_budget::here();
 }
@@ -235,13 +237,13 @@ call::decoded call::defer() {
 
 bool call::deferred_message::continue_decoding() noexcept {
   call& c = owner;
-  if (c.reader_) return c.serve_reader(true);  // this may be gone
+  if (c.reader_) return c.serve_reader(true);  // this may have been destroyed
   try {
     if (c.single_message_) return c.continue_message();
   } catch (const std::bad_alloc&) {
     c.messages_broken(out_of_memory());
   }
-  return false;  // its reader has stopped; the next one finds what was begun
+  return false;  // its reader has stopped; the next one continues with what was decompressed
 }
 
 void call::leave_connection() noexcept {
@@ -303,7 +305,7 @@ void call::incoming_failed(const status& why, bool after_kept) noexcept {
 }
 
 bool call::serve_reader(bool inside) noexcept {
-  // Taken away first: what settling it sets off must not find it again.
+  // Removed first, so that events caused by finishing it do not find it again.
   read_operation* op = std::exchange(reader_, nullptr);
   if (!op) return false;
   const next_message how = take_kept(*op);
@@ -317,8 +319,9 @@ bool call::serve_reader(bool inside) noexcept {
   return false;
 }
 
-// The reader's environment asked for it. What ended the call at the same moment says more. Nobody reads when the
-// stop comes from within the settling of the read: a message that breaks the call ends its handler, too.
+// The environment of the reader was stopped. If the call failed at the same moment, that status is more
+// useful. There is no reader if the stop is caused by the read itself: a message that breaks the call also
+// stops its handler.
 void call::stop_reading() noexcept {
   if (!reader_) return;
   read_operation* op = std::exchange(reader_, nullptr);
@@ -403,7 +406,7 @@ void call::outgoing_failed(const status& why) noexcept {
 void call::write_settled(const status& how, bool inside) noexcept {
   write_operation* op = std::exchange(writer_, nullptr);
   op->how_ = how;
-  if (!std::exchange(op->call_, nullptr)) return;  // it is still inside its start(): it does not wait
+  if (!std::exchange(op->call_, nullptr)) return;  // still in start(): it does not wait
   if (inside) return op->resume();
   coro::this_executor().post(*op);
 }
@@ -463,7 +466,7 @@ void call::send_end() {
   else exchange_.queue_data(nullptr, 0, true);
 }
 
-// --- the waits for a read and for a write
+// --- the operations
 
 read_operation::~read_operation() {
   if (call_) call_->abandon_read();

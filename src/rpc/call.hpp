@@ -1,4 +1,4 @@
-// call: what both sides of a call share: an exchange, messages in, messages out.
+// call: what both sides of a call share: an exchange, received messages and sent messages.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -18,7 +18,8 @@
 
 namespace coracle::rpc {
 
-// A call has one when an observer watches it, else null: one branch.
+// Receives the message events of a call for an observer. A call without one has a null pointer, which costs
+// one branch.
 class message_watch {
  public:
   virtual void message_sent(message_size m) noexcept = 0;
@@ -28,113 +29,118 @@ class message_watch {
   ~message_watch() = default;
 };
 
-// Lives on one loop. Waiters resume on the spot when bytes or room arrive (no user code is below on
-// the stack then), and through the loop's queue when the call ends for another reason.
+// Lives on one loop. Waiters resume directly when bytes or room arrive (there is no user code on the stack
+// then), and through the queue of the loop when the call ends for another reason.
 class call {
  public:
   call(const call&) = delete;
   call& operator=(const call&) = delete;
 
-  // From the operations: true when they have to wait.
+  // Called by the operations; returns true if they have to wait.
   bool begin_read(read_operation& op) noexcept;
   void abandon_read() noexcept { reader_ = nullptr; }
   [[gnu::cold, gnu::noinline]] void stop_reading() noexcept;
   bool begin_write(write_operation& op) noexcept;
   void abandon_write() noexcept { writer_ = nullptr; }
-  // True when a writer that never had to wait has had its share, and others of the loop have a turn before it goes on.
+  // Returns true if a writer that never had to wait has used its share, so that other tasks of the loop run
+  // before it continues.
   bool ends_pump() noexcept;
   [[gnu::cold, gnu::noinline]] void stop_writing() noexcept;
-  // The message that was read last came compressed.
+  // Whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
 
  protected:
   enum class incoming : std::uint8_t { open, clean, failed };
-  // A message up to this is not counted apart: a steady call says nothing about memory.
+  // Messages up to this size are not accounted separately, so that a steady call makes no accounting calls.
   static constexpr std::size_t small_message_bytes = 1024;
 
   call() noexcept = default;
   ~call();
 
-  // A derived side's part.
-  // Called before a message is sent: false when nothing can be sent yet (the write waits) or any more.
+  // --- implemented by the two sides
+  // Called before a message is sent. Returns false if nothing can be sent yet (the write waits) or nothing
+  // can be sent any more.
   virtual bool prepare_write() = 0;
   [[nodiscard]] virtual bool sending_over() const noexcept = 0;
-  // Called before the message that its side of the stream ends with is sent.
+  // Called before the message that also ends this side of the stream.
   virtual void no_more_writes() noexcept = 0;
-  // A message of the peer's cannot be understood, or one of ours not be written; ends the call.
+  // A received message is malformed, or a message could not be encoded. Ends the call.
   virtual void messages_broken(status why) noexcept = 0;
-  // The program's own side breaks the rules: `how`, a literal, says how and what to do instead. Ends the call.
+  // The program breaks a rule. `how` is a literal that says which one, and what to do instead. Ends the call.
   virtual void misused(const char* how) noexcept { messages_broken(status::internal(how)); }
-  // Of a message, only a part may be there.
+  // A message has begun to arrive; only a part of it may be there.
   virtual void message_begun() noexcept {}
 
-  // For the derived side's on_writable().
+  // For on_writable() of the derived side.
   void room_again() noexcept;
 
-  // Bytes of a body: to the waiting reader, or kept. The reader runs inside: `this` may be gone after.
-  // Throws std::bad_alloc.
+  // Takes bytes of the body: passes them to the waiting reader, or stores them. The reader runs before this
+  // returns: `this` may have been destroyed afterwards. Throws std::bad_alloc.
   [[gnu::noinline]] void take_data(bytes_view bytes, bool end_stream);
-  // Every message has arrived. With an OK end, readers see it once they have read what is kept.
+  // All messages have arrived. If the end is OK, readers get it after the stored messages.
   void incoming_ended() noexcept;
-  // Readers see what is kept first if `after_kept`, else the failure at once.
+  // If `after_kept`, readers get the stored messages first; otherwise they get the failure at once.
   [[gnu::cold, gnu::noinline]] void incoming_failed(const status& why, bool after_kept) noexcept;
   void outgoing_failed(const status& why) noexcept;
-  // Ends the reader's wait if there is something for it; resumes it inside when `inside`.
-  // True: its message is deferred.
+  // Ends the wait of the reader if there is something for it; resumes it here if `inside`. Returns true if
+  // its message is deferred.
   [[gnu::noinline]] bool serve_reader(bool inside) noexcept;
   [[gnu::noinline]] void retry_writer() noexcept;
   enum class decoded : std::uint8_t { done, failed, deferred };
-  // Parses one message as the call's format says, decompressing it first if need be. failed: the call cannot go on, and
-  // `why` says the reason. deferred: the loop's decode budget is spent, or the message waits for its share; the message stays
-  // in the deframer until continue_message() is called, which asks for the same message again.
+  // Decodes one message in the format of the call, decompressing it if necessary. failed: the call cannot
+  // continue, and `why` has the reason. deferred: the decode budget of the loop is spent, or the message
+  // waits for its share of it. The message then stays in the deframer until continue_message() is called,
+  // which requests the same message again.
   decoded read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
                        status& why) noexcept;
-  // The one message of a call whose reader is no task. True: the message is deferred again.
+  // Continues the only message of a call that no task reads. Returns true if the message is deferred again.
   virtual bool continue_message() = 0;
-  // A deferred message waits no longer for its connection, which has lost the call; or for nothing any more.
+  // leave_connection(): a deferred message no longer waits with its connection, which has lost the call.
+  // drop_deferred(): it no longer waits at all.
   [[gnu::cold, gnu::noinline]] void leave_connection() noexcept;
   void drop_deferred() noexcept { deferred_.reset(); }
   [[nodiscard]] bool reader_waits() const noexcept { return reader_ != nullptr; }
-  // Serializes and sends; flow control may queue it. False when the stream takes nothing any more, and when
-  // messages_broken() has ended the call.
-  // known_bytes: the message's size, if it is known already. Throws std::bad_alloc, and has sent nothing.
+  // Serializes and sends; flow control may queue the message. Returns false if the stream accepts nothing any
+  // more, or messages_broken() has ended the call. known_bytes: the size of the message, if it is known.
+  // Throws std::bad_alloc, in which case nothing was sent.
   bool send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
                     std::optional<std::size_t> known_bytes = {});
-  // The same for one that message_format::write() has made. Compresses it if the format says so and `may_pack`.
+  // Sends a message that message_format::write() has encoded. Compresses it if the format requires it and
+  // `may_pack` is set.
   [[gnu::noinline]] bool send_body(bytes_view body, bool may_pack, bool end_stream);
   // Ends this side's stream of messages. Throws std::bad_alloc.
   void send_end();
-  // Where messages go: to the exchange, or to a record.
+  // Whether messages can be sent, to the exchange or to a record.
   [[nodiscard]] bool can_send() const noexcept { return exchange_ || record_; }
   void credit(std::size_t n) noexcept;
 
   transport::exchange exchange_;
-  request_record* record_ = nullptr;  // in the exchange's place
+  request_record* record_ = nullptr;  // instead of the exchange
   protocol::grpc::deframer deframer_;
   message_format format_;
   std::uint32_t max_receive_bytes_ = 4u << 20;
   incoming incoming_ = incoming::open;
-  // Bytes that arrived and whose stream credit was not given back yet.
+  // Bytes that have arrived and whose stream credit has not been returned yet.
   std::size_t uncredited_ = 0;
-  // Nobody reads in pieces: the one message is waited for from the start.
+  // The call has one message, and no task reads in pieces: it is expected from the start.
   bool single_message_ = false;
-  // A task has written a message: it cannot be had again.
+  // A task has written a message, which cannot be obtained again for another attempt.
   bool wrote_ = false;
-  message_watch* watch_ = nullptr;  // null: nobody observes
+  message_watch* watch_ = nullptr;  // null: no observer
   status failure_;
   call_traffic traffic_;
-  // What the message that was read last takes in memory, since its reader is likely to hold it: see message_footprint. 0 for a
-  // small one, which is within what every call counts.
+  // The memory of the last message that was read, since its reader is likely to keep it: see
+  // message_footprint. 0 for a small one, which is part of what is accounted for every call.
   std::size_t held_bytes_ = 0;
 
-  // After the deframer has taken something in or given it away, or a message was decoded: both count against the
+  // Call it when the contents of the deframer have changed or a message was decoded: both count against the
   // peer's connection.
   void note_kept() noexcept {
     const std::size_t now = deframer_.capacity_bytes() + held_bytes_ + deferred_bytes();
     if (now == kept_bytes_ || !exchange_) return;
     exchange_.set_kept(kept_bytes_ = now);
   }
-  // Before the exchange is released, when its account is to be right at once.
+  // Before the exchange is released, if its account must be correct at once.
   void forget_kept() noexcept {
     if (held_bytes_ != 0 && exchange_) exchange_.set_kept(0);
   }
@@ -163,7 +169,7 @@ class call {
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
   [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
   [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
-  // Not ok: the quota has no room.
+  // Returns a status that is not OK if the quota has no room.
   [[gnu::noinline]] status hold(std::size_t bytes);
   [[gnu::noinline]] decoded read_large(const codec& k, void* into, const protocol::grpc::framed_message& m,
                                        status& why);
@@ -171,19 +177,19 @@ class call {
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
   [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
-  // A message of that size with its prefix, which `put` writes.
+  // Sends a message of that size with its prefix; `put` writes both.
   template <class Put>
   bool send_framed(message_size m, bool end_stream, Put put);
   [[nodiscard]] std::size_t deferred_bytes() const noexcept {
     return deferred_ && deferred_->begun ? deferred_->begun->memory_bytes() : 0;
   }
 
-  // A message that the decode budget did not cover, and its place among those that wait.
+  // A message that the decode budget did not cover, and its place in the queue of such messages.
   struct deferred_message final : transport::deferred_decode {
     explicit deferred_message(call& c) noexcept : owner(c) {}
     bool continue_decoding() noexcept override;
     call& owner;
-    std::optional<unpacking> begun;  // decompressed in part
+    std::optional<unpacking> begun;  // partly decompressed
   };
 
   read_operation* reader_ = nullptr;
@@ -192,12 +198,12 @@ class call {
   std::size_t kept_bytes_ = 0;
   bool writer_serialized_ = false;
   bool read_compressed_ = false;
-  // What had been sent when the present pump began; they wrap.
+  // The totals when the current pump began; they wrap around.
   std::uint32_t pump_messages_ = 0;
   std::uint32_t pump_bytes_ = 0;
 };
 
-// A message that a peer sent breaks the rules of `s`.
+// Returns the status for a received message that breaks the rules of the state `s`.
 status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit);
 
 }  // namespace coracle::rpc

@@ -1,4 +1,4 @@
-// channel_registry: the channels of a runtime, for those who show them.
+// channel_registry: the channels of a runtime, for channelz.
 #pragma once
 
 #include "coracle/coro/task.hpp"
@@ -21,12 +21,12 @@ class runtime;
 
 namespace coracle::rpc {
 
-// On the loop `home` of the connection.
+// Called on the loop `home` of the connection.
 [[nodiscard]] connection_snapshot take_snapshot(loop& home, std::uint64_t id, transport::connection& c);
-// The date and time of a moment of the loop's clock; nothing for time_point{}.
+// Returns the date and time of a time of the loop's clock; zero for time_point{}.
 [[nodiscard]] wall_time on_the_wall(loop& l, time_point t);
 
-// One of a trace's events.
+// One event of a trace.
 class traced_event {
  public:
   enum class severity : std::uint8_t { info, warning };
@@ -34,11 +34,12 @@ class traced_event {
   wall_time when{};
   std::string what;  // base::printable()
   severity how = severity::info;
-  std::uint64_t subchannel = 0;  // the one that it is about; 0: none
+  std::uint64_t subchannel = 0;  // that the event is about; 0: none
 };
 
-// The latest events. A value; whoever keeps one sees to it that one thread at a time uses it. Nothing of a call's is an
-// event. Bounded, since a server chooses some of the words and how often it hangs up.
+// The latest events of a channel or subchannel. A value; its owner ensures that only one thread at a time
+// uses it. Calls record no events. It is bounded, since servers influence the text of events and how often
+// they occur.
 class event_trace {
  public:
   static constexpr std::size_t events_max = 32;
@@ -48,15 +49,15 @@ class event_trace {
            std::uint64_t subchannel = 0);
 
   [[nodiscard]] wall_time made() const noexcept { return made_; }
-  // Ever.
+  // The number of events that were ever added.
   [[nodiscard]] std::uint64_t added() const noexcept { return added_; }
-  // Those that are kept, oldest first.
+  // Returns the events that are kept, oldest first.
   [[nodiscard]] std::vector<traced_event> latest() const;
 
  private:
   wall_time made_;
   std::uint64_t added_ = 0;
-  std::vector<traced_event> ring_;  // once full, the oldest at added_ % events_max
+  std::vector<traced_event> ring_;  // once full, the oldest is at added_ % events_max
 };
 
 class subchannel_snapshot {
@@ -65,7 +66,7 @@ class subchannel_snapshot {
   std::uint64_t id = 0;
   std::string address;
   std::string_view state;  // "READY" and so on: grpc/grpc doc/connectivity-semantics-and-api.md
-  // Of attempts of calls, and of questions about the server's health, on its connections, those that are closed among them.
+  // These count the attempts of calls, and the health checks, on all connections including closed ones.
   std::uint64_t calls_started = 0;
   std::uint64_t calls_succeeded = 0;  // ended with OK
   std::uint64_t calls_failed = 0;
@@ -87,10 +88,10 @@ class channel_snapshot {
   std::vector<subchannel_snapshot> subchannels;  // of all loops, by id
 };
 
-// A channel as the registry knows it.
+// The interface of a channel for the registry.
 class shown_channel {
  public:
-  // Gathered from the loops of its runtime. For coroutines of any runtime's loop.
+  // Gathers the stats from the loops of the channel's runtime. For coroutines on a loop of any runtime.
   [[nodiscard]] virtual task<channel_snapshot> figures() = 0;
 
  protected:
@@ -102,11 +103,12 @@ class channel_registry {
  public:
   static std::shared_ptr<channel_registry> of(runtime& rt);
 
-  // For channels and what belongs to them. Above the numbers that servers give, which one answer may show beside them.
+  // Returns an id for a channel or a part of one. It is above the ids that servers assign, which may be in
+  // the same response.
   [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
   void add(std::uint64_t id, std::weak_ptr<shown_channel> c);
   void remove(std::uint64_t id) noexcept;
-  // By their ids, in order.
+  // Returns the channels in order of their ids.
   [[nodiscard]] std::map<std::uint64_t, std::shared_ptr<shown_channel>> all() const;
 
  private:

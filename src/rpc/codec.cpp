@@ -1,4 +1,4 @@
-// The binary format of protobuf messages.
+// codec: the binary format of protobuf messages.
 #include "coracle/rpc/impl/codec.hpp"
 
 #include <google/protobuf/message_lite.h>

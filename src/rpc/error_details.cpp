@@ -15,10 +15,10 @@ using rpc::put_text;
 using pair = std::pair<std::string, std::string>;
 
 constexpr std::int64_t nanos_per_second = 1'000'000'000;
-// What google.protobuf.Duration may hold at most; more is taken for as much as we can count.
+// The maximum of google.protobuf.Duration; larger values are clamped.
 constexpr std::int64_t seconds_max = 9'000'000'000;
 
-// Messages of two texts: an entry of a map, a violation.
+// A message of two strings: an entry of a map, or a violation.
 std::string to_message(const pair& p) {
   std::string bytes;
   rpc::put_text(bytes, 1, p.first);

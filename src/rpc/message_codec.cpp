@@ -1,4 +1,4 @@
-// The one file of the library that knows protobuf's JSON mapping, which newer versions move around.
+// message_codec: the only file that uses protobuf's JSON mapping, whose location differs between versions.
 #include "coracle/rpc/message_codec.hpp"
 
 #include <google/protobuf/message.h>

@@ -24,13 +24,14 @@ using protobuf::FieldDescriptor;
 constexpr std::size_t pointer_bytes = sizeof(void*);
 constexpr std::size_t string_bytes = sizeof(std::string);
 constexpr std::size_t unknown_field_bytes = sizeof(protobuf::UnknownField);
-// The first unknown field of a message makes room for the others: a set, and the pointer to its arena.
+// The first unknown field of a message allocates the set of them, and the pointer to its arena.
 constexpr std::size_t unknown_set_bytes = sizeof(protobuf::UnknownFieldSet) + pointer_bytes;
-// A node of a map: the pointer to the next one, and its share of the table, of which a quarter or more is empty.
+// A node of a map: the pointer to the next one, and its share of the table, of which a quarter or more is
+// empty.
 constexpr std::size_t map_node_bytes = pointer_bytes + 3 * pointer_bytes / 2;
-// Of a message whose type is not known: that of a few fields.
+// The size of a message whose type is not known: that of one with a few fields.
 constexpr std::size_t guessed_object_bytes = 40;
-// protobuf's own: it does not parse what is nested deeper.
+// protobuf's own limit: it does not parse messages that are nested deeper.
 constexpr std::size_t depth_max = 100;
 
 enum class wire : std::uint8_t { varint, fixed64, bytes, group_begin, group_end, fixed32 };
@@ -39,7 +40,7 @@ const protobuf::Message& full_message_at(const void* address) {
   return *static_cast<const protobuf::Message*>(static_cast<const protobuf::MessageLite*>(address));
 }
 
-// Beside the string's object: short ones are within it.
+// The size of a text in addition to the string object, which contains short ones.
 std::size_t text_bytes(std::size_t n) noexcept {
   static const std::size_t within = std::string().capacity();
   return n > within ? n + 1 : 0;
@@ -76,7 +77,7 @@ std::size_t object_bytes(const protobuf::Descriptor& type) {
   return made ? made->SpaceUsedLong() : guessed_object_bytes;
 }
 
-// How many numbers a packed list holds: as many as bytes that end one.
+// Counts the numbers in a packed list: each ends with a byte below 0x80.
 std::size_t count_varints(const std::uint8_t* p, std::size_t n) noexcept {
   constexpr std::uint64_t ends = 0x8080'8080'8080'8080;
   std::size_t count = 0;
@@ -91,17 +92,17 @@ std::size_t count_varints(const std::uint8_t* p, std::size_t n) noexcept {
 
 }  // namespace
 
-// What the fields of a type add to a message, for each time that they occur.
+// What the fields of a type add to a message each time they occur.
 struct message_footprint::layout {
   struct field {
     std::uint32_t number = 0;
     wire form = wire::varint;  // of one element that is not in a packed list
     bool text = false;
-    std::uint8_t packed_bytes = 0;  // of an element in a packed list; 0: it cannot be in one
+    std::uint8_t packed_bytes = 0;  // of an element in a packed list; 0: cannot be packed
     std::uint32_t element_bytes = 0;
     const protobuf::Descriptor* message = nullptr;
-    layout* made = nullptr;  // of `message`, once it has been met
-    bool within = false;  // of a map's node: its object is counted with the node
+    layout* made = nullptr;  // of `message`, once it has been seen
+    bool within = false;  // of a map's node, which includes its object
   };
 
   [[nodiscard]] field* find(std::uint64_t number) noexcept {
@@ -112,7 +113,7 @@ struct message_footprint::layout {
   }
   void add(const FieldDescriptor& f, bool within_node);
 
-  std::size_t bytes = 0;  // of the object; of a map's entry: of the node
+  std::size_t bytes = 0;  // of the object; for a map's entry: of the node
   std::vector<field> dense;  // by number
   std::vector<field> sparse;
 };
@@ -167,7 +168,7 @@ message_footprint::layout* message_footprint::layout_of(const protobuf::Descript
   return (layouts_[&type] = std::move(made)).get();
 }
 
-// One pass over a message's bytes. What is malformed ends it: protobuf stops parsing there, too.
+// One pass over the bytes of a message. A malformed field ends it: protobuf stops parsing there, too.
 class message_footprint::walk {
  public:
   walk(message_footprint& types, bytes_view body, std::size_t enough) noexcept
@@ -187,7 +188,8 @@ class message_footprint::walk {
   }
 
  private:
-  // A message, or a group, which ends with its own mark. Without a type and not guessed: all of its fields are unknown.
+  // A message, or a group, which ends with its own tag. If it has no type and is not guessed, all of its
+  // fields are unknown.
   struct level {
     const std::uint8_t* begin;
     const std::uint8_t* end;
@@ -212,17 +214,17 @@ class message_footprint::walk {
     return std::min(sum_, enough_);
   }
 
-  // What a guessed submessage has added is certain at its end alone: until then it may turn out to be a text. So counting
-  // stops early only where what it has is certain, and what it returns is the whole estimate, up to `enough_`.
+  // The size of a guessed submessage is certain only at its end: until then it may turn out to be text. So
+  // counting stops early only where the sum is certain, and returns the whole estimate, up to `enough_`.
   [[nodiscard]] bool may_be_taken_back() const noexcept { return depth_ > 0 && levels_[depth_].guessed; }
 
-  // What looks like a message may be a text or a list of numbers.
+  // What looks like a message may be text or a list of numbers.
   void take_at_least_bytes(const level& guessed) noexcept {
     sum_ = std::max(sum_,
                     guessed.sum_before + text_bytes(static_cast<std::size_t>(guessed.end - guessed.begin)));
   }
 
-  // A guess was wrong: what seemed to be a message is a string. False where there was none.
+  // A guess was wrong: what looked like a message is a string. Returns false if there was no guess.
   bool take_for_text() noexcept {
     while (depth_ > 0 && levels_[depth_].guessed && levels_[depth_].group) --depth_;
     const level& wrong = levels_[depth_];
@@ -233,7 +235,7 @@ class message_footprint::walk {
     return true;
   }
 
-  // False when it is malformed.
+  // Returns false if the field is malformed.
   bool take_field(level& here) {
     std::uint64_t key = 0;
     if (!take_varint(here, key) || key >> 3 == 0) return false;
@@ -273,7 +275,7 @@ class message_footprint::walk {
     return true;
   }
 
-  // A submessage or a group.
+  // Enters a submessage or a group.
   bool enter(level& here, layout::field* field, bool fits, const std::uint8_t* end, bool group) {
     if (depth_ == depth_max) return false;
     level& inner = levels_[depth_ + 1];
@@ -333,7 +335,7 @@ class message_footprint::walk {
   const std::size_t enough_;
   std::size_t sum_ = 0;
   std::size_t depth_ = 0;
-  std::array<level, depth_max + 1> levels_;  // made as they are entered: most messages have one or two
+  std::array<level, depth_max + 1> levels_;  // filled as they are entered: most messages have one or two
 };
 
 message_footprint::message_footprint() noexcept = default;
@@ -349,7 +351,7 @@ std::size_t message_footprint::foresee(const codec& k, const void* message, byte
   try {
     return w.of(*layout_of(type));
   } catch (const std::bad_alloc&) {
-    return enough;  // no memory for a layout: there is none for the message either
+    return enough;  // there is no memory for a layout, and none for the message either
   }
 }
 

@@ -11,7 +11,7 @@ namespace coracle::rpc {
 
 namespace {
 
-// What codec_of<T>::address() gives is a MessageLite's.
+// codec_of<T>::address() returns the address of the MessageLite.
 const google::protobuf::Message& message_at(const void* address) {
   return *static_cast<const google::protobuf::Message*>(
       static_cast<const google::protobuf::MessageLite*>(address));
@@ -62,7 +62,7 @@ status out_of_memory() noexcept { return status::resource_exhausted("the process
 
 status message_format::write(const codec& k, const void* message, std::string& body,
                              std::optional<std::size_t> known_bytes) const {
-  if (reads_as_is(k)) {  // and so written
+  if (reads_as_is(k)) {  // and so written by `k`
     const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
     if (size > most_sent_bytes_) return too_large_to_send(size, most_sent_bytes_);
     body.resize(size);
@@ -98,7 +98,7 @@ protocol::grpc::framed_message message_format::pack(bytes_view body) const {
   message_workspace& here = message_workspace::here();
   base::output_buffer& to = message_workspace::emptied(here.packed);
   const bool packed = here.coders.of(packing_.what())->pack(body, packing_.level(), to);
-  // What does not get smaller is better sent as it is.
+  // A message that does not become smaller is sent uncompressed.
   if (!packed || to.size() >= body.size()) return {body, false};
   return {to.pending(), true};
 }

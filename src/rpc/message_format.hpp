@@ -1,4 +1,4 @@
-// message_format: what is done to the messages of one call beyond what their types' codecs do.
+// message_format: the codec, the compression and the size limit that one call applies to its messages.
 #pragma once
 
 #include "base/output_buffer.hpp"
@@ -20,7 +20,8 @@
 
 namespace coracle::rpc {
 
-// One a loop, made by the first message that needs it. A message is in here only while it passes through.
+// One per loop, made by the first message that needs it. It holds a message only while the message is
+// processed.
 class message_workspace final : public coro::attachment {
  public:
   static message_workspace& here() { return coro::this_executor().attached<message_workspace>(); }
@@ -32,7 +33,7 @@ class message_workspace final : public coro::attachment {
   transport::header_block head;
   message_footprint footprints;
 
-  // Empties a buffer; memory of a message that was larger than usual is given back.
+  // Clears a buffer, and frees its memory if the message was larger than usual.
   static base::output_buffer& emptied(base::output_buffer& b) noexcept {
     b.clear();
     b.release(kept_bytes);
@@ -54,10 +55,10 @@ class message_workspace final : public coro::attachment {
   static constexpr std::size_t kept_bytes = 256u << 10;  // per buffer and loop
 };
 
-// Part of a call. One that nothing was asked of costs its call a branch per message.
+// Part of a call. Without options it costs the call one branch per message.
 class message_format {
  public:
-  // protobuf counts the bytes that it writes in int.
+  // protobuf counts the bytes that it writes in an int.
   static constexpr std::uint32_t writable_bytes_max = std::numeric_limits<std::int32_t>::max();
   // Null: protobuf's binary format.
   void use(const message_codec* form) noexcept {
@@ -65,36 +66,36 @@ class message_format {
     settle();
   }
   [[nodiscard]] const message_codec* form() const noexcept { return form_; }
-  // A larger message is not sent; in bytes before it is compressed.
+  // Larger messages are not sent. Counts bytes before compression.
   void limit_sent(std::uint32_t most_bytes) noexcept {
     most_sent_bytes_ = std::min(most_bytes, writable_bytes_max);
   }
   [[nodiscard]] std::uint32_t most_sent_bytes() const noexcept { return most_sent_bytes_; }
-  // How messages are sent from now on; as they are, where the library was built without the encoding.
+  // Sets how messages are compressed from now on; not at all if the library was built without the encoding.
   void pack_as(const compression& c) noexcept {
     packing_ = available(c.what()) ? c : compression();
     settle();
   }
-  // For grpc-encoding; identity: it is not sent.
+  // For grpc-encoding, which is not sent for identity.
   [[nodiscard]] encoding packed_as() const noexcept { return packing_.what(); }
-  // What the peer's grpc-encoding said; one that is available().
+  // Sets the encoding of the peer's grpc-encoding, which must be available().
   void unpack_as(encoding e) noexcept { unpacking_ = e; }
   [[nodiscard]] encoding unpacked_as() const noexcept { return unpacking_; }
 
-  // What k itself writes, or reads, is what travels.
+  // Whether the output of `k` is sent, or the received bytes are decoded by `k`, without another step.
   [[nodiscard]] bool writes_as_is(const codec& k) const noexcept {
     return as_is_ || (packing_.what() == encoding::identity && k.kind == message_kind::own);
   }
   [[nodiscard]] bool reads_as_is(const codec& k) const noexcept {
     return !form_ || k.kind == message_kind::own;
   }
-  // Not ok: the call cannot go on.
+  // A status that is not OK means that the call cannot continue.
   status write(const codec& k, const void* message, std::string& body,
                std::optional<std::size_t> known_bytes = {}) const;
   status read(const codec& k, void* into, bytes_view message) const;
 
-  // A body as it goes into an envelope: compressed if that was asked for and helps. Borrowed from the argument or
-  // the loop, until the loop's next message.
+  // Returns the body for an envelope: compressed, if compression is set and makes it smaller. Borrowed from
+  // the argument or from the loop, until the next message of the loop.
   [[nodiscard]] protocol::grpc::framed_message pack(bytes_view body) const;
 
  private:
@@ -107,13 +108,13 @@ class message_format {
   bool as_is_ = true;
 };
 
-// A message of the user's is larger than `limit`.
+// A message of the user is larger than `limit`.
 status too_large_to_send(std::size_t bytes, std::uint32_t limit) noexcept;
-// A message of the peer's is.
+// A message of the peer is larger than `limit`.
 status too_large_to_receive(std::uint32_t limit) noexcept;
-// A message of the peer's has fewer bytes than `limit`, and takes more memory than message_footprint allows.
+// A message of the peer has fewer bytes than `limit`, but takes more memory than message_footprint allows.
 status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept;
-// A call ends because an allocation has failed.
+// The call ends because an allocation has failed.
 status out_of_memory() noexcept;
 
 }  // namespace coracle::rpc

@@ -18,7 +18,7 @@ bool metadata::add(std::string_view key, std::string_view value) {
   if (!protocol::grpc::is_valid_key(key) || protocol::grpc::is_reserved_key(key)) return false;
   if (!protocol::grpc::is_binary_key(key)) {
     if (!printable(value)) return false;
-    // HTTP/2 forbids spaces around a value (RFC 9113 8.2.1); they carry no meaning in gRPC either.
+    // HTTP/2 forbids spaces around a value (RFC 9113 8.2.1), and they have no meaning in gRPC.
     while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
     while (!value.empty() && value.back() == ' ') value.remove_suffix(1);
   }

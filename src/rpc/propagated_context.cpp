@@ -15,7 +15,7 @@ constexpr std::string_view parent_key = "traceparent";
 constexpr std::string_view state_key = "tracestate";
 constexpr std::string_view baggage_key = "baggage";
 
-// All values of a header that a client may have sent in several fields.
+// Joins all values of a header that a client may send in several fields.
 std::string joined(const metadata& from, std::string_view key) {
   std::string all;
   for (const auto field : from) {
@@ -32,7 +32,7 @@ void add_trace(const trace_context& trace, bool binary, metadata& to) {
   if (binary) to.add_received(binary_trace_header, trace.binary());
 }
 
-// No tracer has set a span: what arrived is passed on unchanged, if it is well-formed.
+// No tracer has set a span: passes on what was received, unchanged, if it is well-formed.
 void pass_trace(const metadata& received, metadata& to) {
   const auto parent = received.find(parent_key);
   if (parent && trace_context::parse(*parent)) {

@@ -36,7 +36,7 @@ bool proto_reader::next() {
       return (take_varint(size) && take(size, text_)) || fail();
     }
     case 5: return take(4, unused) || fail();
-    default: return fail();  // groups: no message of these has one
+    default: return fail();  // groups: none of these messages has one
   }
 }
 

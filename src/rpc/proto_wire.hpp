@@ -1,4 +1,4 @@
-// proto_wire: protobuf's wire format, as much of it as the details of a status need.
+// proto_wire: protobuf's wire format, to the extent that status details need it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline void put_varint(std::string& to, std::uint64_t n) {
   for (; n >= 0x80; n >>= 7) to.push_back(static_cast<char>(n | 0x80));
   to.push_back(static_cast<char>(n));
 }
-// Both leave out what has the default value, as proto3 does.
+// put_number() and put_text() leave out default values, as proto3 does.
 inline void put_number(std::string& to, std::uint32_t field, std::uint64_t n) {
   if (n == 0) return;
   put_varint(to, field << 3);
@@ -24,14 +24,14 @@ inline void put_text(std::string& to, std::uint32_t field, std::string_view text
   to.append(text);
 }
 
-// The fields of a message, in order.
+// Reads the fields of a message, in order.
 class proto_reader {
  public:
   explicit proto_reader(std::string_view message) noexcept : left_(message) {}
-  // False at the end, and when what follows is malformed.
+  // Returns false at the end, or if the next field is malformed.
   bool next();
   [[nodiscard]] bool ok() const noexcept { return ok_; }
-  // Of the field that next() came to; empty and 0 where it is of another kind.
+  // The field that next() has read; its value is empty or 0 if it has another type.
   [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::string_view text() const noexcept { return text_; }

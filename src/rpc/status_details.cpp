@@ -9,7 +9,7 @@ namespace coracle::rpc {
 
 namespace {
 
-// The prefix that google.protobuf.Any's own packing writes; readers heed what is behind the last slash.
+// The prefix that google.protobuf.Any writes itself; readers use only what follows the last slash.
 constexpr std::string_view url_prefix = "type.googleapis.com/";
 
 struct any_view {

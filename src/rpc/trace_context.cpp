@@ -6,8 +6,8 @@ namespace coracle {
 
 namespace {
 
-constexpr std::size_t text_bytes = 55;    // version, trace, span and flags with three dashes
-constexpr std::size_t binary_bytes = 29;  // version, then each field behind its number
+constexpr std::size_t text_bytes = 55;    // version, trace, span and flags, with three dashes
+constexpr std::size_t binary_bytes = 29;  // version, then each field after its number
 
 int digit_of(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';

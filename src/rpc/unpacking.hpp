@@ -1,4 +1,4 @@
-// unpacking: one compressed message of a peer's on its way to being decompressed, in as many steps as the loop allows.
+// unpacking: decompresses one message of a peer, in as many steps as the loop's budget requires.
 #pragma once
 
 #include "base/output_buffer.hpp"
@@ -12,24 +12,25 @@
 
 namespace coracle::rpc {
 
-// Borrows a coder and a buffer from the loop's message_workspace, and returns them when it is destroyed. Lives on
-// one loop.
+// Borrows a coder and a buffer from the loop's message_workspace; the destructor returns them. Lives on one
+// loop.
 class unpacking {
  public:
-  // `e`: as the peer's grpc-encoding says; identity for none.
+  // `e`: the peer's grpc-encoding; identity if there is none.
   explicit unpacking(encoding e);
   unpacking(unpacking&& other) noexcept;
   unpacking& operator=(unpacking&&) = delete;
   ~unpacking();
 
-  // `packed` is the whole compressed message, the same at each step. Reads and makes about `step_bytes`. True when the
-  // message has ended: why() says whether it is good, and body() is it then, valid as long as this.
+  // `packed` is the whole compressed message, the same at each step. Reads and produces about `step_bytes`.
+  // Returns true when the message has ended: why() then says whether it is valid, and body() is its content,
+  // which lives as long as this object.
   bool step(bytes_view packed, std::uint32_t most_bytes, std::size_t step_bytes);
   [[nodiscard]] const status& why() const noexcept { return why_; }
   [[nodiscard]] bytes_view body() const noexcept { return made_.pending(); }
-  // What was read and made so far: the work that was done.
+  // The bytes that were read and produced so far: the work that was done.
   [[nodiscard]] std::size_t work_bytes() const noexcept { return read_bytes_ + made_.size(); }
-  // The message so far, and about what the library keeps of it as its window.
+  // The message so far, and the approximate size of the window that the compression library keeps.
   [[nodiscard]] std::size_t memory_bytes() const noexcept { return made_.capacity() + made_.size(); }
 
  private:

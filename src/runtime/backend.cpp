@@ -26,7 +26,7 @@ std::int64_t backend::open_signals(std::uint32_t set) noexcept { return kernel::
 std::uint32_t backend::take_signals(handle h) noexcept { return kernel::take_signals(h); }
 void backend::close_signals(handle h) noexcept {
   kernel::forget_signals(h);
-  close(h);  // ours, which also forgets what it knew of the descriptor
+  close(h);  // the backend's own close(), which also discards its state of the descriptor
 }
 
 bool backend::look_up(std::string_view, name_answer&) { return false; }

@@ -1,5 +1,6 @@
-// backend: what a loop needs from the world: completions of I/O, time, randomness and a way to be woken.
-// The room is `runtime`; its namespace is coracle::runtime_internal, since coracle::runtime is the class that users own.
+// backend: the interface between a loop and the world: completions of I/O, time, randomness and wake-ups. The
+// module is `runtime`; its namespace is coracle::runtime_internal, because users have the class
+// coracle::runtime.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -13,7 +14,7 @@
 
 namespace coracle::runtime_internal {
 
-// A descriptor of the backend's world: the kernel's on `uring` and `epoll`, a simulated one in `sim`.
+// A descriptor of the backend's world: of the kernel in `uring` and `epoll`, a simulated one in `sim`.
 using handle = int;
 inline constexpr handle no_handle = -1;
 
@@ -25,70 +26,75 @@ struct raw_address {
 
 struct file_request;  // file_request.hpp
 
-// One I/O operation. Intrusive: lives in its owner (mostly a coroutine frame) from submit() until
-// `complete` was called, which happens exactly once, on the loop's thread, never inside submit().
+// One I/O operation. Intrusive: it lives in its owner (mostly a coroutine frame) from submit() until
+// `complete` is called, which happens exactly once, on the loop's thread, never inside submit().
 struct operation {
   enum class kind : std::uint8_t {
     connect,  // address
-    send,  // pieces: all of them are sent or the operation fails
-    receive,  // into: at most its size, at least 1 byte, 0 at the end of the stream
-    accept,  // one connection
-    poll_in,  // until readable: 0
-    poll_out,  // until writable: 0
-    send_to,  // pieces: one datagram, to `address` or to the peer that was fixed
-    receive_from,  // into: one datagram; its size, which is more than into.size() when it was cut
-    file,  // what `file` asks for; only where takes_files()
+    send,  // pieces: all of them are sent, or the operation fails
+    receive,  // into: at least 1 byte, at most its size; 0 at the end of the stream
+    accept,  // returns one connection
+    poll_in,  // waits until readable; 0
+    poll_out,  // waits until writable; 0
+    send_to,  // pieces: one datagram, to `address` or to the peer that was set
+    receive_from,  // into: one datagram; its size, more than into.size() if it was truncated
+    file,  // what `file` requests; only where takes_files()
   };
   struct piece {
     const void* data;
     std::size_t size;
   };
-  // What a send or a receive of one connection among many touches comes first, to lie in few cache lines.
+  // Members that a send or receive uses come first, to occupy few cache lines when there are many
+  // connections.
   mutable_bytes into;
   const piece* pieces = nullptr;
   std::size_t piece_count = 0;
   handle on = no_handle;
   kind what{};
-  // send, receive: a pipe, a terminal or the like; -ENOTSOCK tells where it is not said
+  // send, receive: `on` is a pipe, a terminal or the like. Without this flag the backend learns it from the
+  // kernel's ENOTSOCK.
   bool no_socket = false;
-  // >= 0: bytes, or the accepted handle; < 0: -errno, -ECANCELED after cancel().
+  // result >= 0: bytes, or the accepted handle; result < 0: -errno, -ECANCELED after cancel().
   void (*complete)(operation&, std::int64_t result) noexcept = nullptr;
 
-  // The backend's, while the operation is in flight.
+  // Used by the backend while the operation is in flight.
   operation* next = nullptr;
   operation* prev = nullptr;
-  std::uint64_t scratch[16];  // not initialised: submit() does what it needs
+  std::uint64_t scratch[16];  // not initialised: submit() initialises what it needs
 
   const raw_address* address = nullptr;
-  raw_address* sender = nullptr;  // receive_from: filled in
+  raw_address* sender = nullptr;  // receive_from: filled in by the backend
   const file_request* file = nullptr;
 };
 
-// A listener's stream of new connections. Lives until ended() was called.
+// Receives the new connections of a listener. Must stay alive until ended() was called.
 class accept_source {
  public:
-  // A new, non-blocking handle, now the callee's.
+  // Passes a new, non-blocking handle, which the callee now owns.
   virtual void accepted(handle connection) noexcept = 0;
-  // No more will come: -errno, -ECANCELED after stop(). Not called for faults of one connection
-  // (ECONNABORTED) nor for exhaustion (EMFILE, ENFILE, ENOMEM, ENOBUFS): the backend logs those, rests
-  // for `accept_rest`, and goes on, so that they neither spin nor end the listener.
+  // Reports that no more connections will come: -errno, -ECANCELED after stop_accept(). Not called for errors
+  // of a single connection (ECONNABORTED) or for exhaustion (EMFILE, ENFILE, ENOMEM, ENOBUFS): the backend
+  // logs exhaustion, pauses for `accept_rest` and continues, so that these errors neither spin nor end the
+  // listener.
   virtual void ended(std::int64_t error) noexcept = 0;
-  void* state = nullptr;  // the backend's
+  void* state = nullptr;  // used by the backend
 
  protected:
   ~accept_source() = default;
 };
 
-// The incoming bytes of one connection, in the backend's own buffers. Lives until ended() was called.
+// Receives the bytes of one connection, in the backend's own buffers. Must stay alive until ended() was
+// called.
 class receive_source {
  public:
-  // Borrowed for the duration of the call only: copy what must stay. The backend reuses the buffer afterwards.
+  // The bytes are borrowed for the duration of the call: the backend reuses the buffer afterwards.
   virtual void received(bytes_view bytes) noexcept = 0;
-  // The end: 0 for the peer's half-close, -errno otherwise, -ECANCELED after stop(). Exactly once.
+  // Reports the end, exactly once: 0 for the peer's half-close, -ECANCELED after stop_receive(), another
+  // -errno otherwise.
   virtual void ended(std::int64_t result) noexcept = 0;
-  // backend::held_bytes() has changed.
+  // Reports that backend::held_bytes() has changed.
   virtual void held_changed() noexcept {}
-  void* state = nullptr;  // the backend's
+  void* state = nullptr;  // used by the backend
 
  protected:
   ~receive_source() = default;
@@ -100,7 +106,7 @@ struct listen_options {
   bool only_ipv6 = false;
 };
 
-// How long a listener rests after the process ran out of descriptors or memory.
+// The pause of a listener after the process ran out of descriptors or memory.
 inline constexpr duration accept_rest = std::chrono::milliseconds(50);
 
 struct name_answer;  // runtime/name_answer.hpp
@@ -110,116 +116,125 @@ struct counters {
   std::uint64_t system_calls = 0;
   std::uint64_t submissions = 0;
   std::uint64_t completions = 0;
-  // The ledger: operations and sources between their start and their last callback.
+  // For bookkeeping: operations and sources between their start and their last callback.
   std::uint64_t in_flight = 0;
 };
 
 class stall_detector;
 
-// Everything but wake() is for the loop's thread only.
+// Only wake() and the functions that say so may be called by other threads than the loop's.
 class backend {
  public:
   virtual ~backend() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  // Single operations.
+  // --- single operations
   virtual void submit(operation& op) noexcept = 0;
-  // The same, but what can be done at once may be: then its result is given, and `complete` is not called. A
-  // coroutine gets that a few times in a row only, so that it cannot keep the loop to itself.
+  // Like submit(), but may perform at once an operation that need not wait: then it returns the result, and
+  // does not call `complete`. It does so only a few times in a row, so that a coroutine cannot monopolise the
+  // loop.
   virtual std::optional<std::int64_t> perform_or_submit(operation& op) noexcept {
     submit(op);
     return std::nullopt;
   }
-  // Asks for an early end; `complete` still comes, with -ECANCELED or with what had happened already.
+  // Cancels the operation; `complete` is still called, with -ECANCELED or with the result of what already
+  // happened.
   virtual void cancel(operation& op) noexcept = 0;
 
-  // Multishot sources. No event is delivered between pause_receive() and resume_receive() (the
-  // kernel's window closes by itself then); stop_*() is followed by one ended(-ECANCELED).
-  // Starting throws std::bad_alloc, and has started nothing.
+  // Multishot sources. No event is delivered between pause_receive() and resume_receive(); the kernel's
+  // window closes meanwhile. One ended(-ECANCELED) follows stop_*(). The start functions throw
+  // std::bad_alloc, and then have started nothing.
   virtual void start_accept(handle listener, accept_source& source) = 0;
   virtual void stop_accept(accept_source& source) noexcept = 0;
   virtual void start_receive(handle connection, receive_source& source) = 0;
   virtual void pause_receive(receive_source& source) noexcept = 0;
   virtual void resume_receive(receive_source& source) noexcept = 0;
   virtual void stop_receive(receive_source& source) noexcept = 0;
-  // What came during a pause and is kept in the process, where the backend cannot leave it in the kernel.
+  // The number of bytes that arrived during a pause and are held in the process, where the backend cannot
+  // leave them in the kernel.
   [[nodiscard]] virtual std::size_t held_bytes(const receive_source&) const noexcept { return 0; }
 
-  // Descriptors. None of these block. Errors are -errno.
+  // Descriptors. None of these functions block. They return errors as -errno.
   virtual std::int64_t open_stream(
       int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
-  // Any thread, while the loop runs: servers listen from where their programs set them up.
+  // Any thread, while the loop runs: a server may listen from the thread that sets it up.
   virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
-  // A datagram socket that is bound to `at`; of the options, all but the backlog.
+  // Opens a datagram socket that is bound to `at`. All options but the backlog apply.
   virtual std::int64_t open_datagram(const raw_address& at, const listen_options& options) noexcept = 0;
-  // Fixes its peer: datagrams of others are passed over, and send_to does without an address.
+  // Sets the peer: datagrams from other senders are ignored, and send_to needs no address.
   virtual std::int64_t connect_datagram(handle h, const raw_address& to) noexcept = 0;
   virtual std::int64_t local_address(handle h, raw_address& out) noexcept = 0;
   virtual std::int64_t peer_address(handle h, raw_address& out) noexcept = 0;
-  // A connection whose peer has not acknowledged what was sent `after` so long ends (TCP_USER_TIMEOUT). Nothing where
-  // there is no TCP.
+  // Breaks a connection whose peer leaves sent data unacknowledged for this time (TCP_USER_TIMEOUT). Has no
+  // effect without TCP.
   virtual void give_up_unacknowledged(handle, duration /*after*/) noexcept {}
-  virtual void shutdown_send(handle h) noexcept = 0;  // FIN after what was sent
-  // No operation and no source may be in flight on h. abort: RST instead of FIN, where there is such a thing.
+  virtual void shutdown_send(handle h) noexcept = 0;  // sends FIN after the data
+  // Closes h. No operation and no source may be in flight on it. `abort` sends RST instead of FIN, where that
+  // exists.
   virtual void close(handle h, bool abort = false) noexcept = 0;
 
-  // Descriptors that came from elsewhere (stdin) have a place on the kernel's backends only; pipes on all.
+  // Whether the backend accepts descriptors from outside, such as stdin: only the kernel backends do. All
+  // backends have pipes.
   [[nodiscard]] virtual bool takes_descriptors() const noexcept { return true; }
   [[nodiscard]] virtual bool is_disk_file(handle h) noexcept;
-  virtual std::int64_t open_pipe(handle (&ends)[2]) noexcept;  // to read from, to write to
-  // As before a close, for a handle that lives on elsewhere: nothing of it is kept. Nothing may be in flight on it.
+  virtual std::int64_t open_pipe(handle (&ends)[2]) noexcept;  // the end to read from, the end to write to
+  // Discards the state that the backend keeps about a handle that stays open elsewhere, as a close would. No
+  // operation may be in flight on it.
   virtual void forget(handle) noexcept {}
 
-  // A listening stream socket that somebody else has opened: a handle of our own to it, which is closed after
-  // forget(), for the socket lives on. -ENOTSOCK, -EPROTOTYPE (no stream), -EINVAL (it does not listen) or -EAFNOSUPPORT.
-  // Only where takes_descriptors(). Default: the kernel's.
+  // Adopts a listening stream socket that was opened outside: returns a new handle to it. Call forget()
+  // before closing that handle, because the socket stays open. Fails with -ENOTSOCK, -EPROTOTYPE (not a
+  // stream), -EINVAL (not listening) or -EAFNOSUPPORT. Available only where takes_descriptors(). The default
+  // is the kernel's implementation.
   virtual std::int64_t adopt_listener(int descriptor) noexcept;
 
-  // Files of UNIX sockets. The first removes one that nobody listens behind: 0 when the path is free
-  // now, -EADDRINUSE when somebody does listen, -EEXIST when it is no socket. Defaults: the kernel's.
+  // Files of UNIX sockets. remove_stale_path() removes a file on which no process listens: it returns 0 when
+  // the path is free afterwards, -EADDRINUSE when a process does listen, and -EEXIST when the file is not a
+  // socket. The defaults are the kernel's implementation.
   virtual std::int64_t remove_stale_path(const raw_address& at) noexcept;
   virtual void remove_path(const raw_address& at) noexcept;
 
-  // Files of any kind are the kernel's on all backends. Where submit() does not take operations of kind `file`,
-  // perform_file() does them, blocking, on any thread; its result is what `complete` would be given.
+  // All backends use the kernel's files. Where submit() does not accept operations of kind `file`,
+  // perform_file() performs them: it blocks, runs on any thread, and returns the result that `complete` would
+  // receive.
   [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
   virtual std::int64_t perform_file(operation& op) noexcept;
   virtual void close_file(handle h) noexcept;
   // False for pipes, terminals and sockets. io_uring would read them, whatever the offset.
   [[nodiscard]] virtual bool has_positions(handle h) noexcept;
 
-  // A handle that can be polled for reading when one of `set` (bits 1 << process_signal) has come since it
-  // was opened; taking them clears it. The process's own disposition is back once the last was closed.
-  // Defaults: the kernel's.
+  // Opens a handle that polls as readable after one of the signals in `set` (bits 1 << process_signal) has
+  // arrived since it was opened; take_signals() clears it. The process's own disposition is restored when the
+  // last handle is closed. The defaults are the kernel's implementation.
   virtual std::int64_t open_signals(std::uint32_t set) noexcept;
   virtual std::uint32_t take_signals(handle h) noexcept;
   virtual void close_signals(handle h) noexcept;
 
-  // Asks the names of this backend's world. False, and nothing is written, where it has none of its own: the
-  // name servers of the machine are asked then, which is the room net's business.
+  // Looks up a name in the backend's own world. Returns false and writes nothing where there is no such
+  // world: the net module then queries the name servers of the machine.
   virtual bool look_up(std::string_view name, name_answer& out);
 
-  // Submits what is queued, waits until something completes, wake() is called or `until` has come
-  // (time_point::min(): does not wait), and delivers completions. At most one waiting system call,
-  // which a signal may cut short.
+  // Submits what is queued, waits until an operation completes, wake() is called or `until` is reached
+  // (time_point::min(): does not wait), and delivers completions. Makes at most one waiting system call,
+  // which a signal may end early.
   virtual void turn(time_point until) noexcept = 0;
-  // Ends a turn() that waits, or the next one. Any thread.
+  // Ends the turn() that waits, or else the next one. Any thread.
   virtual void wake() noexcept = 0;
-  // The thread that called turn() so far lets go; the next turn() may come on another one. What is in
-  // flight stays so: a backend that is bound to its thread takes it up again by itself.
+  // Releases the thread that has called turn() so far; the next turn() may come from another thread.
+  // Operations stay in flight: a backend that is bound to its thread restarts them by itself.
   virtual void leave() noexcept {}
-  // Readable when turn() would have something to do, for a foreign event loop; arm it with the
-  // loop's next deadline before handing it out. -1 where there is none (sim).
+  // A descriptor that polls as readable when turn() has something to do, for use in another event loop. Arms
+  // it with the loop's next deadline. Returns -1 where there is no descriptor (sim).
   [[nodiscard]] virtual int pollable(time_point next_deadline) noexcept = 0;
 
   [[nodiscard]] virtual time_point now() noexcept = 0;
   // Wall-clock nanoseconds since 1970, for logs and certificates.
   [[nodiscard]] virtual std::int64_t wall_ns() noexcept = 0;
-  // Random bits; drawn from the seed in sim. Not for keys.
+  // Returns random bits, drawn from the seed in sim. Not for cryptographic keys.
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
   [[nodiscard]] virtual const counters& counted() const noexcept = 0;
 
-  // Who measures the calls back; null: nobody. Before the first turn.
+  // Sets the detector that measures callbacks; null disables it. Call it before the first turn.
   void report_stalls_to(stall_detector* d) noexcept { stalls_ = d; }
 
  protected:

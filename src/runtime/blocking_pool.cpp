@@ -19,10 +19,10 @@ bool blocking_pool::push(coro::blocking_job& j) noexcept {
   return true;
 }
 
-// Under the mutex. Without memory for one more thread, those that run do its work.
+// Call it under the mutex. Without memory for another thread, the existing threads do the work.
 void blocking_pool::start_another() noexcept {
   try {
-    threads_.reserve(threads_.size() + 1);  // a started thread must find its place
+    threads_.reserve(threads_.size() + 1);  // storing a started thread must not throw
     threads_.push_back(start_thread("coracle/offload", [this] { serve(); }));
   } catch (const std::exception&) {
   }
@@ -48,7 +48,7 @@ void blocking_pool::serve() noexcept {
     lock.unlock();
     j.call_(j);
     lock.lock();
-    // Before its task can go on: a task that offloads one function after the other needs one thread.
+    // Before the task can continue, so that a task that offloads one function after another needs one thread.
     ++idle_;
     lock.unlock();
     j.home_->post(j);

@@ -1,4 +1,4 @@
-// blocking_pool: the threads behind offload().
+// blocking_pool: the threads that execute offload().
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -14,12 +14,12 @@
 
 namespace coracle::runtime_internal {
 
-// Starts `body` on a thread with this name (15 characters count) and with all signals blocked but
-// those that a fault of its own raises: signals are for the program's threads.
+// Starts `body` on a thread with this name, of which 15 characters are significant. The thread blocks all
+// signals except those that its own faults raise, because signals are for the program's threads.
 std::thread start_thread(const std::string& name, std::function<void()> body);
 
-// Threads are started one by one, when a job comes and none is idle, up to the limit, and stay.
-// The queue needs no bound of its own: its links lie in the coroutines that wait.
+// Starts threads one by one, when a job arrives and no thread is idle, up to the limit; threads are kept
+// until join(). The queue needs no limit of its own: its links are part of the coroutines that wait.
 class blocking_pool {
  public:
   explicit blocking_pool(std::size_t threads_max) noexcept
@@ -28,12 +28,12 @@ class blocking_pool {
   blocking_pool& operator=(const blocking_pool&) = delete;
   ~blocking_pool() { join(); }
 
-  // Any thread. The job's home loop gets it back by post() when it was done. False, and the job is not queued, when
-  // there is no thread and none can be started.
+  // Any thread. Queues a job, which is posted back to its owner loop when it is done. Returns false, and does
+  // not queue the job, when there is no thread and none can be started.
   [[nodiscard]] bool push(coro::blocking_job& j) noexcept;
-  // Takes a job back that has not begun; false when it has.
+  // Removes a job that has not begun; returns false when it has.
   bool take_back(coro::blocking_job& j) noexcept;
-  // Ends the threads; no job may be queued or come any more.
+  // Ends the threads. No job may be queued or arrive afterwards.
   void join() noexcept;
   [[nodiscard]] std::size_t threads() noexcept;
   [[nodiscard]] std::size_t threads_max() const noexcept { return threads_max_; }
@@ -42,7 +42,7 @@ class blocking_pool {
   void start_another() noexcept;
   void serve() noexcept;
   const std::size_t threads_max_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   base::intrusive_list<coro::blocking_job::queue_place> queue_;
   std::size_t queued_ = 0;

@@ -20,7 +20,7 @@ namespace {
   throw status_error(status(code, why));
 }
 
-// What every machine has: only a lack of resources speaks against it.
+// Every machine supports epoll: only a lack of resources can prevent it.
 std::unique_ptr<backend> on_epoll(logger& log) {
   int error = 0;
   auto made = make_epoll_backend(log, error);

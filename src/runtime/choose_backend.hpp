@@ -1,4 +1,4 @@
-// make_backends: which way to the kernel a runtime takes, and why.
+// make_backends: selects the backend of a runtime, and logs the reason.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -11,11 +11,12 @@
 
 namespace coracle::runtime_internal {
 
-// What CORACLE_BACKEND's value asks for (null or "": automatic). Throws status_error for an unknown one.
+// Parses the value of CORACLE_BACKEND (null or "": automatic). Throws status_error for an unknown value.
 backend_choice backend_choice_of(const char* environment_value);
 
-// One backend a loop, on io_uring or epoll as the options and the environment say and the machine
-// allows; logs the choice and its reason once, at info. Throws status_error as runtime's constructor says.
+// Makes one backend per loop, io_uring or epoll, as the options, the environment and the machine allow; logs
+// the choice and its reason once, at level info. Throws status_error as documented at the constructor of
+// runtime.
 std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& options);
 
 }  // namespace coracle::runtime_internal

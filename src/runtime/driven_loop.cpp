@@ -10,14 +10,14 @@
 namespace coracle::runtime_internal {
 
 namespace {
-// Works a turn: enough to spread the cost of a look at I/O, few enough that it comes within
-// microseconds when each of them is short.
+// The number of works per turn: enough to amortise the cost of checking for I/O, few enough that the next
+// check comes within microseconds when each work is short.
 constexpr std::size_t works_per_turn = 512;
-// When they are not short: a turn's time for works, and how many of them run between looks at the clock, a
-// look being as dear as a few short works.
+// The time that long works may take per turn, and the number of works between clock reads: one read costs as
+// much as a few short works.
 constexpr duration works_time = std::chrono::milliseconds(1);
 constexpr std::size_t works_per_look = 32;
-// How often the hooks of one turn may make new work before I/O gets its chance.
+// How many rounds of works and hooks one turn executes before it performs I/O.
 constexpr int rounds_per_turn = 4;
 }  // namespace
 
@@ -29,8 +29,8 @@ driven_loop::~driven_loop() = default;
 void driven_loop::post(coro::work& w) noexcept {
   if (is_current()) return ready_.push(w);
   mail_.push(w);
-  // This exchange and the one before a sleep are ordered: either the loop sees the mail, or this
-  // sees that it sleeps. The exchange also makes it one wake a sleep, whoever else posts.
+  // This exchange and the one before a sleep are ordered: either the loop sees the mail, or this thread sees
+  // that the loop sleeps. The exchange also limits wake-ups to one per sleep, however many threads post.
   if (sleeping_.exchange(false, std::memory_order_acq_rel)) backend_->wake();
 }
 
@@ -63,7 +63,7 @@ void driven_loop::report_stalls(duration limit) {
   backend_->report_stalls_to(stalls());
 }
 
-// After the mail was taken: a root that was posted after restart() must not find the stop before it.
+// Runs after the mail was taken: a root that was posted after restart() must not observe the earlier stop.
 void driven_loop::heed_stop() noexcept {
   const bool asked = stop_asked_.load(std::memory_order_acquire);
   if (asked == roots_stopped_) return;
@@ -109,7 +109,8 @@ void driven_loop::run_works() noexcept {
 
 void driven_loop::turn_once(time_point until) noexcept {
   const entry here(*this);
-  // Whoever turns this has looked at what the nudge is about before it came, maybe: it looks again before a sleep.
+  // The driver may have checked its condition before the nudge arrived, so it must check again before the
+  // loop sleeps.
   const bool nudged = nudged_.exchange(false, std::memory_order_acq_rel);
   ready_.take(later_);
   letters_ += mail_.take_all(ready_);
@@ -129,7 +130,8 @@ void driven_loop::turn_once(time_point until) noexcept {
   timers_.advance(now_, stalls());
 }
 
-// Posts and nudges that come from here on wake the backend, as if the loop slept, and that shows at the descriptor.
+// Posts and nudges from here on wake the backend, as if the loop slept, so that the descriptor becomes
+// readable.
 int driven_loop::pollable() noexcept {
   sleeping_.exchange(true, std::memory_order_acq_rel);
   return backend_->pollable(has_ready() ? time_point::min() : timers_.next_deadline());

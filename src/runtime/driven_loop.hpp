@@ -1,4 +1,4 @@
-// driven_loop: the loop itself: ready queue, mailbox, timers and the turn.
+// driven_loop: the implementation of a loop: ready queue, mailbox, timers and the turn.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -17,8 +17,8 @@
 
 namespace coracle::runtime_internal {
 
-// Lives in a runtime_core. Whoever turns it is its thread for that time; between turns it may pass
-// to another thread after leave().
+// Lives in a runtime_core. The thread that executes its turns is the loop's thread during that time; between
+// turns the loop may move to another thread after leave().
 class driven_loop final : public loop {
  public:
   driven_loop(runtime& owner, std::size_t index, logger& log, std::unique_ptr<backend> over);
@@ -34,30 +34,31 @@ class driven_loop final : public loop {
     return now_;
   }
 
-  // One turn; its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped
-  // while there is work. time_point::min() does not wait.
+  // Executes one turn. Its wait ends at `until` or next_deadline(), whichever is sooner, and is skipped while
+  // there is work. time_point::min() does not wait.
   void turn_once(time_point until) noexcept;
-  // The earliest time at which a timer may be due: `never` without timers. A lower bound, since far
-  // timers are known to a coarser step only: a turn at that time may find nothing to fire.
+  // The earliest time at which a timer may be due, or `never` without timers. This is a lower bound, since
+  // the times of distant timers are only known at a coarser resolution: a turn at that time may find nothing
+  // to fire.
   [[nodiscard]] time_point next_deadline() const noexcept { return timers_.next_deadline(); }
   // Whether a turn would find work without waiting: queued works, mail, hooks or a nudge.
   [[nodiscard]] bool has_ready() const noexcept;
-  // The same without the nudge.
+  // Like has_ready(), but ignores nudges.
   [[nodiscard]] bool has_work() const noexcept { return !idle() || !later_.empty() || !mail_.empty(); }
-  // Ends a wait, or makes the next one not wait. Any thread and signal handlers.
+  // Ends the current wait, or prevents the next one. Any thread, and signal handlers.
   void nudge() noexcept;
-  // Asks this loop's roots to stop, at its next turn. Any thread and signal handlers.
+  // Stops this loop's roots at its next turn. Any thread, and signal handlers.
   void stop_roots_soon() noexcept;
-  // Takes that back. No root and no resident of this loop may be left. Any thread.
+  // Reverts stop_roots_soon(). This loop may have no root and no resident left. Any thread.
   void let_roots_run() noexcept;
-  // See backend::pollable(): readable for posts and nudges, too. For the thread that turns it, which turns
-  // it again before it waits for anything else.
+  // Implements backend::pollable(); the descriptor also becomes readable for posts and nudges. Only the
+  // thread that drives the loop may call it, and it must execute a turn before it waits for anything else.
   [[nodiscard]] int pollable() noexcept;
-  // Logs who holds this loop for so long, or longer. Before the first turn.
+  // Logs works that hold this loop for `limit` or longer. Call it before the first turn.
   void report_stalls(duration limit);
   using executor::take_memory_from;
   [[nodiscard]] loop_counters counters() const noexcept;
-  // Called by the thread that has been driving when it stops driving.
+  // Called by the thread that drives the loop when it stops driving.
   void leave() noexcept { backend_->leave(); }
 
  private:
@@ -72,7 +73,7 @@ class driven_loop final : public loop {
 
   std::unique_ptr<backend> backend_;
   mutable time_point now_;
-  mutable bool waited_ = false;  // now_ may be from before a wait: the first completion that asks looks again
+  mutable bool waited_ = false;  // now_ may be from before a wait: the next now() reads the clock
   base::intrusive_queue<coro::work> ready_;
   base::intrusive_queue<coro::work> later_;  // for the next turn
   base::intrusive_queue<coro::work> at_end_;
@@ -81,7 +82,7 @@ class driven_loop final : public loop {
   bool roots_stopped_ = false;
   std::uint64_t resumes_ = 0;
   std::uint64_t letters_ = 0;
-  // Written by other threads, kept off the lines above.
+  // Written by other threads, and therefore on a separate cache line.
   alignas(64) mailbox mail_;
   std::atomic<bool> sleeping_{false};
   std::atomic<bool> nudged_{false};

@@ -1,4 +1,4 @@
-// mailbox: works from other threads on their way to a loop.
+// mailbox: a queue that takes works from other threads to a loop.
 #pragma once
 
 #include "base/intrusive_queue.hpp"
@@ -9,9 +9,9 @@
 
 namespace coracle::runtime_internal {
 
-// Intrusive, lock-free, any number of producers, one consumer. Works of one producer come out in
-// the order in which they went in. Memory order comes from read-modify-writes alone, which TSan
-// understands; standalone fences it does not.
+// Intrusive and lock-free, with any number of producers and one consumer. The works of one producer come out
+// in the order in which they were pushed. Memory order relies on read-modify-writes alone: TSan supports
+// them, but not standalone fences.
 class mailbox {
  public:
   // Any thread. The consumer may run and destroy `w` before this returns.
@@ -21,7 +21,8 @@ class mailbox {
       w.next = top;
     } while (!top_.compare_exchange_weak(top, &w, std::memory_order_acq_rel, std::memory_order_relaxed));
   }
-  // The consumer: moves everything to the end of `to`, and says how many. Since it takes all at once, ABA cannot arise.
+  // Called by the consumer: moves everything to the end of `to`, and returns the count. Since it takes
+  // everything at once, the ABA problem cannot arise.
   std::size_t take_all(base::intrusive_queue<coro::work>& to) noexcept {
     if (empty()) return 0;
     coro::work* newest = top_.exchange(nullptr, std::memory_order_acq_rel);

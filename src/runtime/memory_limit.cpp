@@ -16,7 +16,7 @@ void tighten(memory_limit& l, std::uint64_t bytes, std::string source) {
   if (bytes < l.bytes) l = {bytes, std::move(source)};
 }
 
-// "max" and what is not there are no limits. Version 1 writes a number near 2^63 instead of "max".
+// "max" and missing files set no limit. Version 1 writes a number near 2^63 instead of "max".
 void tighten_by_file(memory_limit& l, const std::string& root, const std::string& path) {
   std::ifstream file(root + path);
   std::string text;
@@ -26,8 +26,9 @@ void tighten_by_file(memory_limit& l, const std::string& root, const std::string
     tighten(l, bytes, path);
 }
 
-// From the group itself up to the mount's root. In a container without a cgroup namespace the group's path is that of the
-// host and leads nowhere; the mount's root is the container's own group then.
+// Reads the files of the group and of all groups up to the root of the mount. In a container without a cgroup
+// namespace, the group's path is that of the host and does not exist; the root of the mount is then the
+// container's own group.
 void tighten_by_group(memory_limit& l, const std::string& root, const std::string& mount,
                       std::string_view group, std::initializer_list<const char*> files) {
   while (true) {
@@ -49,7 +50,8 @@ std::uint64_t address_space_limit() noexcept {
 memory_limit read_memory_limit(const std::string& root, std::uint64_t address_space_bytes) {
   memory_limit l;
   tighten(l, address_space_bytes, "RLIMIT_AS");
-  // A line per hierarchy, "number:controllers:path" (cgroups(7)); version 2 has number 0 and no controllers.
+  // One line per hierarchy, "number:controllers:path" (cgroups(7)); version 2 has number 0 and no
+  // controllers.
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':');

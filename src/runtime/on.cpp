@@ -7,7 +7,7 @@
 namespace coracle::coro {
 
 visit::visit(loop& where) noexcept
-    : stop_callback([](stop_callback& c) noexcept {  // at home
+    : stop_callback([](stop_callback& c) noexcept {  // on the owner loop
         auto& self = static_cast<visit&>(c);
         ++self.away_;
         self.send(self.news_, self.where_, [](work& w) noexcept {
@@ -47,11 +47,11 @@ bool visit::begin(std::coroutine_handle<> waiter, const tree_node* node, const e
   return true;
 }
 
-// There. The frame stays for the awaiter, which takes the value.
+// Runs on the other loop. The frame stays for the awaiter, which takes the value.
 std::coroutine_handle<> visit::finished(promise_base&, std::coroutine_handle<>) noexcept {
   send(trip_, *home_, [](work& w) noexcept {
     visit& here = static_cast<message&>(w).of;
-    here.unlink();  // no news from now on
+    here.unlink();  // stops are not forwarded any more
     here.home_again();
   });
   return std::noop_coroutine();

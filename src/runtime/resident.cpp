@@ -7,7 +7,7 @@
 
 namespace coracle::runtime_internal {
 
-// Suspends the resident's life until left(); a stop of the runtime meanwhile makes it leave.
+// Suspends the resident's task until left(). A stop of the runtime during that time calls leave().
 class resident::stay : coro::stop_callback {
  public:
   explicit stay(resident& who) noexcept
@@ -38,7 +38,7 @@ resident::resident() noexcept
 
 task<> resident::live(std::unique_ptr<resident> who) {
   const std::shared_ptr<residence> door = who->door_;
-  if (!who->left_) {  // nobody can have asked it through the queue yet
+  if (!who->left_) {  // no request can have reached it through the queue yet
     stay until_left(*who);
     co_await until_left;
   }
@@ -65,10 +65,10 @@ void resident::leave_once() noexcept {
 void resident::left() noexcept {
   CORACLE_ASSERT(leaving_ && !left_, "a resident leaves once, and only when told to");
   left_ = true;
-  if (life_) end_if_unasked();  // else its life has not begun yet, and will see it
+  if (life_) end_if_unasked();  // else the task has not begun yet, and will check left_
 }
 
-// A request in the queue must not outlive this: then the end waits for it.
+// A request in the queue must not outlive this object: the end then waits for the request.
 void resident::end_if_unasked() noexcept {
   const std::lock_guard lock(door_->mutex_);
   if (asked_ && !ask_ran_) return;

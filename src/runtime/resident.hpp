@@ -1,4 +1,4 @@
-// resident: an object that lives on a loop in the background, such as a channel's connections there.
+// resident: an object that lives on a loop in the background, such as a channel's connections on that loop.
 #pragma once
 
 #include "coracle/coro/block_on.hpp"
@@ -16,14 +16,14 @@ namespace coracle::runtime_internal {
 
 class resident;
 
-// How other threads reach a resident, which may be gone already.
+// The handle by which other threads reach a resident, which may already be gone.
 class residence {
  public:
-  // Has leave() called on the resident's loop, once. Any thread, any number of times; nothing happens
-  // when it is gone.
+  // Makes the resident's loop call leave(), once. Any thread, any number of times; has no effect when the
+  // resident is gone.
   void ask_to_leave() noexcept;
-  // Posts f to the resident's loop; false, without calling it, when the resident is gone. It may also end
-  // while f is on its way: f has to ask whoever keeps book of residents on that loop.
+  // Posts f to the resident's loop. Returns false, without calling f, when the resident is gone. The resident
+  // may also end while f is queued: f must check the registry of residents on that loop.
   template <class F>
   bool run_there(F f) {
     const std::lock_guard lock(mutex_);
@@ -41,22 +41,22 @@ class residence {
   resident* who_ = nullptr;
 };
 
-// Owned by the runtime from settle() on: it holds up the runtime's destructor, not its run(). Told
-// to leave when the runtime stops or somebody asks; says left() when it has done so.
+// Owned by the runtime from settle() on: the runtime's destructor waits for it, run() does not. leave() is
+// called when the runtime stops or ask_to_leave() is called; the resident calls left() when it has finished.
 class resident {
  public:
   resident(const resident&) = delete;
   resident& operator=(const resident&) = delete;
   virtual ~resident() = default;
 
-  // On the loop's thread, or before anybody drives the loop.
+  // Call it on the loop's thread, or before the loop is driven.
   static std::shared_ptr<residence> settle(loop& on, std::unique_ptr<resident> who);
 
  protected:
   resident() noexcept;
-  // Begins to end what it does; on its loop, once.
+  // Starts the shutdown of the resident; called once, on its loop.
   virtual void leave() noexcept = 0;
-  // The last call: destroys this, later, from the loop's queue.
+  // The resident's last call: destroys this later, from the loop's queue.
   void left() noexcept;
 
  private:
@@ -73,9 +73,9 @@ class resident {
   std::shared_ptr<residence> door_ = std::make_shared<residence>();
   loop* home_ = nullptr;
   std::coroutine_handle<> life_;
-  step ask_;              // posted by residence::ask_to_leave()
-  step end_;              // resumes life_
-  bool asked_ = false;    // under the door's mutex: ask_ was posted, or must not be any more
+  step ask_;  // posted by residence::ask_to_leave()
+  step end_;  // resumes life_
+  bool asked_ = false;  // guarded by the door's mutex: ask_ was posted, or must no longer be
   bool ask_ran_ = false;
   bool leaving_ = false;
   bool left_ = false;

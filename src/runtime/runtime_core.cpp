@@ -65,7 +65,7 @@ void runtime_core::root_failed(std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(error);
   } catch (const coro::cancelled&) {
-    if (stopping()) return;  // it ended as it was told to
+    if (stopping()) return;  // it ended because of the stop
     text = "coro::cancelled, though nothing stopped it";
   } catch (const std::exception& e) {
     text = e.what();
@@ -102,18 +102,18 @@ void runtime_core::announce() noexcept {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
   }
-  loops_[0]->nudge();  // also from its own turn, which would go on to sleep
+  loops_[0]->nudge();  // also inside its own turn, which would sleep otherwise
 }
 
-// Also called by signal handlers: nothing but atomics and a write to an eventfd. The loops make
-// the announcement when they see it.
+// Signal handlers may call this: it uses only atomics and a write to an eventfd. The loops announce the end
+// when they observe the stop.
 void runtime_core::stop() noexcept {
   state_.fetch_or(stop_bit, std::memory_order_acq_rel);
   for (const std::unique_ptr<driven_loop>& l : loops_) l->stop_roots_soon();
 }
 
-// Loops that have not seen the stop yet see nothing of it. The roots that come after this do not see it
-// either: a loop looks at the flag after it has taken its mail.
+// Loops that have not observed the stop yet will not do so any more. Roots that are spawned after this do not
+// observe it either: a loop checks the flag after it has taken its mail.
 void runtime_core::restart() {
   coro::refuse_to_block_an_executor();
   if (!stopping()) return;
@@ -126,7 +126,7 @@ void runtime_core::restart() {
 
 namespace {
 
-// Forks between the program's first process and this one, plus one.
+// The number of forks between the program's first process and this one, plus one.
 std::atomic<unsigned> forks{1};
 
 void count_forks() noexcept {
@@ -180,10 +180,10 @@ std::coroutine_handle<> root::finished(coro::promise_base& promise, std::corouti
 
 namespace {
 
-// How long a loop may wait for its I/O while others wait for the same thread.
+// How long a loop may wait for its I/O while other loops need the same thread.
 constexpr duration shared_turn = std::chrono::milliseconds(1);
 
-// The kernel backends' clock is the steady one.
+// Converts to the clock of the kernel backends, the steady clock.
 std::chrono::steady_clock::time_point steady(time_point when) noexcept {
   return std::chrono::steady_clock::time_point(when.time_since_epoch());
 }
@@ -205,7 +205,8 @@ void runtime_core::thread_main(driven_loop& l) noexcept {
   l.leave();
 }
 
-// What the last roots posted on their way out; bounded, since works that post themselves for ever have no owner left.
+// Executes the works that the last roots posted while they ended. Bounded, since works that repost themselves
+// indefinitely have no owner any more.
 bool runtime_core::drain(driven_loop& l) noexcept {
   int turns = 0;
   for (; l.has_work() && turns < 1000; ++turns) l.turn_once(time_point::min());
@@ -219,7 +220,7 @@ void runtime_core::start() {
   start_from(0);
 }
 
-// Under the mutex. True when loop 0 is this thread's to drive, from now on.
+// Call it under the mutex. Returns true when this thread drives loop 0 from now on.
 bool runtime_core::take_first() noexcept {
   if (driven_[0]) return holder_ == std::this_thread::get_id();
   guard_.driven();
@@ -228,7 +229,7 @@ bool runtime_core::take_first() noexcept {
   return true;
 }
 
-// After run() and its kin.
+// Called at the end of run() and similar functions.
 void runtime_core::let_go_of_first() noexcept {
   if (!kept_) leave();
 }
@@ -242,7 +243,7 @@ void runtime_core::leave() noexcept {
   driven_[0] = false;
   holder_ = {};
   kept_ = false;
-  if (waiters_ > 0 && !leaving_.load(std::memory_order_acquire)) start_from(0);  // they count on the loop
+  if (waiters_ > 0 && !leaving_.load(std::memory_order_acquire)) start_from(0);  // waiters need a driven loop
   changed_.notify_all();
 }
 
@@ -300,7 +301,7 @@ bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
     const auto changed = [this] { return finished() || !driven_[0]; };
     if (until == never) changed_.wait(lock, changed);
     else in_time = changed_.wait_until(lock, steady(until), changed);
-    if (in_time && !finished()) continue;  // whoever drove the loop has left early
+    if (in_time && !finished()) continue;  // the thread that drove the loop has left early
     lock.unlock();
     return something_is_left();
   }
@@ -317,7 +318,7 @@ void runtime_core::drive_simulated(time_point until, const std::function<bool()>
     time_point until;
     const std::function<bool()>* goes_on;
   } const given{*this, until, goes_on};
-  coro::timer alarm;  // brings the world's clock, and a turn of loop 0, there
+  coro::timer alarm;  // moves the world's clock to `until` and causes a turn of loop 0
   alarm.fire = [](coro::timer&) noexcept {};
   if (until != never) loops_[0]->arm(alarm, until);
   driver_->drive(
@@ -350,7 +351,7 @@ void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
   guard_.check();
   std::unique_lock lock(mutex_);
   const bool drives_first = kept_ && holder_ == std::this_thread::get_id();
-  start_from(drives_first ? 1 : 0);  // first: it throws where no thread can be started
+  start_from(drives_first ? 1 : 0);  // comes first, because it throws where no thread can be started
   begin();
   if (drives_first) {
     lock.unlock();
@@ -358,9 +359,9 @@ void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
     while (!ended.is_set()) loops_[0]->turn_once(never);
     return;
   }
-  ++waiters_;  // or a run_until() that ends meanwhile would leave its loop undriven,
+  ++waiters_;  // prevents a run_until() that ends meanwhile from leaving its loop undriven
   lock.unlock();
-  hold();  // and a run() would end
+  hold();  // prevents a run() from ending
   ended.wait();
   release();
   lock.lock();
@@ -375,7 +376,7 @@ void runtime_core::wait_until_empty() noexcept {
   std::unique_lock lock(mutex_);
   try {
     if (!empty()) start_from(1);  // only loop 0 may be left to this thread: loops may wait for each other
-  } catch (const std::exception&) {  // no thread can be started: the others are left to this one, too
+  } catch (const std::exception&) {  // no thread can be started: this thread drives the other loops, too
   }
   const bool first = take_first();
   CORACLE_ASSERT(first || !kept_, "another thread drives loop 0 by poll(): let it call leave() first");
@@ -388,7 +389,7 @@ void runtime_core::wait_until_empty() noexcept {
   }
 }
 
-// The loops without a thread, by turns, and loop 0 if it is this thread's.
+// Alternates between the loops that have no thread, including loop 0 if this thread drives it.
 void runtime_core::drive_what_is_left(bool first) noexcept {
   const auto others = std::count(driven_.begin() + 1, driven_.end(), false);
   const bool alone = first && others == 0;

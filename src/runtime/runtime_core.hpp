@@ -1,4 +1,4 @@
-// runtime_core: what stands behind a runtime: its loops, its threads and the count of its roots.
+// runtime_core: the implementation of a runtime: its loops, its threads and the count of its roots.
 #pragma once
 
 #include "coracle/coro/block_on.hpp"
@@ -27,11 +27,11 @@ namespace coracle::runtime_internal {
 
 class runtime_core;
 
-// Posted to the loop where it shall run; deletes itself and the task's frame there. Memory as for a
-// frame, so that a root spawned on a loop allocates nothing in steady state.
+// A root task. Posted to the loop on which it runs; deletes itself and the task's frame there. Its memory
+// comes from the frame pool, so that a root spawned on a loop allocates nothing in steady state.
 class root final : public coro::work, coro::completion {
  public:
-  // `ended`, when given, is set as the last act: nothing of the core is touched after it.
+  // Sets `ended`, if not null, as its last act, and does not access the core after that.
   root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended, bool resident) noexcept;
   static void* operator new(std::size_t n) { return coro::frame_pool::allocate(n); }
   static void operator delete(void* p, std::size_t n) noexcept { coro::frame_pool::deallocate(p, n); }
@@ -46,31 +46,32 @@ class root final : public coro::work, coro::completion {
   bool resident_;
 };
 
-// Threads do not come along into a child of fork(), and rings and epoll sets are shared with the parent: a child that
-// went on would hang, or take the parent's I/O. One for each runtime; costs a load where it is asked.
+// Detects use of a runtime in a child of fork(). Threads do not exist in the child, and rings and epoll sets
+// are shared with the parent: a child that continued would hang, or take the parent's I/O. One per runtime; a
+// check costs one load.
 class fork_guard {
  public:
-  // Threads or descriptors belong to this process from now on.
+  // Records that threads or descriptors belong to this process from now on.
   void driven() noexcept;
   // Aborts in a child of the process that called driven().
   void check() const noexcept;
 
  private:
-  std::atomic<unsigned> forks_before_{0};  // 0: nothing to guard yet
+  std::atomic<unsigned> forks_before_{0};  // 0: driven() was not called
 };
 
-// Owned by a runtime. The members that the runtime passes on have its thread rules.
+// Owned by a runtime. The members that the runtime forwards to have the runtime's thread rules.
 class runtime_core {
  public:
-  // `by` drives the loops if given; else threads do.
+  // `by` drives the loops if not null; otherwise threads do.
   runtime_core(std::vector<std::unique_ptr<backend>> backends, logger& log, std::size_t blocking_threads,
                driver* by);
   runtime_core(const runtime_core&) = delete;
   runtime_core& operator=(const runtime_core&) = delete;
   ~runtime_core();
-  // Makes the loops, once the runtime that they belong to exists.
+  // Makes the loops, after the runtime that owns them exists.
   void belong_to(runtime& owner);
-  // Of all loops, before anything runs on them.
+  // Sets the memory resource of all loops; call it before anything runs on them.
   void take_memory_from(std::pmr::memory_resource& resource) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return loops_.size(); }
@@ -80,10 +81,10 @@ class runtime_core {
   [[nodiscard]] driver* driven_by() const noexcept { return driver_; }
   [[nodiscard]] blocking_pool& pool() noexcept { return pool_; }
 
-  // What runs.
-  // `ended`, when given, is set as the last act of the root: nothing of the core is touched after it.
+  // --- roots and residents
+  // Sets `ended`, if not null, as the last act of the root, which does not access the core after that.
   void spawn(driven_loop& on, task<> t, coro::blocking_signal* ended = nullptr);
-  // A root that run() does not wait for, but the runtime's end does: see resident.hpp.
+  // Spawns a root that only the runtime's destructor waits for, not run(): see resident.hpp.
   void spawn_resident(driven_loop& on, task<> t);
   void stop() noexcept;
   void restart();
@@ -91,13 +92,14 @@ class runtime_core {
   void release() noexcept;
   [[nodiscard]] bool stopping() const noexcept { return state_.load(std::memory_order_acquire) & stop_bit; }
   [[nodiscard]] bool finished() const noexcept { return finished(state_.load(std::memory_order_acquire)); }
-  // No resident is left either.
+  // Whether no roots, guards or residents are left.
   [[nodiscard]] bool empty() const noexcept {
     return finished() && residents_.load(std::memory_order_acquire) == 0;
   }
   void announce_if_finished() noexcept;
 
-  // What a room above keeps once per runtime: made for the first who asks. Any thread.
+  // Any thread. Returns the object of type T that a module above keeps once per runtime; the first call makes
+  // it.
   template <class T>
   [[nodiscard]] std::shared_ptr<T> companion() {
     static const char kind = 0;
@@ -105,9 +107,10 @@ class runtime_core {
         companion(&kind, []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
   }
 
-  // Who drives the loops.
+  // --- driving the loops
   void start();
-  // Until nothing is left, `until` has come or goes_on() (null: always) says no. True while something is left.
+  // Runs until nothing is left, `until` is reached or goes_on() returns false (null: always true). Returns
+  // true while something is left.
   bool run(time_point until, const std::function<bool()>* goes_on);
   bool poll();
   [[nodiscard]] int pollable();
@@ -118,7 +121,7 @@ class runtime_core {
 
  private:
   friend class root;
-  // One word, so that "nothing left" is one observation: roots, guards and whether stop() was called.
+  // Roots, guards and the stop bit share one word, so that "nothing left" is a single atomic observation.
   static constexpr std::uint64_t one_root = 1;
   static constexpr std::uint64_t one_guard = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stop_bit = std::uint64_t{1} << 63;
@@ -152,12 +155,12 @@ class runtime_core {
   std::atomic<std::size_t> residents_{0};
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> leaving_{false};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<bool> driven_;
-  std::thread::id holder_;  // the program's thread that drives loop 0, if one does
-  int waiters_ = 0;  // threads that wait for a task, and drive nothing
-  bool kept_ = false;  // the holder keeps it between calls: see runtime::poll()
+  std::thread::id holder_;  // the program's thread that drives loop 0, if any
+  int waiters_ = 0;  // threads that wait for a task without driving a loop
+  bool kept_ = false;  // holder_ keeps loop 0 between calls: see runtime::poll()
   std::vector<std::thread> threads_;
   std::vector<std::pair<const void*, std::shared_ptr<void>>> companions_;
   std::exception_ptr error_;

@@ -1,4 +1,4 @@
-// stall_detector: notices who held a loop for too long, and says so in the log.
+// stall_detector: logs works that hold a loop for too long.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -10,8 +10,8 @@ namespace coracle::runtime_internal {
 
 class backend;
 
-// Part of a loop whose runtime was asked for it; for that loop's thread. Measures each work, timer and
-// completion by the backend's clock, at the price of two looks at it; in virtual time nothing ever stalls.
+// Part of a loop, if its runtime enables it; only for that loop's thread. Measures each work, timer and
+// completion with the backend's clock, which it reads twice. In virtual time nothing ever stalls.
 class stall_detector {
  public:
   stall_detector(logger& log, std::size_t loop_index, backend& clock, duration limit) noexcept
@@ -19,7 +19,7 @@ class stall_detector {
   stall_detector(const stall_detector&) = delete;
   stall_detector& operator=(const stall_detector&) = delete;
 
-  // One piece of work, until the end of the scope. Without a detector it costs a test.
+  // Measures one work until the end of the scope. Costs only a test when there is no detector.
   class watch {
    public:
     explicit watch(stall_detector* by) noexcept : by_(by) {

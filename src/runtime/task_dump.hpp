@@ -1,4 +1,4 @@
-// task_dump: writes the tasks of all loops to the log when the process gets a signal.
+// task_dump: writes the tasks of all loops to the log when the process receives a signal.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -10,10 +10,10 @@
 
 namespace coracle::runtime_internal {
 
-// Lives on loop 0 of its runtime, from the runtime's constructor to its stop.
+// Lives on loop 0 of its runtime, from the runtime's constructor until the runtime stops.
 class task_dump final : public resident, runtime_internal::operation {
  public:
-  // Says so in the log where the signal cannot be watched for.
+  // Logs a message when the signal cannot be watched.
   static void settle_on(loop& home, process_signal when);
 
   task_dump(loop& home, handle events) noexcept;
@@ -27,7 +27,7 @@ class task_dump final : public resident, runtime_internal::operation {
   bool leaving_ = false;
 };
 
-// Writes the tasks of one loop, on its thread.
+// Writes the tasks of one loop to the log; call it on the loop's thread.
 void log_tasks(loop& of) noexcept;
 
 }  // namespace coracle::runtime_internal

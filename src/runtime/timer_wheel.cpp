@@ -66,7 +66,7 @@ void timer_wheel::disarm(coro::timer& t) noexcept {
 }
 
 timer_wheel::found timer_wheel::first_slot() const noexcept {
-  // Timers on a level share all higher digits with the present, so the lowest level comes first, and
+  // The timers of a level share all higher digits with the current time, so the lowest level comes first, and
   // within a level the lowest slot.
   const auto level = static_cast<unsigned>(std::countr_zero(used_levels_));
   const auto slot = static_cast<unsigned>(std::countr_zero(used_slots_[level]));
@@ -86,8 +86,8 @@ time_point timer_wheel::next_deadline() const noexcept {
   return earliest;
 }
 
-// Takes a slot's timers out: those that are due into due_, the others one level or more down (or,
-// on the lowest level, back into the slot).
+// Removes the timers of a slot: moves those that are due into due_, and the others at least one level down
+// (or, on the lowest level, back into the slot).
 void timer_wheel::empty_slot(unsigned level, unsigned slot, time_point now) noexcept {
   list taken = table_[level][slot];
   table_[level][slot] = {};
@@ -111,7 +111,7 @@ void timer_wheel::advance(time_point now, stall_detector* stalls) noexcept {
     if (next.tick > target) break;
     tick_ = std::max(tick_, next.tick);
     empty_slot(next.level, next.slot, now);
-    if (next.level == 0 && next.tick == target) break;  // what is left there is due later in this tick
+    if (next.level == 0 && next.tick == target) break;  // what remains there is due later in this tick
   }
   tick_ = std::max(tick_, target);
   while (coro::timer* t = due_.first) {  // what fire() arms goes into the table, never here

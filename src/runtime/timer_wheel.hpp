@@ -1,4 +1,4 @@
-// timer_wheel: a loop's timers: arming and disarming in constant time, however many there are.
+// timer_wheel: a loop's timers; arming and disarming take constant time.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -9,32 +9,33 @@ namespace coracle::runtime_internal {
 
 class stall_detector;
 
-// Hierarchical: eight levels of 64 slots, a level's slot as wide as the whole level below. The
-// lowest slots are 2^16 ns (66 us) wide; together the levels reach past the end of time_point. A
-// timer lies on the level of the highest digit in which its time differs from the present one and
-// moves down as that digit comes due, at most seven times.
+// Hierarchical: eight levels of 64 slots; a slot of one level is as wide as the whole level below. The lowest
+// slots are 2^16 ns (66 us) wide; together the levels reach beyond the end of time_point. A timer is stored
+// on the level of the highest digit in which its time differs from the current time, and moves down when that
+// digit comes due, at most seven times.
 //
-// Fires exactly: never before `when`, and in the turn whose time has reached it; the width only
-// decides how close the order of two late timers follows their times. One thread.
+// Fires exactly: never before `when`, and in the turn whose time has reached it. The slot width only decides
+// how closely the order of two late timers follows their times. For one thread.
 class timer_wheel {
  public:
   timer_wheel() noexcept = default;
   timer_wheel(const timer_wheel&) = delete;
   timer_wheel& operator=(const timer_wheel&) = delete;
-  // Timers that are still armed are let go of, unfired.
+  // Disarms the remaining timers without firing them.
   ~timer_wheel();
 
-  // Moves the timer when it is armed already. A time that has passed fires at the next advance().
+  // Moves the timer when it is already armed. A time that has passed fires at the next advance().
   void arm(coro::timer& t, time_point when) noexcept;
-  // Nothing when the timer is not armed.
+  // Has no effect when the timer is not armed.
   void disarm(coro::timer& t) noexcept;
-  // Fires what is due at `now`, which never runs backwards. What these timers arm for a time that
-  // has passed waits for the next advance(): a timer that re-arms itself cannot hold the loop.
-  // Each is measured by `stalls`, if given.
+  // Fires the timers due at `now`, which never decreases. If these timers arm others for a time that has
+  // passed, those wait for the next advance(), so that a timer that re-arms itself cannot monopolise the
+  // loop. `stalls`, if not null, measures each timer.
   void advance(time_point now, stall_detector* stalls = nullptr) noexcept;
-  // How many timers have fired so far.
+  // The number of timers that have fired so far.
   [[nodiscard]] std::uint64_t fired() const noexcept { return fired_; }
-  // No timer is due before this: exact within the lowest level, a slot's beginning above; `never` when empty.
+  // No timer is due before this time: exact within the lowest level, the beginning of a slot above it;
+  // `never` when there are no timers.
   [[nodiscard]] time_point next_deadline() const noexcept;
   [[nodiscard]] bool empty() const noexcept { return used_levels_ == 0 && !due_.first; }
 
@@ -54,7 +55,7 @@ class timer_wheel {
   struct found {
     unsigned level;
     unsigned slot;
-    std::uint64_t tick;  // where the slot begins
+    std::uint64_t tick;  // the beginning of the slot
   };
   static std::uint64_t tick_of(time_point when) noexcept;
   [[nodiscard]] found first_slot() const noexcept;
@@ -64,7 +65,7 @@ class timer_wheel {
     return place == place_due ? due_ : table_[place / slots][place % slots];
   }
 
-  std::uint64_t tick_ = 0;  // the present; all timers in the table lie at or after it
+  std::uint64_t tick_ = 0;  // the current time; no timer in the table is earlier
   std::uint64_t fired_ = 0;
   std::uint32_t used_levels_ = 0;
   std::uint64_t used_slots_[levels] = {};

@@ -6,7 +6,7 @@ namespace coracle::security {
 
 namespace {
 
-// "host:443", "[::1]:443", "::1", "host".
+// Accepts "host:443", "[::1]:443", "::1" and "host".
 std::string_view host_of(std::string_view authority) noexcept {
   if (authority.starts_with('[')) return authority.substr(1, authority.find(']') - 1);
   const std::size_t colon = authority.rfind(':');

@@ -17,7 +17,7 @@ interception::interception(server_call& c, server_interceptors chain) noexcept :
   work::run = [](coro::work& w) noexcept { static_cast<interception&>(w).waiter_.resume(); };
 }
 
-// One that is no coroutine may throw.
+// An interceptor that is not a coroutine may throw.
 task<status>::handle interception::open(std::size_t index, status& failure) noexcept {
   try {
     task<status> opened = chain_[index]->intercept(call_, next_handler(*this, index + 1));
@@ -97,7 +97,7 @@ std::coroutine_handle<> interception::finished(coro::promise_base& p,
                  "an interceptor ended while the handler runs: co_await next() to its end");
   const status how = outcome_of(task<status>::handle::from_promise(static_cast<promise&>(p)));
   frame.destroy();
-  call_.chain_ended(how, reply_codec_, reply_);  // this is gone
+  call_.chain_ended(how, reply_codec_, reply_);  // this object is destroyed
   return std::noop_coroutine();
 }
 

@@ -1,4 +1,4 @@
-// interception: the chain of interceptors around one call of a server.
+// interception: runs the chain of interceptors around one call of a server.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -19,9 +19,9 @@ class server_call;
 
 using server_interceptors = std::span<server_interceptor* const>;
 
-// Belongs to a server_call whose server has interceptors, and stands between it and its handler: it starts the
-// handler, and holds the reply and status back until the outermost interceptor has said what becomes of them.
-// Where the comments say so, call and chain may be gone afterwards.
+// Belongs to a server_call whose server has interceptors, and runs between the call and its handler: it
+// starts the handler, and holds back the reply and the status until the outermost interceptor has returned.
+// Some functions say that both may be gone: call and chain may then be destroyed when they return.
 class interception final : public rpc::interceptor_chain, coro::completion, coro::work, public coro::pooled {
  public:
   interception(server_call& c, server_interceptors chain) noexcept;
@@ -29,15 +29,15 @@ class interception final : public rpc::interceptor_chain, coro::completion, coro
   interception& operator=(const interception&) = delete;
 
   // --- from the call
-  // The head is there. Both may be gone.
+  // The request headers have arrived. Both may be gone.
   void begin() noexcept;
-  // So is all that the handler needs to start. Both may be gone.
+  // Everything that the handler needs to start has arrived. Both may be gone.
   void request_ready() noexcept;
-  // The call ended before its handler did; who waits is resumed through the loop's queue.
+  // The call ended before its handler did; the loop's queue resumes the awaiting interceptor.
   void call_over(const status& why) noexcept;
-  // The handler has ended: with a reply, which stays where it is, or a status.
+  // The handler has ended with a reply, which stays where it is, or with a status.
   void handler_ended(const rpc::codec* k, const void* reply, const status& why) noexcept;
-  // Whom to resume after that; nobody where the handler ended within its start.
+  // The coroutine to resume after that; a no-op if the handler ended while it was being started.
   [[nodiscard]] std::coroutine_handle<> resumed_by_handler() const noexcept;
   [[nodiscard]] bool holds_reply() const noexcept { return reply_ != nullptr; }
   [[nodiscard]] std::size_t reply_bytes() const noexcept { return reply_codec_->size_bytes(reply_); }
@@ -49,14 +49,14 @@ class interception final : public rpc::interceptor_chain, coro::completion, coro
   then step(std::size_t index, std::coroutine_handle<> waiter, const coro::environment& inherited,
             task<status>::handle& child, status& failure) noexcept override;
   status result(std::size_t index, task<status>::handle child, const status& failure) noexcept override;
-  // True when next() has to wait for the handler.
+  // True if next() has to wait for the handler.
   bool ask_handler(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
-  // True when it has ended already.
+  // True if the handler has ended already.
   bool start_handler() noexcept;
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override;
-  // intercept() of the one with that number; null, and why in `failure`.
+  // Starts intercept() of the interceptor at `index`; null if that failed, with the reason in `failure`.
   [[nodiscard]] task<status>::handle open(std::size_t index, status& failure) noexcept;
-  // What `h` ended with; the call's own end comes first.
+  // The status with which `h` ended; the call's own end takes precedence.
   status outcome_of(task<status>::handle h) noexcept;
 
   server_call& call_;

@@ -31,14 +31,14 @@ void message_store::limit(std::size_t budget_bytes, std::atomic<std::size_t>& co
   counted_in_ = &counted_in;
 }
 
-// It comes back for the first time, or enough has come into it since it was measured.
+// The object comes back for the first time, or enough was decoded into it since it was measured.
 void message_store::measure(reusable& r, std::size_t wire_bytes) noexcept {
   const bool large = wire_bytes > wire_bytes_max && wire_bytes != not_known;
   if (r.kind_ == 0 || large) return destroy(r);
   r.clear();
   std::size_t bytes = r.memory_bytes();
   if (bytes == 0) {
-    // Without a measure it is used for one interval, in which it cannot grow by much.
+    // Without a measurement it is used for one interval, in which it cannot grow by much.
     if (r.charged_bytes_ != 0) return destroy(r);
     bytes = object_bytes_min;
   }
@@ -58,7 +58,7 @@ bool message_store::charge(reusable& r, std::size_t bytes) noexcept {
   return true;
 }
 
-// The counts wrap, and their sum is right all the same.
+// `change` may be a negative number modulo 2^64; the unsigned sums wrap and are still right.
 void message_store::count(std::size_t change) noexcept {
   counted_bytes_ += change;
   if (counted_in_ && change != 0) counted_in_->fetch_add(change, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ void message_store::release() noexcept {
     }
 }
 
-// What was given back last is taken first: behind one that lay there for the whole interval, all did.
+// The lists are stacks: if an object was not used for the whole interval, none below it was.
 void message_store::free_unused() noexcept {
   for (std::uint32_t kind = 0; kind < kinds_; ++kind) {
     reusable** at = &lists_[kind];

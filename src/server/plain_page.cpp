@@ -16,10 +16,11 @@ struct plain_answer {
   std::string_view status;
   std::string_view content_type;
   std::string_view body;
-  std::string_view allow = {};  // of a 405 (RFC 9110 15.5.6)
+  std::string_view allow = {};  // for a 405 (RFC 9110 15.5.6)
 };
 
-// Neither methods nor version: everyone who can connect may read it, whatever the interceptors would say to a call.
+// Contains neither methods nor a version: everyone who can connect may read it, even if the interceptors
+// would reject a call.
 constexpr std::string_view page = "<!doctype html>\n<title>Coracle</title>\n<p>A gRPC server.</p>\n";
 
 plain_answer answer_to(const request_head& request) {
@@ -49,7 +50,7 @@ void send(transport::exchange& x, const request_head& request) {
   x.queue_data(std::move(bytes), a.body.size(), true);
 }
 
-// Drops the body of a request that has its answer. Owns itself.
+// Drops the body of a request that has its response. Owns itself.
 class answered_request final : public transport::exchange_handler {
  public:
   explicit answered_request(transport::exchange x) : exchange_(x) { exchange_.set_handler(this); }

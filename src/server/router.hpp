@@ -1,4 +1,4 @@
-// router: from a path to the method that answers it, and from a content-type to the form of its messages.
+// router: maps a path to a method, and a content-type to the codec of its messages.
 #pragma once
 
 #include "coracle/rpc/message_codec.hpp"
@@ -17,27 +17,27 @@
 
 namespace coracle::server_internal {
 
-// A method of a service that a server has.
+// A method of a service that was added to a server.
 struct served_method {
   const coracle::method* what = nullptr;
   service* target = nullptr;
   bool request_in_arena = false;
 };
 
-// What follows "application/grpc" in a content-type, and how the server answers it.
+// The part of a content-type after "application/grpc", and how the server responds to it.
 struct subtype {
   std::string name;                   // "", "proto", "json", ...
-  const message_codec* form;          // null: protobuf's binary format
-  transport::header_block reply_head; // a reply's content-type is its request's
+  const message_codec* form;  // null: protobuf's binary format
+  transport::header_block reply_head;  // a reply has the content-type of its request
 };
 
-// Those that a server knows. Filled before the first connection, read by every loop afterwards.
+// The subtypes that a server supports. Filled before the first connection, and read by every loop afterwards.
 class subtype_table {
  public:
   subtype_table();
-  // The codec must outlive the table; a name that is taken or malformed is a defect of the caller (abort).
+  // Adds a codec, which must outlive the table. A malformed or duplicate name is a programming error (abort).
   void add(const message_codec& form);
-  // Nothing for one that the server does not know.
+  // Empty if the server does not support the subtype.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const noexcept;
   [[nodiscard]] const subtype& at(std::uint32_t index) const noexcept { return rows_[index]; }
 
@@ -45,37 +45,37 @@ class subtype_table {
   std::vector<subtype> rows_;
 };
 
-// Of a name that no table has.
+// Makes a subtype whose name is in no table.
 subtype make_subtype(std::string_view name, const message_codec* form);
 
-// What request headers say, and which method and form of messages they name.
+// The content of the request headers, with the method and the subtype that they name.
 struct request_head : protocol::grpc::request_headers {
   const served_method* row = nullptr;
-  const server_internal::subtype* subtype = nullptr;  // of content::grpc
+  const server_internal::subtype* subtype = nullptr;  // set for content::grpc
 };
 
-// What a call that goes to the fallback service owns; other calls refer to the tables of the router.
+// What a call of an unregistered method owns; other calls refer to the tables of the router.
 struct foreign_call {
   std::string path;
-  std::optional<subtype> form;  // one that the server does not know
+  std::optional<subtype> form;  // a subtype that the server does not support
 };
 
-// Filled before the first connection, read by every loop afterwards.
+// Filled before the first connection, and read by every loop afterwards.
 class router final : public service_host {
  public:
   using row = served_method;
-  // Without service::added_to().
+  // Does not call service::added_to().
   void add(service& s);
-  // For paths that no service has; null: none does.
+  // Sets the service for unregistered paths; without one, fallback() is null.
   void set_fallback(service& s) {
     fallback_ = {&s.methods().front(), &s};
     keep_unknown_paths();
   }
-  // An interceptor or observer wants to know of calls to paths that no service has.
+  // Keeps the paths of unregistered methods, because an interceptor or the observer reports them.
   void keep_unknown_paths() noexcept { keeps_unknown_paths_ = true; }
   [[nodiscard]] bool keeps_unknown_paths() const noexcept { return keeps_unknown_paths_; }
   [[nodiscard]] const row* fallback() const noexcept { return fallback_.what ? &fallback_ : nullptr; }
-  // What protocol::grpc::request_reader asks for: indexes of rows and of subtypes.
+  // Lookups for protocol::grpc::request_reader: they return indexes of rows and of subtypes.
   [[nodiscard]] std::optional<std::uint32_t> find_route(std::string_view path) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> find_subtype(std::string_view name) const noexcept {
     return subtypes.find(name);
@@ -83,9 +83,9 @@ class router final : public service_host {
   [[nodiscard]] bool keeps_unknown_subtypes() const noexcept { return fallback() != nullptr; }
   [[nodiscard]] const row& at(std::uint32_t index) const noexcept { return rows_[index]; }
   [[nodiscard]] std::span<service* const> services() const noexcept override { return services_; }
-  // The forms that requests may have.
+  // The encodings of messages that requests may have.
   subtype_table subtypes;
-  // How requests may be compressed.
+  // The compression encodings that requests may have.
   encoding_set encodings = encoding_set::all();
 
  private:
@@ -96,7 +96,8 @@ class router final : public service_host {
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 
-// A row whose method ends each call with UNIMPLEMENTED, so that interceptors and the observer hear of it as of any other.
+// A row whose method ends each call with UNIMPLEMENTED, so that interceptors and the observer see calls of
+// unregistered methods like any other.
 [[nodiscard]] const router::row& unknown_methods();
 
 }  // namespace coracle::server_internal

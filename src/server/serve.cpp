@@ -8,12 +8,12 @@ namespace coracle::server_internal {
 int serve(server& one, std::string_view address, const server_credentials& credentials) {
   if (one.listen(address, credentials).ok()) {
     std::string place(address);
-    // A TCP address ends in its port, which may have been 0.
+    // A TCP address ends with its port, which may have been 0.
     if (one.port() != 0) place = place.substr(0, place.rfind(':') + 1) + std::to_string(one.port());
     std::printf("listening on %s\n", place.c_str());
     std::fflush(stdout);
   }
-  return one.run();  // says why where listen() failed
+  return one.run();  // reports the failure of listen()
 }
 
 }  // namespace coracle::server_internal

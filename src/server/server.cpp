@@ -67,7 +67,7 @@ void server::add(service& s) {
     CORACLE_ASSERT(!state_->listening, "add every service before listen()");
     state_->routes.add(s);
   }
-  s.added_to(state_->routes);  // the user's: it may call the server
+  s.added_to(state_->routes);  // user code, which may call the server
 }
 
 void server::add(std::shared_ptr<service> s) {

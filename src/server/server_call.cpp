@@ -72,9 +72,9 @@ received_metadata call_set::take_metadata() {
 
 void call_set::give_back(received_metadata m) noexcept {
   if (m.is_shared()) return;
-  constexpr std::size_t kept = 1024;  // as many calls as are likely to run at once
+  constexpr std::size_t kept = 1024;  // as many calls as are likely to run concurrently
   if (spare_.size() >= kept) return;
-  constexpr std::size_t kept_bytes = 4096;  // of each: unusual ones give their memory back
+  constexpr std::size_t kept_bytes = 4096;  // per call; larger blocks are freed
   if (m.get().capacity_bytes() > kept_bytes) return;
   m.own().clear();
   base::if_memory_allows([&] { spare_.push_back(std::move(m)); });
@@ -137,7 +137,7 @@ server_call::server_call(transport::exchange x, const request_head& head, time_p
   if (set_.observer) watched_ = std::make_unique<server_watch>(*set_.observer, *this);
   watch_ = watched_.get();
   single_message_ = row_.what->kind == call_kind::unary || row_.what->kind == call_kind::server_streaming;
-  body_.reset(row_.what->make(set.messages));  // last: it may be one that the store counts
+  body_.reset(row_.what->make(set.messages));  // last: the body may be one that the store counts
   // Nothing throws from here on.
   exchange_ = x;
   exchange_.set_handler(this);
@@ -164,7 +164,7 @@ void server_call::begin(bool end_stream) {
       return end_early(status::unimplemented("the call needs one request message and has none"));
     if (interception_) {
       handler_running_ = true;
-      interception_->begin();  // this may be gone
+      interception_->begin();  // this object may be gone
     }
     return;
   }
@@ -176,12 +176,12 @@ void server_call::begin_stream() noexcept {
   if (interception_) {
     handler_running_ = true;
     interception_->request_ready();
-    return interception_->begin();  // this may be gone
+    return interception_->begin();  // this object may be gone
   }
   run_handler();
 }
 
-// A peer that does not read its replies gets no more work done; the deadline runs on.
+// A peer that does not read its replies gets no more calls executed; the deadline still applies.
 bool server_call::wait_turn() noexcept {
   if (!exchange_ || !exchange_.congested()) [[likely]]
     return false;
@@ -197,7 +197,7 @@ void server_call::on_turn() {
   else take_request(deframer_.kept(), true);
 }
 
-// Of all kinds: nothing is missing any more. This may be gone.
+// For calls of all kinds: nothing is missing any more. This object may be gone.
 void server_call::start_handler() noexcept {
   if (wait_turn()) return;
   if (interception_) [[unlikely]]
@@ -228,8 +228,8 @@ void server_call::single_request_data(bytes_view bytes, bool end_stream) {
   take_request(bytes, kept);
 }
 
-// `bytes` are all that there are, in the deframer or not. For a peer that does not read, nothing is decoded, which may
-// make a thousand times as much of it, before the call has its turn.
+// `bytes` is everything received so far, in the deframer or not. For a peer that does not read its replies,
+// nothing is decoded before the call has its turn: decoding may expand the bytes a thousandfold.
 bool server_call::take_request(bytes_view bytes, bool kept) {
   using state = protocol::grpc::deframer::state;
   protocol::grpc::framed_message message;
@@ -283,7 +283,7 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
     how = read_message(*request.k, request.into, m, why);
   }
   if (how == decoded::done) request_ = request_state::read;
-  if (how == decoded::failed) end_early(why);  // this may be gone
+  if (how == decoded::failed) end_early(why);  // this object may be gone
   return how;
 }
 
@@ -293,7 +293,7 @@ void server_call::on_headers(transport::header_source& fields, transport::block_
   transport::field unused;
   while (fields.next(unused)) {
   }
-  // Trailers of a request mean nothing in gRPC but its end.
+  // In gRPC, request trailers mean only the end of the request.
   if (!fields.ok() || kind != transport::block_kind::trailers || !end_stream) return;
   on_data({}, true);
 }
@@ -343,7 +343,7 @@ void server_call::message_begun() noexcept {
   if (look_at_ < own_environment_.deadline) arm_timer();
 }
 
-// The same message as at the last look, somebody waits for it, and it may come.
+// The handler waits for the same message as at the last check, and the message can arrive.
 bool server_call::message_is_due() const noexcept {
   const bool awaited = reader_waits() || (single_message_ && request_ == request_state::incomplete);
   return awaited && !deframer_.empty() && seen_messages_ == traffic_.messages_received && exchange_ &&
@@ -353,8 +353,7 @@ bool server_call::message_is_due() const noexcept {
 void server_call::note_progress() noexcept {
   seen_messages_ = traffic_.messages_received;
   const bool due = message_is_due();
-  if (!due)
-    --seen_messages_;  // no number of messages that there will be: it is not waited for, or cannot come
+  if (!due) --seen_messages_;  // a value that never matches: no message is awaited, or it cannot arrive
   seen_bytes_ = deframer_.size();
 }
 
@@ -375,7 +374,7 @@ void server_call::run_on() noexcept {
     left->peer = *peer_;
     if (exchange_) left->of_connection = exchange_.share_abandoned();
   });
-  if (!kept) {  // the handler finds no peer, and nothing counts it
+  if (!kept) {  // the handler finds no peer address, and nothing counts the call
     static const net::address unknown;
     peer_ = &unknown;
     auth_ = nullptr;
@@ -397,7 +396,7 @@ void server_call::end_early(const status& why) noexcept {
   if (remnant_)
     set_.set_abandoned_bytes(set_.abandoned_bytes - std::exchange(remnant_->bytes, held_bytes_) +
                              held_bytes_);
-  // Whoever waits is resumed through the loop's queue: the handler does not end inside these.
+  // Awaiting coroutines are resumed through the loop's queue: the handler does not end inside these calls.
   incoming_failed(why, false);
   outgoing_failed(why);
   if (interception_) interception_->call_over(why);
@@ -424,7 +423,7 @@ void server_call::give_back_messages() noexcept {
   if (made_replies_) give_back_replies();
 }
 
-// Of a reply that was not sent nothing tells how large it is, and measuring a large one takes long.
+// The size of a reply that was not sent is unknown, and measuring a large reply takes long.
 void server_call::give_back_replies() noexcept {
   while (made_reply* const r = made_replies_) {
     made_replies_ = r->next_made;
@@ -436,7 +435,7 @@ void server_call::give_back_replies() noexcept {
 
 void server_call::leave() noexcept {
   call_set& set = set_;
-  if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text takes memory
+  if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text allocates
   const std::unique_ptr<remnant> was = std::move(remnant_);
   if (was) --set.abandoned;
   if (was && was->of_connection) --*was->of_connection;
@@ -488,7 +487,7 @@ void server_call::send_head() {
     transport::header_block& block = rpc::message_workspace::here().empty_head();
     block.append(subtype_.reply_head.bytes());
     if (sent != encoding::identity) block.add(protocol::grpc::encoding_header, name_of(sent));
-    // For clients that compress: what their next calls may use.
+    // For clients that compress: the encodings that their next calls may use.
     if (received != encoding::identity)
       block.add(protocol::grpc::accept_encoding_header,
                 protocol::grpc::accepted_encodings_text(set_.accepted));
@@ -519,7 +518,7 @@ void server_call::send_reply(const rpc::codec& k, const void* reply, const statu
   if (sent) send_status(how);
 }
 
-// Most replies: nothing but a message, which goes out at once with what stands before and behind it.
+// The fast path of most replies: a single message, sent at once with its headers and trailers.
 bool server_call::send_plain_reply(const rpc::codec& k, const void* reply, const status& how,
                                    std::optional<std::size_t>& bytes) {
   const bool packs = compression_.what() != encoding::identity || format_.unpacked_as() != encoding::identity;
@@ -583,7 +582,7 @@ call_traffic server_call::exchanged() const noexcept {
 
 void server_call::chain_ended(const status& how, const rpc::codec* k, const void* reply) noexcept {
   if (how.ok() && k) send_reply(*k, reply, how);
-  // A client may have caused the error that the interceptor replaced with OK: it costs this call alone.
+  // A client may have caused the error that the interceptor replaced with OK, so this ends only the call.
   else if (how.ok() && one_reply() && exchange_)
     send_status(defect(
         "an interceptor",
@@ -609,7 +608,7 @@ void server_call::send_trailers(const status& why) {
     return;
   }
   transport::header_block block;
-  const bool alone = !head_sent_;  // Trailers-Only: one block is head and trailers
+  const bool alone = !head_sent_;  // Trailers-Only: one block is both headers and trailers
   if (alone) {
     block.append(subtype_.reply_head.bytes());
     add_metadata(block, initial_);
@@ -625,10 +624,10 @@ void server_call::send_trailers(const status& why) {
 
 namespace {
 
-// An error's text names a file or a query as a rule; the place of a usage_error comes last.
+// An exception's text usually names a file or a query; a usage_error has its source location at the end.
 constexpr std::size_t what_bytes_max = 1000;
 
-// Of the exception that is being handled.
+// The type of the exception that is being handled.
 std::string type_name() {
   const std::type_info* const type = abi::__cxa_current_exception_type();
   if (!type) return "(no C++ type)";
@@ -640,7 +639,7 @@ std::string type_name() {
 
 }  // namespace
 
-// Where there is no memory for a line, the call still ends with its status.
+// If there is no memory for the line, the call still ends with its status.
 template <class Make>
 void server_call::log_defect(std::string_view whose, Make make) noexcept {
   const loop& here = *loop::current();
@@ -674,7 +673,8 @@ status server_call::status_of_exception(const std::exception_ptr& error, std::st
   try {
     std::rethrow_exception(error);
   } catch (const call_ended& e) {
-    // From a call that the handler made itself, its status would say more than the client should know.
+    // If the exception is from a call that the handler made itself, its status would reveal too much to the
+    // client.
     if (!stopped) log(e.what());
     return status::cancelled("the handler gave way");
   } catch (const coro::cancelled& e) {

@@ -1,4 +1,4 @@
-// server_call: a server's side of one call, from its head to its trailers.
+// server_call: the server's side of one call, from its request headers to its trailers.
 #pragma once
 
 #include "base/repeated_line.hpp"
@@ -36,7 +36,7 @@ class Arena;
 
 namespace coracle::server_internal {
 
-// Belongs to the call; made only where there is an observer.
+// Notifies the observer of one call. Belongs to the call; made only if there is an observer.
 class server_watch final : public rpc::message_watch, public coro::pooled {
  public:
   server_watch(server_observer& o, server_context& c) noexcept : observer_(o), call_(c) {
@@ -55,7 +55,8 @@ class server_watch final : public rpc::message_watch, public coro::pooled {
   served_call call_;
 };
 
-// A protobuf arena over a block that grows to what the calls before have needed, within bounds. Lives on a loop.
+// A protobuf arena over a block that grows, within bounds, to the size that earlier calls needed. Belongs to
+// one loop.
 class message_arena {
  public:
   message_arena();
@@ -64,7 +65,7 @@ class message_arena {
   ~message_arena();
 
   [[nodiscard]] google::protobuf::Arena& get() noexcept;
-  // Destroys what is in it.
+  // Destroys what the arena contains.
   void reset();
 
  private:
@@ -72,7 +73,8 @@ class message_arena {
   std::unique_ptr<state> state_;
 };
 
-// A handle to metadata that does not change once it is shared. Of one loop, so that handles are counted without atomics.
+// A handle to metadata that does not change once it is shared. Belongs to one loop, so that handles are
+// counted without atomics.
 class received_metadata {
  public:
   received_metadata() noexcept = default;
@@ -93,10 +95,10 @@ class received_metadata {
     if (block_ && --block_->handles == 0) delete block_;
   }
 
-  // Of a handle that make() gave, or a copy of one.
+  // Requires a handle that make() returned, or a copy of one.
   [[nodiscard]] const metadata& get() const noexcept { return block_->fields; }
   [[nodiscard]] bool is_shared() const noexcept { return block_ && block_->handles > 1; }
-  // To fill it; not while it is shared.
+  // To fill the metadata; not while it is shared.
   [[nodiscard]] metadata& own() noexcept { return block_->fields; }
 
  private:
@@ -114,47 +116,51 @@ class call_set {
  public:
   base::intrusive_list<server_call> running;
   std::size_t count = 0;
-  // Those of all loops of the server, in which whoever makes a call counts it. Null where nothing limits them.
+  // The calls of all loops of the server. The creator of a call increments it. Null if nothing limits the
+  // calls.
   std::atomic<std::size_t>* of_server = nullptr;
-  // Of these: ended for their clients, while their handlers still run.
+  // How many of these calls are orphaned: ended for their clients, while their handlers still run.
   std::size_t abandoned = 0;
-  // What the messages of those hold, which no connection counts any more. Above the limit no large request is decoded.
+  // The memory of the messages of orphaned calls, which no connection accounts for any more. Above the
+  // maximum, the loop decodes no large request.
   std::size_t abandoned_bytes = 0;
   std::size_t abandoned_bytes_max = std::numeric_limits<std::size_t>::max();
-  // Of all there ever were: answered with OK, and otherwise.
+  // How many of all calls so far ended with OK, and with another status.
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
   server_observer* observer = nullptr;
-  // Of requests.
+  // The compression encodings that requests may have.
   encoding_set accepted = encoding_set::all();
   std::uint32_t max_receive_bytes = 4u << 20;
-  // Of replies.
+  // The limit for replies; the one above is for requests.
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
   coracle::compression compression;
   const std::vector<server_interceptor*>* interceptors = nullptr;
-  // A message that is waited for and of which fewer bytes come in such a time ends its call.
+  // A call ends if its handler waits for a message of which fewer bytes than stall_bytes arrive in a
+  // stall_time.
   duration stall_time = duration::max();
   std::size_t stall_bytes = 1;
   // Requested when the server begins to drain.
   coro::stop_source draining;
-  // Called when count has sunk to 0; may be null.
+  // Called when `count` has dropped to 0; may be null.
   void (*emptied)(call_set&) noexcept = nullptr;
-  // Called when abandoned_bytes has changed, with what it was before; may be null.
+  // Called when abandoned_bytes has changed, with the value before; may be null.
   void (*abandoned_changed)(call_set&, std::size_t before) noexcept = nullptr;
   void set_abandoned_bytes(std::size_t now) noexcept {
     const std::size_t before = std::exchange(abandoned_bytes, now);
     if (abandoned_changed && now != before) abandoned_changed(*this, before);
   }
-  // For lines about the handler of the method whose path lies at `path`, or of no registered method (null). Each method
-  // has its own limit of a line in ten seconds: one that fails at every call does not hide another.
+  // Rate-limits log lines about the handler of the method whose path is stored at `path`, or about
+  // unregistered methods (null). Each method has a limit of its own of one line in ten seconds, so that one
+  // that fails at every call does not hide another.
   [[nodiscard]] repeated_line& defect_line(const char* path) { return defect_lines_[path]; }
-  // Metadata, to be filled, whose memory the next calls use.
+  // Metadata to be filled, whose memory later calls reuse.
   received_metadata take_metadata();
   void give_back(received_metadata m) noexcept;
-  // Likewise arenas.
+  // Arenas, which later calls reuse.
   std::unique_ptr<message_arena> take_arena();
   void give_back(std::unique_ptr<message_arena> a) noexcept;
-  // Likewise small messages, with what is around them.
+  // Small messages and their holders, which later calls reuse.
   message_store messages;
 
  private:
@@ -163,8 +169,8 @@ class call_set {
   std::unordered_map<const char*, repeated_line> defect_lines_;
 };
 
-// Owns itself: ends when the handler has ended and the exchange too, in either order. Memory comes
-// from the loop's frame pool.
+// Owns itself: it is destroyed when the handler and the exchange have both ended, in either order. Its memory
+// comes from the loop's frame pool.
 class server_call final : public rpc::call,
                           public transport::exchange_handler,
                           public server_context,
@@ -172,26 +178,29 @@ class server_call final : public rpc::call,
                           public coro::pooled,
                           private coro::timer {
  public:
-  // foreign: null for a registered method.
+  // `foreign` is null for a registered method.
   [[gnu::hot, gnu::flatten]] server_call(transport::exchange x, const request_head& head, time_point deadline,
                                          std::unique_ptr<foreign_call> foreign, received_metadata received,
                                          call_set& set);
 
-  // The head is complete; the handler starts now (streams) or with its request, the interceptors at once.
+  // The request headers are complete. The handler starts now (streams) or with its request; the interceptors
+  // start at once.
   void begin(bool end_stream);
-  // The drain's grace is over.
+  // Cancels the call; the drain's grace has passed.
   [[gnu::cold, gnu::noinline]] void cancel(const status& why) noexcept;
 
-  // See method.hpp's finish().
+  // See finish() in method.hpp.
   [[gnu::hot, gnu::flatten]] bool finish_with(std::coroutine_handle<> frame, const rpc::codec& k,
                                               const void* reply) noexcept;
   bool finish_with(std::coroutine_handle<> frame, const status& why) noexcept;
   [[gnu::cold, gnu::noinline]] bool finish_with_nothing(std::coroutine_handle<> frame) noexcept;
-  // What the client is told of an exception of the handler's or an interceptor's (`whose`). Logs it, unless it says that
-  // the call or the wait was stopped, or is a status_error, which the client gets whole.
+  // The status for the client after an exception of the handler or an interceptor (`whose`). Logs the
+  // exception, unless it says that the call or the wait was stopped, or is a status_error, whose status the
+  // client gets unchanged.
   [[gnu::cold, gnu::noinline]] [[nodiscard]] status status_of_exception(const std::exception_ptr& error,
                                                                         std::string_view whose) noexcept;
-  // Logs a defect of the handler's or an interceptor's: "the handler of /p.S/M <text>". INTERNAL, for the client.
+  // Logs a defect of the handler or an interceptor: "the handler of /p.S/M <text>". Returns INTERNAL, for the
+  // client.
   [[gnu::cold, gnu::noinline]] [[nodiscard]] status defect(std::string_view whose, std::string_view text,
                                                            std::string_view for_client) noexcept;
   [[gnu::noinline]] void send_head();
@@ -202,11 +211,11 @@ class server_call final : public rpc::call,
   [[nodiscard]] call_traffic exchanged() const noexcept;
   [[gnu::noinline]] [[nodiscard]] bool lets_take(const void* request);
 
-  // --- from the interception
+  // --- called by the interception
   void begin_body() noexcept { body_->begin(*row_.target, *this); }
   void run_handler_in(const coro::environment& e) noexcept { environment_ = &e; }
   [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
-  // What becomes of the call; `k` is null where no handler gave a reply. This is gone.
+  // Finishes the call with the chain's status; `k` is null if no handler gave a reply. Destroys this object.
   void chain_ended(const status& how, const rpc::codec* k, const void* reply) noexcept;
 
   // transport::exchange_handler
@@ -222,7 +231,7 @@ class server_call final : public rpc::call,
   ~server_call();
   bool prepare_write() override;
   [[nodiscard]] bool sending_over() const noexcept override { return !exchange_; }
-  void no_more_writes() noexcept override {}  // its side ends with the status
+  void no_more_writes() noexcept override {}  // the server's side ends with the status
   [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
   [[gnu::cold, gnu::noinline]] void misused(const char* how) noexcept override;
   void message_begun() noexcept override;
@@ -230,66 +239,66 @@ class server_call final : public rpc::call,
   [[nodiscard]] bool one_reply() const noexcept {
     return row_.what->kind == call_kind::unary || row_.what->kind == call_kind::client_streaming;
   }
-  // A clock for the deadline and for a message that has begun: it is looked at once a stall_time as long as there is one.
+  // One timer enforces the deadline and checks a partly received message once per stall_time.
   [[gnu::cold, gnu::noinline]] void on_time() noexcept;
   void arm_timer() noexcept;
   [[gnu::noinline]] void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
-  // True: the message is deferred.
+  // True if the message is deferred.
   bool take_request(bytes_view bytes, bool kept);
-  // failed: the call has ended, and may be gone.
+  // decoded::failed: the call has ended, and this object may be gone.
   decoded decode_request(const protocol::grpc::framed_message& m);
   bool continue_message() override;
   void start_handler() noexcept;
   [[gnu::noinline]] void begin_stream() noexcept;
   void run_handler() noexcept;
   bool wait_turn() noexcept;
-  // The handler may outlive the connection from now on.
+  // Orphans the call: the handler may outlive the connection from now on.
   [[gnu::cold, gnu::noinline]] void run_on() noexcept;
-  // With what `make` gives: "the handler of /p.S/M ...".
+  // Logs the text that `make` appends to "the handler of /p.S/M ".
   template <class Make>
   void log_defect(std::string_view whose, Make make) noexcept;
-  // Tells the client, stops the handler, which may still run.
+  // Sends the status to the client, and stops the handler, which may still run.
   [[gnu::cold, gnu::noinline]] void end_early(const status& why) noexcept;
   void send_reply(const rpc::codec& k, const void* reply, const status& how) noexcept;
-  // `bytes` becomes its size when it was asked for.
+  // Sets `bytes` to the size of the reply if it computes it.
   [[nodiscard]] bool send_plain_reply(const rpc::codec& k, const void* reply, const status& how,
                                       std::optional<std::size_t>& bytes);
-  // Without memory for it the stream is reset, which tells the client RESOURCE_EXHAUSTED.
+  // If there is no memory for the status, resets the stream, which the client maps to RESOURCE_EXHAUSTED.
   [[gnu::noinline]] void send_status(const status& why) noexcept;
   [[gnu::noinline]] void send_trailers(const status& why);
-  // `frame`: the handler's, to be destroyed; null where somebody else has it, or there is none.
+  // `frame`: the handler's frame, to be destroyed; null if the interception owns it, or if there is none.
   void handler_done(std::coroutine_handle<> frame) noexcept;
-  // The request and the replies that the handler made, to the loop's store.
+  // Gives the request and the replies that the handler made back to the loop's store.
   void give_back_messages() noexcept;
   [[gnu::noinline]] void give_back_replies() noexcept;
   void leave() noexcept;
-  // To the observer, if there is one; once.
+  // Notifies the observer, if there is one; once.
   [[gnu::noinline]] void tell_end(const status& how) noexcept;
 
-  // Of a call that has ended before its handler.
+  // What a call keeps when it has ended before its handler.
   struct remnant {
     net::address peer;
     std::shared_ptr<const auth_context> auth;
-    std::shared_ptr<std::size_t> of_connection;  // its connection's count of such, which may outlive it
-    std::size_t bytes = 0;  // its part of the set's
+    std::shared_ptr<std::size_t> of_connection;  // shared with the connection; counts its orphaned calls
+    std::size_t bytes = 0;  // its part of the set's abandoned_bytes
   };
 
   const served_method& row_;
   const subtype& subtype_;
   encoding_set accepted_;
   call_set& set_;
-  received_metadata shared_;  // what the context's metadata() lies in
+  received_metadata shared_;  // stores the context's metadata()
   std::unique_ptr<foreign_call> foreign_;
   std::unique_ptr<message_arena> arena_;
   std::unique_ptr<handler_body> body_;
   std::unique_ptr<interception> interception_;  // null: no interceptors
   std::unique_ptr<server_watch> watched_;
-  std::unique_ptr<remnant> remnant_;  // null before run_on()
+  std::unique_ptr<remnant> remnant_;  // null until run_on()
   const void* sent_ = nullptr;  // the one reply, once it was sent
   time_point look_at_ = never;
-  // What had come at the last look of a message that was waited for.
+  // What had arrived at the last check, if a message was due.
   std::uint64_t seen_messages_ = 0;
   std::size_t seen_bytes_ = 0;
   bool handler_running_ = false;
@@ -297,7 +306,7 @@ class server_call final : public rpc::call,
   bool request_taken_ = false;
   bool waiting_turn_ = false;
   request_state request_ = request_state::incomplete;  // of the one request message
-  bool request_ended_ = false;  // the client's side of the stream
+  bool request_ended_ = false;  // the client has half-closed the stream
 };
 
 }  // namespace coracle::server_internal

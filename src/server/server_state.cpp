@@ -88,7 +88,8 @@ void server_state::close() noexcept {
 
 namespace {
 
-// Shared by the shards' drains; the last one tells the loop that waits, which takes no memory.
+// Shared by the drains of the shards. The last one posts it to the loop that waits, which allocates no
+// memory.
 struct all_drained : coro::work {
   all_drained(std::size_t n, coro::executor& on) noexcept : left(n), home(on) {
     run = [](coro::work& w) noexcept {
@@ -164,7 +165,7 @@ task<> server_state::serve() {
 task<> server_state::serve_until_told() {
   const std::shared_ptr<server_state> alive = shared_from_this();
   result<net::signal_watch> signals = net::signal_watch::open();
-  if (take_termination()) told_to_stop_.set();  // from now on, the watch sees them
+  if (take_termination()) told_to_stop_.set();  // from now on, the watch receives the signals
   if (!signals)
     owner.log().write(log_level::warning,
                       "signals will not drain the server: " + signals.status().to_string());
@@ -190,7 +191,7 @@ constexpr std::uint64_t default_quota_bytes_max = std::uint64_t{1} << 30;
 
 memory_quota quota_for(runtime& on, const server_limits& limits) {
   if (limits.memory()) return *limits.memory();
-  // A simulated world does not depend on the machine that it runs on.
+  // A simulation must not depend on the machine that it runs on.
   const bool real = on.at(0).io().takes_descriptors();
   const runtime_internal::memory_limit system =
       real ? runtime_internal::read_memory_limit() : runtime_internal::memory_limit();
@@ -218,7 +219,7 @@ void server_state::tell_elsewhere(loop& but, memory_state what) noexcept {
     const std::lock_guard held(memory.counted_->servers_change);
     for (const auto& s : memory.counted_->servers) all.push_back(s.lock());
   });
-  if (!found) return;  // this loop does its own part, and tells them again
+  if (!found) return;  // this loop does its own part, and notifies the others again
   for (const auto& s : all)
     if (s) s->tell_shards(s.get() == this ? &but : nullptr, what);
 }
@@ -257,7 +258,7 @@ result<acceptors> open_at(loop& on, std::string_view text) {
   if (!addresses) return addresses.status();
   acceptors opened;
   for (net::address a : *addresses) {
-    // "localhost:0": the second loopback gets the port that the first was given.
+    // "localhost:0": the second loopback address gets the port that the system chose for the first.
     if (!opened.empty() && a.port() == 0) a = a.with_port(opened.front()->local_address().port());
     auto one = net::acceptor::open(on, a);
     if (one) opened.push_back(*std::move(one));
@@ -310,7 +311,7 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
     hold_termination();
   }
   for (auto& a : *opened) {
-    // std::function and posted works want copyable callables.
+    // std::function and posted functions need copyable callables.
     with_shard(0, [held = std::make_shared<std::unique_ptr<net::acceptor>>(std::move(a)),
                    security = credentials.security()](shard* s) {
       if (s) s->listen(std::move(*held), security);
@@ -338,7 +339,7 @@ void server_state::accepted(runtime_internal::handle connection,
   else refuse(connection, "the process is out of memory");
 }
 
-// On the connection's loop. Of a shard that is gone, or without memory, the connection is closed.
+// Runs on the connection's loop. Closes the connection if the shard is gone or there is no memory.
 void server_state::adopt_connection(shard* by, loop& on, runtime_internal::handle connection,
                                     security::server_security* security) noexcept {
   const bool adopted = base::if_memory_allows([&] {
@@ -359,9 +360,9 @@ void server_state::refuse(runtime_internal::handle connection, std::string_view 
   });
 }
 
-// The kernel's own spreading (SO_REUSEPORT) goes by a hash, and with few connections, as gRPC has them, leaves
-// loops with twice as many as others: one listener that hands over to the loop with the fewest is even. size() when
-// there are too many.
+// SO_REUSEPORT distributes connections by a hash; with few connections, which is usual for gRPC, some loops
+// get twice as many as others. One listener that hands each connection to the loop with the fewest spreads
+// them evenly. Returns size() if there are too many connections.
 std::size_t server_state::least_loaded() noexcept {
   std::size_t best = next_++ % size();
   std::size_t all = 0;
@@ -378,7 +379,7 @@ std::size_t server_state::least_loaded() noexcept {
 
 namespace {
 
-// Shared with the loops; the last one tells the loop that waits.
+// Shared with the loops; the last one resumes the loop that waits.
 struct gathering {
   std::atomic<std::size_t> left;
   coro::executor& home;

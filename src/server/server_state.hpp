@@ -1,4 +1,4 @@
-// server_state: what a server's shards share, and how other threads reach them.
+// server_state: the state that a server's shards share, and the way for other threads to reach them.
 #pragma once
 
 #include "base/repeated_line.hpp"
@@ -29,14 +29,15 @@ namespace coracle::server_internal {
 
 [[nodiscard]] transport::connection_options connection_rules(const server_options& o);
 
-// Connections that came together are not to go together: the age is 90 % to 110 % (gRFC A9).
+// Connections that were opened together must not be closed together: the age is 90 % to 110 % of `d` (gRFC
+// A9).
 [[nodiscard]] duration jittered(duration d, std::uint64_t random) noexcept;
 
 class shard;
 
 enum class memory_state : std::uint8_t { pressed, exceeded };
 
-// What `limits` say, or the default, which it writes to the log with its reason.
+// The quota that `limits` set, or the default, which is written to the log with its reason.
 memory_quota quota_for(runtime& on, const server_limits& limits);
 
 // Kept alive by the server, its shards and its in-process connectors.
@@ -45,26 +46,27 @@ class server_state : public std::enable_shared_from_this<server_state> {
   server_state(runtime& on, const server_options& o);
 
   // --- any thread
-  void settle();  // makes the shards; once
+  void settle();  // makes the shards; called once
   status listen(std::string_view text, const server_credentials& credentials);
-  // What run() has to say instead of running.
+  // The reason why run() cannot run; OK if it can.
   [[nodiscard]] status ready_to_run();
   void request_stop() noexcept;
-  // SIGTERM, from the first listen() on: is to wait for run() ...
+  // Defers SIGTERM from the first listen() on, until run() calls take_termination().
   void hold_termination();
   void will_run() noexcept { runs_ = true; }
-  // ... which asks here whether it came. For who does not call run(), it is given back.
+  // Whether a SIGTERM was deferred. If the program does not call run(), give_back_termination() ends the
+  // deferral.
   [[nodiscard]] bool take_termination() noexcept;
   void give_back_termination() noexcept;
-  // Stops calls that a drain still waits for.
+  // Cancels the calls that a drain still waits for.
   void hurry() noexcept;
-  // Ends everything and waits.
+  // Closes everything and waits.
   void close() noexcept;
   [[nodiscard]] task<> drain(duration grace);
   [[nodiscard]] task<> serve_until_told();
   [[nodiscard]] task<server_snapshot> snapshot();
-  // Runs f(shard*) on the i-th shard's loop: null if it has gone meanwhile. False, and f is not run, when it is
-  // gone already.
+  // Runs f(shard*) on the loop of shard `i`, with null if the shard has gone in the meantime. Returns false,
+  // without running f, if it has gone already.
   template <class F>
   bool with_shard(std::size_t i, F f) {
     return doors_[i]->run_there(
@@ -75,14 +77,16 @@ class server_state : public std::enable_shared_from_this<server_state> {
 
   // --- a shard's loop
   [[nodiscard]] shard* shard_of(loop& where) const noexcept { return shards_[where.index()]; }
-  // How many connections a loop has: counted up before they are handed over, down by the shard.
+  // The number of connections of a loop: incremented before a connection is handed over, decremented by the
+  // shard.
   [[nodiscard]] std::atomic<std::size_t>& load_of(loop& where) noexcept { return loads_[where.index()]; }
-  // Tells its other shards than the one on `but`, and the other servers' that share the quota.
+  // Notifies the other shards of this server, except the one on `but`, and those of the servers that share
+  // the quota.
   void tell_elsewhere(loop& but, memory_state what) noexcept;
-  void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // by the shard
+  void forget(loop& where) noexcept { shards_[where.index()] = nullptr; }  // called by the shard
 
   // --- loop 0
-  // security: null for plaintext.
+  // `security` is null for plaintext.
   void accepted(runtime_internal::handle connection,
                 const std::shared_ptr<security::server_security>& security) noexcept;
 
@@ -94,7 +98,8 @@ class server_state : public std::enable_shared_from_this<server_state> {
   const server_options options;
   const transport::connection_options rules;
   memory_quota memory;
-  // Held by each call that sets the server up. Loops read what it fills without it: their first connection comes later.
+  // Held by each function that sets the server up. Loops read the members below without it: their first
+  // connection comes later.
   std::mutex setting_up;
   router routes;
   std::vector<std::shared_ptr<service>> kept_services;
@@ -102,9 +107,9 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
   status listen_failure;
   bool listening = false;
-  // Of connections and listeners; the last that was given.
+  // The last id that was assigned to a connection or a listener.
   std::atomic<std::uint64_t> last_id{0};
-  std::atomic<std::size_t> calls{0};  // of all loops, while server_limits::calls() limits them
+  std::atomic<std::size_t> calls{0};  // of all loops; counted only if server_limits::calls() is set
   std::atomic<bool> draining{false};
   std::atomic<std::uint16_t> port{0};
 
@@ -118,18 +123,18 @@ class server_state : public std::enable_shared_from_this<server_state> {
   task<> serve();
   task<> drain_as_told();
 
-  std::vector<shard*> shards_;  // by loop; each entry is its loop's
+  std::vector<shard*> shards_;  // by loop; each entry belongs to its loop
   std::vector<std::shared_ptr<runtime_internal::residence>> doors_;
   std::vector<std::atomic<std::size_t>> loads_;  // connections, by loop
   std::vector<std::atomic<bool>> asked_for_room_;
   std::atomic<bool> runs_{false};
   std::mutex holding_;
   std::unique_ptr<runtime_internal::kernel::held_termination> held_termination_;
-  std::size_t next_ = 0;  // where the next one goes if all are alike
+  std::size_t next_ = 0;  // which loop gets the next connection if all have the same load
   repeated_line refused_lines_;
-  // On loop 0.
+  // Used on loop 0 only.
   event<> told_to_stop_;
-  bool serving_ = false;  // somebody waits to be told
+  bool serving_ = false;  // serve() waits for told_to_stop_
 };
 
 }  // namespace coracle::server_internal

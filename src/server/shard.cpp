@@ -24,25 +24,26 @@ namespace coracle::server_internal {
 
 namespace {
 
-// Handlers that go on although their clients have reset their calls or let them expire, of a loop, and, well before
-// that, of one connection. HTTP/2's limit of open streams does not see them (CVE-2023-44487 and its kin), and each
-// holds what it has allocated.
+// The maximum of orphaned calls, whose clients have reset them or let them expire while their handlers still
+// run: of a loop, and of one connection, which reaches its limit well before that. HTTP/2's limit of open
+// streams does not include them (CVE-2023-44487 and related attacks), and each handler holds the memory that
+// it has allocated.
 constexpr std::size_t abandoned_calls_max = 10'000;
 constexpr std::size_t abandoned_calls_of_connection_max = 1'000;
 
-// Of the quota, what messages may take that wait to be used again, of all loops of a server together.
+// The fraction of the quota (1/64) that kept messages of all loops of a server may take.
 constexpr std::size_t kept_messages_share = 64;
 
 std::size_t share_of(std::size_t all, std::size_t loops) noexcept { return all / loops + (all % loops != 0); }
 
-// Of a message that has begun; less than the slowest line brings.
+// The minimum progress of a message that has begun; even the slowest line delivers more.
 std::size_t least_bytes_in(duration d) noexcept {
   constexpr std::int64_t bytes_per_second = 256;
   return static_cast<std::size_t>(
       std::max<std::int64_t>(d / std::chrono::milliseconds(1) * bytes_per_second / 1000, 1));
 }
 
-// Trailers-Only, for a call that reaches no handler.
+// Sends a Trailers-Only response for a call that reaches no handler.
 [[gnu::cold, gnu::noinline]] void refuse(transport::exchange x, const request_head& request,
                                          const status& why, encoding_set accepted = encoding_set::all()) {
   transport::header_block block(request.subtype->reply_head);
@@ -53,8 +54,8 @@ std::size_t least_bytes_in(duration d) noexcept {
   x.release();
 }
 
-// A gRPC call that no service has goes to the fallback service, in whatever form its messages are; without one, the
-// answer is that of unknown_methods() when somebody wants to hear of it.
+// A gRPC call of an unregistered method goes to the fallback service, whatever its content-subtype. Without
+// one, if an interceptor or observer is to see the call, it goes to unknown_methods().
 [[gnu::noinline]] std::unique_ptr<foreign_call> foreign_call_of(request_head& r, const router& routes) {
   const bool grpc = r.type == request_head::content::grpc || !r.unknown_subtype.empty();
   if (r.row || !grpc || r.method != request_head::verb::post || r.unknown_path.empty()) return nullptr;
@@ -69,7 +70,8 @@ std::size_t least_bytes_in(duration d) noexcept {
   return call;
 }
 
-// Calls of a client that differ in nothing but their messages are most calls: what the last one's head said is kept.
+// Most calls of a client differ only in their messages, so the parsed form of the last request headers is
+// kept.
 struct read_request_head final : transport::kept_heads {
   std::uint32_t number = 0;
   request_head summary;
@@ -116,7 +118,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
 shard::~shard() {
   CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
   if (relief_.holder) home_.disarm(relief_);
-  messages.release();  // counted in the quota, which goes first
+  messages.release();  // accounted in the quota, which is destroyed first
   server_->forget(home_);
 }
 
@@ -126,14 +128,14 @@ void shard::listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::s
       ++server_->last_id, std::move(a), home_.log(),
       [this, security = std::move(security)](runtime_internal::handle h) { server_->accepted(h, security); },
       [this](entrance& e) {
-        shard& self = *this;  // the entrance takes this function along
+        shard& self = *this;  // this function is destroyed with the entrance
         std::erase_if(self.entrances_, [&](const auto& p) { return p.get() == &e; });
         self.settle_if_empty();
       }));
 }
 
 void shard::adopt(std::unique_ptr<net::duplex> stream) {
-  if (draining_ || leaving_) {  // closes it
+  if (draining_ || leaving_) {  // the stream's destructor closes the connection
     --server_->load_of(home_);
     return;
   }
@@ -198,7 +200,7 @@ void shard::begin_call(transport::exchange x, const request_head& r, std::unique
     return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
   server_call* call = nullptr;
   try {
-    // It owns itself.
+    // The call owns itself.
     call = new server_call(x, r, deadline, std::move(foreign), std::move(received), *this);
   } catch (const std::bad_alloc&) {
     if (of_server) of_server->fetch_sub(1, std::memory_order_relaxed);
@@ -208,7 +210,7 @@ void shard::begin_call(transport::exchange x, const request_head& r, std::unique
   call->begin(end_stream);
 }
 
-// Loops share nothing while there is no limit.
+// If there is no limit, the loops share no counter.
 bool shard::count_in() noexcept {
   if (!of_server) return true;
   if (of_server->fetch_add(1, std::memory_order_relaxed) < calls_max_) return true;
@@ -234,7 +236,7 @@ void shard::on_closed(transport::connection& c) noexcept {
 
 // --- ending
 
-// f takes no connection out of the map: on_closed() comes at a turn's end.
+// `f` removes no connection from the map: on_closed() comes at the end of the loop iteration.
 template <class F>
 void shard::for_each_connection(F f) noexcept {
   std::vector<std::pair<std::uint64_t, transport::connection*>> numbered;
@@ -270,7 +272,7 @@ task<> shard::drain(duration grace) {
 
 void shard::hurry() noexcept {
   begin_drain();
-  // Calls end one by one and unlink themselves, some inside this loop.
+  // Calls end one by one and unlink themselves, some of them inside this loop.
   base::intrusive_list<server_call> ending;
   ending.take(running);
   while (server_call* c = ending.pop_front()) {
@@ -293,13 +295,14 @@ void shard::settle_if_empty() noexcept {
   if (leaving_ && !std::exchange(left_called_, true)) left();
 }
 
-// --- its part of the memory quota
+// --- the shard's part of the memory quota
 
 namespace {
 
 constexpr duration relief_interval = std::chrono::milliseconds(50);
 
-// The last eighth is for what is under way and not counted: replies that are being written, the heap's own waste.
+// The last eighth is for memory that is in use and not counted: replies that are being written, fragmentation
+// of the heap.
 constexpr std::size_t closing_bytes(std::size_t limit) noexcept { return limit / 8 * 7; }
 constexpr std::size_t pressing_bytes(std::size_t limit) noexcept { return limit / 8 * 5; }
 
@@ -309,7 +312,8 @@ shard::relief::relief(shard& s) noexcept : of(s) {
   fire = [](coro::timer& t) noexcept { static_cast<relief&>(t).of.look_for_relief(); };
 }
 
-// If all hold this or less, they are within the limit: whoever is closed for its memory held more.
+// If every connection holds this much or less, they are within the limit together: a connection that is
+// closed for its memory held more.
 std::size_t shard::even_share() const noexcept {
   const std::size_t all = closing_bytes(quota_->limit);
   return (all - std::min(all, quota_->abandoned.load(std::memory_order_relaxed))) /
@@ -332,7 +336,8 @@ void shard::on_memory(transport::connection& c, std::size_t bytes) noexcept {
   if (bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
 }
 
-// Beyond the limit, a connection that holds no more than its even share is still served: those that hold more make room.
+// Beyond the limit, a connection that holds no more than its even share is still served: those that hold more
+// are closed instead.
 bool shard::may_keep(transport::connection& c, std::size_t more_bytes) noexcept {
   const std::size_t used = quota_->used.load(std::memory_order_relaxed);
   const std::size_t all = closing_bytes(quota_->limit);
@@ -343,7 +348,7 @@ bool shard::may_keep(transport::connection& c, std::size_t more_bytes) noexcept 
 }
 
 void shard::on_abandoned(std::size_t before) noexcept {
-  const std::size_t change = abandoned_bytes - before;  // modulo
+  const std::size_t change = abandoned_bytes - before;  // modulo 2^64
   quota_->abandoned.fetch_add(change, std::memory_order_relaxed);
   const std::size_t used = quota_->used.fetch_add(change, std::memory_order_relaxed) + change;
   if (abandoned_bytes > before && used > closing_bytes(quota_->limit)) make_room(true);
@@ -364,7 +369,8 @@ void shard::make_room(bool ask_others) noexcept {
   if (!made && ask_others) server_->tell_elsewhere(home_, memory_state::exceeded);
 }
 
-// As many as it takes; what is given up is gone at the turn's end, and not counted until then.
+// Closes as many as needed. A closed connection goes away at the end of the iteration; until then its bytes
+// are still counted as used.
 template <class Predicate>
 bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept {
   std::size_t going = 0;
@@ -413,8 +419,9 @@ void shard::look_for_relief() noexcept {
   home_.arm(relief_, deadline_after(home_.now(), relief_interval));
 }
 
-// Those that had much all the time: a message that was left half sent, say. Others are not to wait for them for ever.
-// There are some, for all that hold no more than half of their share together do not make a pressure.
+// Closes connections that held more than half of their even share for the whole interval, for example with a
+// half-sent message, so that others do not wait for them without end. At least one exists: connections that
+// all hold half of their share or less cause no pressure.
 void shard::relieve() noexcept {
   give_up_heaviest(pressing_bytes(quota_->limit), "much of the server's memory was held for too long",
                    [share = even_share()](const served& s) { return s.held_bytes > share / 2; });

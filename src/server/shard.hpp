@@ -1,4 +1,4 @@
-// shard: a server on one loop: its connections and calls there.
+// shard: a server on one loop, with its connections and calls there.
 #pragma once
 
 #include "base/if_memory_allows.hpp"
@@ -22,7 +22,8 @@
 
 namespace coracle::server_internal {
 
-// Owned by loop 0's shard, which destroys it when it is told that the socket is closed.
+// A listening socket. Owned by the shard of loop 0, which destroys it when `closed` reports that the socket
+// is closed.
 class entrance final : private net::acceptor_sink {
  public:
   entrance(std::uint64_t id, std::unique_ptr<net::acceptor> a, logger& log,
@@ -52,7 +53,7 @@ class entrance final : private net::acceptor_sink {
   std::function<void(entrance&)> closed_;
 };
 
-// Everything happens on the loop.
+// A server on one loop. Every function runs on that loop.
 class shard final : public runtime_internal::resident,
                     private transport::connection_owner,
                     private transport::request_acceptor,
@@ -62,30 +63,33 @@ class shard final : public runtime_internal::resident,
   ~shard() override;
 
   [[nodiscard]] loop& home() const noexcept { return home_; }
-  // Serves a new connection; refuses it when draining. Throws std::bad_alloc, and the connection is closed then.
+  // Serves a new connection; closes it when draining. Throws std::bad_alloc, and the connection is closed
+  // then.
   void adopt(std::unique_ptr<net::duplex> stream);
-  // Logs that a connection was closed as it came, for want of memory.
+  // Logs that a connection was closed on arrival because of a lack of memory.
   void note_refused_connection() noexcept;
-  // security: null for plaintext.
+  // `security` is null for plaintext.
   void listen(std::unique_ptr<net::acceptor> a, std::shared_ptr<security::server_security> security);
-  // GOAWAY on every connection, and wait for their calls; after `grace` the calls are stopped. Ends
-  // when no connection is left.
+  // Sends GOAWAY on every connection and waits for their calls; cancels the calls after `grace`. Ends when no
+  // connection is left.
   [[nodiscard]] task<> drain(duration grace);
-  // Its part of the server's; calls_started counts gRPC calls that reached a handler's method.
+  // This shard's part of the server's snapshot; calls_started counts gRPC calls that reached a handler's
+  // method.
   [[nodiscard]] server_snapshot snapshot() const;
-  // The quota is under pressure, as another loop has found.
+  // Another loop has found the quota under pressure.
   void watch_pressure() noexcept;
-  // Closes those that hold most until the quota is kept. When that does not do, other loops are asked.
+  // Closes the connections that hold most until the quota is met. If that does not suffice and `ask_others`
+  // is set, notifies the other loops.
   void make_room(bool ask_others) noexcept;
-  // The grace is over.
+  // Cancels the remaining calls; the drain's grace has passed.
   void hurry() noexcept;
 
  private:
   struct served {
     std::unique_ptr<transport::connection> connection;
     std::uint64_t id;  // among the server's connections and listeners
-    std::size_t bytes = 0;  // as charged to the quota
-    std::size_t held_bytes = 0;  // at least, all the time since the pressure is looked at
+    std::size_t bytes = 0;  // as accounted in the quota
+    std::size_t held_bytes = 0;  // the minimum since the last check of the pressure began
     bool pressed = false;
     bool given_up = false;
   };
@@ -100,53 +104,54 @@ class shard final : public runtime_internal::resident,
   [[gnu::hot, gnu::flatten]] void on_request(transport::exchange x, transport::header_source& fields,
                                              bool end_stream) override;
 
-  // Of a good request for a method.
+  // Starts the call of a valid request for a method.
   void begin_call(transport::exchange x, const request_head& request, std::unique_ptr<foreign_call> foreign,
                   received_metadata received, bool end_stream);
 
-  // Its part of the memory quota.
+  // --- the memory quota
   [[nodiscard]] std::size_t even_share() const noexcept;
   [[nodiscard]] bool under_pressure() const noexcept;
   void press(transport::connection& c, served& s, bool on) noexcept;
   void begin_pressure() noexcept;
   void look_for_relief() noexcept;
   void relieve() noexcept;
-  // Gives up those that hold most among those that may go, until no more than so much is used; false when none is left
-  // before. `why` is a literal.
+  // Closes the connections that hold most, among those for which `may_go` is true, until at most
+  // `until_bytes` are used. Returns false if none is left before. `why` is a string literal.
   template <class Predicate>
   bool give_up_heaviest(std::size_t until_bytes, const char* why, Predicate may_go) noexcept;
   void on_abandoned(std::size_t before) noexcept;
-  // False when the server has as many calls as it takes.
+  // Admits a call. False if the server has reached its maximum of calls.
   [[nodiscard]] bool count_in() noexcept;
   [[gnu::cold, gnu::noinline]] void turn_away(transport::exchange x, const request_head& request,
                                               const status& why);
   void begin_drain() noexcept;
   task<> wait_until_empty();
-  // In the order in which they came, without memory in any: the order of addresses would differ from run to run.
+  // In the order in which the connections were accepted, or in any order without memory: the order of
+  // addresses would differ from run to run.
   template <class F>
   void for_each_connection(F f) noexcept;
   void settle_if_empty() noexcept;
 
   std::shared_ptr<server_state> server_;
   loop& home_;
-  // While there is pressure: what relieves the connections may happen on other loops.
+  // Checks the pressure while there is any, because other loops may have relieved it.
   struct relief : coro::timer {
     explicit relief(shard& s) noexcept;
     shard& of;
   };
   std::unordered_map<transport::connection*, served> connections_;
   std::uint64_t calls_started_ = 0;
-  time_point last_call_started_{};  // on connections that are closed
+  time_point last_call_started_{};  // on closed connections
   std::vector<std::unique_ptr<entrance>> entrances_;
   const std::shared_ptr<memory_quota::counted> quota_;
   const std::size_t calls_max_;
   const duration call_time_;
   relief relief_;
-  time_point pressure_since_ = never;  // looked at in steps of server_limits::stall_time
+  time_point pressure_since_ = never;  // start of the current stall_time; never: no pressure
   repeated_line given_up_lines_;
   repeated_line turned_away_lines_;
   repeated_line refused_lines_;
-  event<> empty_;  // draining, and no connection or entrance is left
+  event<> empty_;  // set when draining and no connection or entrance is left
   bool draining_ = false;
   bool leaving_ = false;
   bool left_called_ = false;

@@ -15,10 +15,10 @@
 
 namespace coracle::services {
 
-// The one server that a channelz service shows.
+// The id of the one server that a channelz service reports.
 inline constexpr std::int64_t server_id = 1;
 
-// The same thing twice: `ref` is a number and a name.
+// Fill the protobuf messages from snapshots; a `ref` is an id and a name.
 void write(const server_snapshot& from, wellknown::channelz::v1::Server& to);
 void write(const connection_snapshot& from, wellknown::channelz::v1::Socket& to);
 void write(const listener_snapshot& from, wellknown::channelz::v1::Socket& to);
@@ -44,7 +44,7 @@ void write(const net::address& from, wire::Address& to) {
   tcp.set_port(from.port());
 }
 
-// Gives no timestamp for what has never happened.
+// Sets no timestamp for an event that has never happened.
 template <class Mutable>
 void write_time(wall_time when, Mutable timestamp) {
   if (when == wall_time{}) return;
@@ -81,7 +81,7 @@ void write(const auth_context& from, wire::Security& to) {
     to.mutable_other()->set_name(std::string(from.type()));
     return;
   }
-  // OpenSSL has names of its own for the suites of before TLS 1.3.
+  // OpenSSL has names of its own for cipher suites before TLS 1.3.
   const std::string cipher(from.cipher());
   if (cipher.starts_with("TLS_")) to.mutable_tls()->set_standard_name(cipher);
   else to.mutable_tls()->set_other_name(cipher);
@@ -187,7 +187,7 @@ namespace {
 
 namespace wire = wellknown::channelz::v1;
 
-// How many entries an answer gets: max_results of 0 leaves it to us.
+// The maximum number of entries in an answer: max_results of 0 leaves it to the server.
 std::size_t page_size(std::int64_t asked) noexcept {
   const std::int64_t most = channelz_service::page_max;
   return static_cast<std::size_t>(asked > 0 ? std::min(asked, most) : most);
@@ -299,7 +299,7 @@ class channelz_service::implementation final : public wire::rpc::Channelz::servi
           if (static_cast<std::int64_t>(c.id) != asked) continue;
           wire::GetSocketResponse reply;
           services::write(c, *reply.mutable_socket());
-          // What began here was begun by us.
+          // This side began the streams, so the timestamp is that of a local stream.
           auto& data = *reply.mutable_socket()->mutable_data();
           if (data.has_last_remote_stream_created_timestamp())
             data.mutable_last_local_stream_created_timestamp()->Swap(

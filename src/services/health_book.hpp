@@ -1,4 +1,4 @@
-// health_book: what is known of the health of a server and its services, and who waits for news of it.
+// health_book: the health of a server and its services, and the Watch() calls that wait for changes.
 #pragma once
 
 #include "coracle/coro/event.hpp"
@@ -15,8 +15,8 @@
 
 namespace coracle::services {
 
-// Shared by the loops of a server and whoever sets a status: every function from any thread. Nothing here is on the
-// path of ordinary calls, so a mutex is good enough.
+// Shared by the loops of a server and the threads that set a status: every function may be called from any
+// thread. Ordinary calls do not use it, so a mutex is sufficient.
 class health_book {
  public:
   // A call of Watch(): made, used and destroyed on its loop. Must not outlive the book.
@@ -26,9 +26,9 @@ class health_book {
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
     ~watcher();
-    // False: there are too many already; it hears nothing.
+    // False if there are too many watchers already; this one is then not notified.
     [[nodiscard]] bool admitted() const noexcept { return place_ != of_.watchers_.end(); }
-    // Something may have changed since it was reset.
+    // Set when something may have changed since it was reset.
     event<> changed;
 
    private:
@@ -39,11 +39,11 @@ class health_book {
   health_book();
   void set(std::string_view service, health_status status);
   void served_by(const service_host& host);
-  // Everything is not_serving from now on.
+  // Makes every service not_serving from now on.
   void close();
 
   struct state {
-    std::optional<health_status> status;  // none: the service is not known
+    std::optional<health_status> status;  // empty: the service is not known
     bool closed = false;
   };
   [[nodiscard]] state of(std::string_view service);
@@ -57,7 +57,7 @@ class health_book {
   std::mutex mutex_;
   std::map<std::string, health_status, std::less<>> said_;
   const service_host* host_ = nullptr;
-  std::optional<std::set<std::string, std::less<>>> served_;  // host_'s, when somebody has asked
+  std::optional<std::set<std::string, std::less<>>> served_;  // of host_, computed on first use
   std::list<watcher*> watchers_;
   bool closed_ = false;
 };

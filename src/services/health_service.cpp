@@ -40,7 +40,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
     if (!self.admitted()) co_return status::resource_exhausted("too many calls watch the server's health");
     HealthCheckResponse reply;
     for (bool first = true;; first = false) {
-      self.changed.reset();  // before the look, so that no change falls in between
+      self.changed.reset();  // reset before the query, so that no change is missed
       const auto now = book.of(request.service());
       const auto state = now.status ? on_the_wire(*now.status) : HealthCheckResponse::SERVICE_UNKNOWN;
       if (first || state != reply.status()) {

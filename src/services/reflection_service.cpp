@@ -17,8 +17,8 @@
 
 namespace coracle::services {
 
-// In the pool of all generated code of the program, else among those of gRPC's own services. Threads may share it.
-// Whatever is not there is null.
+// Finds files in the pool of all generated code of the program, then among the files of gRPC's own services.
+// Threads may share it. The result is null if nothing is found.
 class descriptor_lookup {
  public:
   using file = const google::protobuf::FileDescriptor*;
@@ -27,11 +27,11 @@ class descriptor_lookup {
   [[nodiscard]] file by_name(const std::string& name) const;
   [[nodiscard]] file containing_symbol(const std::string& full_name) const;
   [[nodiscard]] file containing_extension(const std::string& extended, int number) const;
-  // In order; none for what is no message.
+  // In ascending order; empty optional if there is no such message.
   [[nodiscard]] std::optional<std::vector<int>> extension_numbers(const std::string& extended) const;
 
  private:
-  google::protobuf::DescriptorPool own_;  // of wellknown/descriptors.hpp
+  google::protobuf::DescriptorPool own_;  // the files of wellknown/descriptors.hpp
 };
 
 using google::protobuf::Descriptor;
@@ -64,7 +64,7 @@ descriptor_lookup::file descriptor_lookup::containing_symbol(const std::string& 
 
 descriptor_lookup::file descriptor_lookup::containing_extension(const std::string& extended,
                                                                 int number) const {
-  // None of gRPC's own services extends anything.
+  // gRPC's own services extend no messages.
   const Descriptor* message = generated().FindMessageTypeByName(extended);
   const FieldDescriptor* found = message ? generated().FindExtensionByNumber(message, number) : nullptr;
   return found ? found->file() : nullptr;
@@ -99,7 +99,7 @@ void refuse(ServerReflectionResponse& reply, status_code code, const std::string
   error.set_error_message(why);
 }
 
-// Answers the questions of one call.
+// Answers the requests of one call.
 class conversation {
  public:
   conversation(const descriptor_lookup& descriptors, const service_host* host) noexcept
@@ -137,11 +137,11 @@ class conversation {
   void add_file(ServerReflectionResponse& reply, descriptor_lookup::file found, const std::string& asked) {
     if (!found) return refuse(reply, status_code::not_found, "no descriptor for " + asked);
     auto& files = *reply.mutable_file_descriptor_response();
-    sent_.erase(found);  // what was asked for is always in the answer
+    sent_.erase(found);  // the requested file is always in the answer
     add_with_imports(files, found);
   }
 
-  // The file, then what it imports, as far as this call has not sent it yet.
+  // Adds the file, then its imports, except the files that this call has sent already.
   template <class Files>
   void add_with_imports(Files& files, descriptor_lookup::file f) {
     if (!sent_.insert(f).second) return;
@@ -187,7 +187,7 @@ class reflection_service::implementation final
     co_return status();
   }
 
-  // v1alpha differs from v1 by its name alone.
+  // v1alpha differs from v1 only in its name.
   [[nodiscard]] method_table methods() const noexcept override {
     static constexpr std::array table{
         bidi_method<&service::ServerReflectionInfo>(

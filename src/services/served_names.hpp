@@ -1,4 +1,4 @@
-// served_names(): the services that a server answers for.
+// served_names(): the names of the services of a server.
 #pragma once
 
 #include "coracle/server/service.hpp"
@@ -8,7 +8,8 @@
 
 namespace coracle::services {
 
-// "package.Service", from the paths of their methods; one without methods has no name that a call could bear.
+// Names of the form "package.Service", taken from the paths of the methods. A service without methods has no
+// name that a call could use.
 [[nodiscard]] std::set<std::string, std::less<>> served_names(const service_host& host);
 
 }  // namespace coracle::services

@@ -1,4 +1,4 @@
-// What client_options build.
+// client_options: builds a client_security from the options.
 #include "coracle/tls/client_options.hpp"
 #include "tls/context.hpp"
 #include "tls/reloading.hpp"

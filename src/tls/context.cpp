@@ -16,7 +16,7 @@
 
 namespace coracle::tls {
 
-// error: X509_V_ERR_...; at: the certificate at fault, may be null.
+// Describes why a certificate was rejected. error: X509_V_ERR_...; at: the invalid certificate, may be null.
 std::string disbelief_text(const handshake_notes& notes, int error, const X509* at);
 
 namespace {
@@ -94,10 +94,11 @@ std::string disbelief_text(const handshake_notes& notes, int error, const X509* 
 
 namespace {
 
-// As ALPN writes a list.
+// In the format of an ALPN protocol list.
 constexpr unsigned char h2[] = {2, 'h', '2'};
-// ECDHE with an AEAD: none of these is on the list of RFC 9113 9.2.2. AES-128 first, as in Go: strong enough, and the
-// cheapest where processors know AES; a client without such a processor prefers ChaCha20, and gets it.
+// ECDHE with an AEAD; none of these is prohibited by RFC 9113 9.2.2. AES-128 comes first, as in Go: it is
+// strong enough, and the cheapest on processors with AES instructions. A client without them prefers
+// ChaCha20, and gets it.
 constexpr const char* ciphers_of_tls_1_2 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
@@ -127,7 +128,7 @@ result<owned<SSL_CTX>> new_context(const SSL_METHOD* role) {
     return failed("OpenSSL cannot be set up");
   SSL_CTX_set_options(c.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-  // An idle connection holds no buffers of records. The chain that was given is the chain that is sent.
+  // Idle connections hold no record buffers. Exactly the configured chain is sent.
   SSL_CTX_set_mode(c.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_max_cert_list(c.get(), static_cast<long>(limits::certificates_bytes));
   return c;
@@ -148,7 +149,7 @@ status trust(SSL_CTX& c, const pem_source& ca, bool tell_clients) {
   const result<std::vector<owned<X509>>> found = read_certificates(ca, "CA");
   if (!found) return found.status();
   X509_STORE* store = SSL_CTX_get_cert_store(&c);
-  // What is trusted by name need not be a root.
+  // A CA that is trusted explicitly need not be a root.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   for (const owned<X509>& one : *found) {
     if (X509_STORE_add_cert(store, one.get()) != 1 ||
@@ -175,13 +176,14 @@ int keep_session(SSL* ssl, SSL_SESSION* session) {
   const handshake_notes& notes = handshake_notes::of(ssl);
   if (!notes.sessions || SSL_SESSION_is_resumable(session) != 1) return 0;
   notes.sessions->keep(notes.host, owned<SSL_SESSION>(session));
-  return 1;  // it is ours
+  return 1;  // takes ownership
 }
 
 status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options) {
   if (status s = use_pair(c, pair); !s.ok()) return s;
   SSL_CTX_set_alpn_select_cb(&c, &choose_h2, nullptr);
-  // Sessions are in their tickets; nothing is kept here. Tickets of other contexts (before a reload) do not open.
+  // Sessions are stored in their tickets, not here. Tickets of another context (before a reload) are not
+  // accepted.
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);

@@ -1,4 +1,4 @@
-// server_context, client_context: SSL_CTXs as the options ask for them.
+// server_context, client_context: SSL_CTXs configured from the options.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -13,17 +13,18 @@
 
 namespace coracle::tls {
 
-// Never changed once made: any thread. Connections keep the one they were made of.
+// Immutable once created; usable from any thread. A connection keeps the context from which it was created.
 class server_context {
  public:
   static result<std::shared_ptr<const server_context>> make(const server_options& options);
-  // An SSL in the server's role; SNI may lead it to another certificate. Null when memory is out.
+  // Returns an SSL in the server role; SNI may switch it to another certificate. Returns null if memory is
+  // exhausted.
   [[nodiscard]] owned<SSL> connection() const;
 
  private:
   struct named {
     owned<SSL_CTX> context;
-    X509* certificate;  // its own
+    X509* certificate;  // that of `context`
   };
   static int choose(SSL* ssl, int* alert, void* self) noexcept;
   std::vector<named> by_certificate_;

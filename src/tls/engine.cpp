@@ -34,7 +34,7 @@ engine::engine(owned<SSL> connection, bool server, std::chrono::system_clock::ti
   X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl_.get()), present_);
 }
 
-// A connection that ended without close_notify does not spoil its session for the next one.
+// A connection that ends without close_notify does not invalidate its session for the next connection.
 engine::~engine() {
   if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
@@ -48,10 +48,10 @@ void engine::expect_server(std::string_view host, session_cache& sessions) {
   if (is_ip(notes_.host)) {
     fine = X509_VERIFY_PARAM_set1_ip_asc(expected, notes_.host.c_str()) == 1;
   } else {
-    // RFC 9525: no names in the subject, no wildcards inside a label.
+    // RFC 9525: no names from the subject, no wildcards within a label.
     X509_VERIFY_PARAM_set_hostflags(
         expected, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    // An empty name would be any name.
+    // An empty name would match any name.
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
   }
@@ -123,7 +123,8 @@ void engine::write_close_notify() noexcept {
   ERR_clear_error();
 }
 
-// A session that is taken up again proves nothing anew, and tickets follow tickets: without this one could go on for ever.
+// Whether the certificate has expired. Resuming a session does not verify it again, and each resumption
+// issues a new ticket: without this check a session could be extended forever.
 bool engine::outlived(X509* certificate) const noexcept {
   std::time_t present = present_;
   return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &present) <= 0;
@@ -156,7 +157,7 @@ int read(BIO* b, char* into, std::size_t size, std::size_t* got) {
 
 int write(BIO* b, const char* from, std::size_t size, std::size_t* put) {
   BIO_clear_retry_flags(b);
-  // No exception passes through OpenSSL: without memory the write fails.
+  // No exception may pass through OpenSSL: if memory is exhausted, the write fails.
   const bytes_view bytes(reinterpret_cast<const std::uint8_t*>(from), size);
   const bool taken = base::if_memory_allows([&] { owner_of(b).out.append(bytes); });
   *put = taken ? size : 0;

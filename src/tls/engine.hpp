@@ -1,4 +1,4 @@
-// engine: one connection's TLS without I/O: encrypted bytes go in and out, plain ones out and in.
+// engine: sans-I/O TLS for one connection: encrypted bytes in and out, plaintext bytes out and in.
 #pragma once
 
 #include "base/output_buffer.hpp"
@@ -14,50 +14,52 @@
 
 namespace coracle::tls {
 
-// A memory BIO that reads bytes where they lie and writes into an output_buffer: one copy less each way than
-// OpenSSL's own, and no memory of its own. Must stay in place while its BIO lives.
+// A memory BIO that reads bytes in place and writes into an output_buffer: compared with OpenSSL's own it
+// saves one copy in each direction and needs no memory of its own. It must stay in place while its BIO
+// exists.
 class record_bio {
  public:
   bytes_view in;
   base::output_buffer out;
 
-  // Null when memory is out. Belongs to the SSL that it is given to.
+  // Returns null if memory is exhausted. The SSL to which the BIO is passed owns it.
   [[nodiscard]] BIO* make();
 };
 
-// Stays in place once made: OpenSSL points into it.
+// Must not be moved: OpenSSL holds pointers into it.
 class engine {
  public:
   enum class step : std::uint8_t {
-    more,    // needs more input
-    done,    // handshake: it is over; read: the room is full
-    ended,   // the peer has said that it sends no more (close_notify)
+    more,    // more input is required
+    done,    // handshake: it is complete; read: `into` is full
+    ended,   // the peer sends no more data (close_notify)
     failed,  // see failure()
   };
 
-  // connection: null when memory was out: every step fails. Certificates are judged by `present`.
+  // connection: if it is null (memory was exhausted), every step fails. present: the time for which
+  // certificates are verified.
   engine(owned<SSL> connection, bool server, std::chrono::system_clock::time_point present);
   ~engine();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  // Client, before the handshake: who the server has to be, and where sessions are found and kept.
+  // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
   void expect_server(std::string_view host, session_cache& sessions);
 
-  // The bytes are borrowed until keep_rest(), which copies what was not read.
+  // feed() borrows the bytes until keep_rest(), which copies those that were not read.
   void feed(bytes_view bytes);
   void keep_rest();
 
   step handshake();
-  // Plain bytes into `into`, as many as there are; `got` is set.
+  // Reads as many plaintext bytes as available into `into` and sets `got`.
   step read(mutable_bytes into, std::size_t& got);
-  // After the handshake. False: failed.
+  // Encrypts `plain`. Call it after the handshake. Returns false if it failed.
   bool write(bytes_view plain);
   void write_close_notify() noexcept;
-  // Encrypted, on their way out.
+  // The encrypted bytes to send.
   [[nodiscard]] base::output_buffer& output() noexcept { return records_.out; }
 
-  // The memory of what is kept here on its way in and out, OpenSSL's own apart.
+  // The memory of the input and output buffers, excluding OpenSSL's own.
   [[nodiscard]] std::size_t buffers_bytes() const noexcept {
     return records_.out.capacity() + kept_.capacity();
   }
@@ -75,7 +77,7 @@ class engine {
   base::output_buffer kept_;
   std::string failure_;
   std::time_t present_;
-  owned<SSL> ssl_;  // points to what is above
+  owned<SSL> ssl_;  // points to the members above
 };
 
 }  // namespace coracle::tls

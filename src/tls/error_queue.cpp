@@ -18,7 +18,7 @@ std::string take_error(const char* otherwise) {
 
 namespace {
 
-// What a peer of ours means; null: OpenSSL's own words do.
+// Explains a reason in terms of the peer; null: OpenSSL's own text is sufficient.
 const char* known(int reason, bool server) noexcept {
   switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:

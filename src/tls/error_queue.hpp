@@ -1,15 +1,16 @@
-// error_queue: what OpenSSL has to say, as text.
+// error_queue: OpenSSL's errors as text.
 #pragma once
 
 #include <string>
 
 namespace coracle::tls {
 
-// The reason at the front of this thread's queue, in OpenSSL's words ("certificate has expired"), or `otherwise`.
-// Empties the queue.
+// Returns the first reason in this thread's queue, in OpenSSL's words ("certificate has expired"), or
+// `otherwise`. Clears the queue.
 std::string take_error(const char* otherwise);
 
-// Of what is at the front of OpenSSL's queue of errors, which it empties. shaking_hands: it was the handshake.
+// Describes the first error in OpenSSL's queue and clears the queue. shaking_hands: the error occurred in the
+// handshake.
 std::string failure_text(bool server, bool shaking_hands);
 
 }  // namespace coracle::tls

@@ -1,4 +1,4 @@
-// handshake_notes: what OpenSSL's callbacks tell of one connection, and are told.
+// handshake_notes: the data of one connection that OpenSSL's callbacks read and write.
 #pragma once
 
 #include "tls/session_cache.hpp"
@@ -9,14 +9,14 @@
 
 namespace coracle::tls {
 
-// Beside its SSL, which points here.
+// Stored next to the SSL, whose app data points to it.
 struct handshake_notes {
   bool server = false;
-  // Client: whom the server has to be.
+  // Client: the name that the server must prove.
   std::string host;
-  // Client: where its sessions go. Part of the context, which outlives the connection.
+  // Client: the cache for its sessions. Part of the context, which outlives the connection.
   session_cache* sessions = nullptr;
-  // Why the peer's certificate was not believed.
+  // Why the verification of the peer's certificate failed.
   std::string disbelief;
 
   static handshake_notes& of(const SSL* ssl) noexcept {

@@ -1,4 +1,4 @@
-// owned: OpenSSL's objects with an owner.
+// owned: owning pointers to OpenSSL's objects.
 #pragma once
 
 #include <openssl/bio.h>

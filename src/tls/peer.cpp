@@ -15,7 +15,7 @@ namespace {
 
 using kind = peer_identity::kind;
 
-// A zero byte inside a name is an attempt to be taken for another one.
+// A NUL byte inside a name is an attempt at impersonation.
 std::optional<std::string> text_of(const ASN1_STRING* s) {
   std::string text(reinterpret_cast<const char*>(ASN1_STRING_get0_data(s)),
                    static_cast<std::size_t>(ASN1_STRING_length(s)));
@@ -57,7 +57,7 @@ std::optional<std::string> common_name_of(const X509* x) {
   return text;
 }
 
-// A server's view of the chain lacks the client's own certificate, a client's has the server's.
+// On a server the chain lacks the client's own certificate; on a client it includes the server's.
 std::string chain_pem(SSL& connection, X509& own, bool server) {
   const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(&connection);
   std::string pem;

@@ -1,4 +1,4 @@
-// peer: who is at the other end of a connection whose handshake has ended.
+// peer: describes the peer of a connection after its handshake.
 #pragma once
 
 #include "coracle/security/auth_context.hpp"
@@ -9,7 +9,7 @@
 
 namespace coracle::tls {
 
-// The names in a certificate, believed or not: subjectAltNames in their order, then the CN.
+// Returns the names in a certificate, verified or not: subjectAltNames in their order, then the CN.
 std::vector<peer_identity> identities_of(const X509* certificate);
 
 std::shared_ptr<const auth_context> describe_peer(SSL& connection, bool server);

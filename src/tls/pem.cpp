@@ -41,10 +41,10 @@ owned<BIO> over(const std::string& text) {
 struct passphrase_request {
   const key_pair& pair;
   bool asked = false;
-  std::string thrown{};  // by it; empty: nothing
+  std::string thrown{};  // the exception's text; empty: none
 };
 
-// Called by OpenSSL, through whose frames no exception may pass.
+// Called by OpenSSL, through which no exception may pass.
 int answer_passphrase(char* buffer, int size, int, void* user) noexcept {
   auto& request = *static_cast<passphrase_request*>(user);
   request.asked = true;
@@ -99,7 +99,7 @@ result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const
   std::vector<owned<X509>> found;
   while (owned<X509> one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
     found.push_back(std::move(one));
-  // The end of the text is "no start line"; anything else is a certificate that does not parse.
+  // The end of the text is reported as "no start line"; any other error is a certificate that does not parse.
   const bool clean = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string why = take_error("it does not parse");
   if (!clean) return status::failed_precondition(name_of(from, role) + " is broken: " + why);

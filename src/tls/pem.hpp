@@ -1,4 +1,4 @@
-// pem: certificates and keys out of PEM text.
+// pem: reads certificates and keys from PEM text.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -11,20 +11,20 @@
 
 namespace coracle::tls {
 
-// "the CA file /etc/ca.pem", "the CA": how errors call it.
+// Returns the name for error messages: "the CA file /etc/ca.pem", "the CA that was given as text".
 std::string name_of(const pem_source& s, const char* role);
 
-// At least one certificate. Blocks while it reads a file.
+// Returns at least one certificate. Blocks while it reads a file.
 result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const char* role);
 
-// The chain and the key that fits its first certificate.
+// A certificate chain, and the key that matches its first certificate.
 struct loaded_pair {
   std::vector<owned<X509>> chain;
   owned<EVP_PKEY> key;
 };
 result<loaded_pair> read_pair(const key_pair& from);
 
-// The certificates as PEM text.
+// Returns the certificate as PEM text.
 std::string to_pem(X509& certificate);
 
 }  // namespace coracle::tls

@@ -1,4 +1,4 @@
-// reloading: something that was made of files, and is made anew when they have changed.
+// reloading: an object that is built from files, and rebuilt when they have changed.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -16,12 +16,12 @@
 
 namespace coracle::tls {
 
-// What stat() says of each file behind its symbolic links: a new file that was renamed over an old one, a link that
-// points elsewhere (Kubernetes) and a file that was written to are all different.
+// The result of stat() for each file, following symbolic links. It differs if a new file was renamed over the
+// old one, if a link refers to another file (Kubernetes), and if a file was written to.
 class file_marks {
  public:
   file_marks() = default;
-  // Now. A file that is not there has a mark of its own.
+  // Returns the present marks. A missing file has a distinct mark.
   static file_marks of(const std::vector<std::string>& paths);
   friend bool operator==(const file_marks&, const file_marks&) = default;
 
@@ -36,13 +36,13 @@ class file_marks {
   std::vector<mark> marks_;
 };
 
-// Any thread. Whoever took the old one keeps it; what cannot be made changes nothing.
+// May be used from any thread. Users of the old object keep it; a failed build changes nothing.
 template <class T>
 class reloading {
  public:
   using made = result<std::shared_ptr<const T>>;
 
-  // `make` may read files and may block for as long; what it is made of goes to `files`.
+  // make: builds the object; it may read files and may block on that. files: the files that it reads.
   reloading(std::function<made()> make, std::vector<std::string> files)
       : make_(std::move(make)), files_(std::move(files)) {}
 
@@ -51,7 +51,8 @@ class reloading {
     return make_anew(file_marks::of(files_));
   }
 
-  // The present one, after a look at the files when the last one was long ago. After a first reload() that was OK.
+  // Returns the current object. Checks the files first if the last check was more than
+  // limits::file_look_interval ago. Requires a successful reload().
   std::shared_ptr<const T> get(loop& on) {
     const std::lock_guard lock(mutex_);
     if (files_.empty() || on.now() < next_look_) return current_;
@@ -68,8 +69,9 @@ class reloading {
   }
 
  private:
-  // The marks are older than what is read: a change in between is seen at the next look. Files that could not be used
-  // are tried again as long as they are other ones than those in use: what was in the way may pass.
+  // The marks were taken before the files are read, so that the next check detects a change in between. If
+  // the files could not be used, each check tries again while they differ from those in use, because the
+  // cause may be temporary.
   status make_anew(file_marks marks) {
     made m = make_();
     if (m) {
@@ -82,8 +84,8 @@ class reloading {
   const std::function<made()> make_;
   const std::vector<std::string> files_;
   std::mutex mutex_;
-  file_marks marks_;  // of those in use
-  file_marks tried_;  // at the last look that found others
+  file_marks marks_;  // of the files in use
+  file_marks tried_;  // at the last check that found different ones
   std::shared_ptr<const T> current_;
   time_point next_look_{};
 };

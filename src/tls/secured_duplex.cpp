@@ -17,12 +17,12 @@ namespace coracle::tls {
 
 namespace {
 
-// The largest record (RFC 8446 5.1).
+// The maximum size of a record (RFC 8446 5.1).
 constexpr std::size_t record_bytes = 16 * 1024;
-// What stays of a buffer once its connection idles.
+// The capacity that a buffer keeps when its connection is idle.
 constexpr std::size_t idle_buffer_bytes = 0;
 
-// Of a loop. How often it happens is up to whoever connects.
+// One per loop. Limits log lines, because clients determine how often handshakes fail.
 struct failures_of_peers final : coro::attachment {
   repeated_line lines;
 };
@@ -64,13 +64,13 @@ void secured_duplex::start(net::duplex_sink& sink) {
 
 void secured_duplex::pause_receive() noexcept {
   paused_ = true;
-  if (established_) raw_->pause_receive();  // a handshake goes on
+  if (established_) raw_->pause_receive();  // a handshake continues
 }
 
 void secured_duplex::resume_receive() noexcept {
   if (!std::exchange(paused_, false) || closing_) return;
   raw_->resume_receive();
-  wake();  // for what was decrypted, or kept, meanwhile
+  wake();  // for data that was decrypted, or kept, meanwhile
 }
 
 void secured_duplex::received(bytes_view bytes) noexcept {
@@ -89,7 +89,7 @@ void secured_duplex::or_fail(F f) noexcept {
 
 void secured_duplex::advance() {
   if (!closing_ && !failed_ && (established_ || shake_hands())) deliver();
-  // What a send has encrypted is there too; a TLS record is little more than what it holds.
+  // The output also contains what a send has encrypted; a TLS record is slightly larger than its contents.
   const std::size_t most = limits::unread_answers_bytes + (sending_ ? limits::encrypted_bytes + 1024 : 0);
   if (engine_.output().size() > most && established_ && !failed_ && !closing_)
     fail(-EPROTO, "the peer asks for answers and does not read them");
@@ -130,7 +130,7 @@ void secured_duplex::deliver() {
     std::size_t size = 0;
     const engine::step s = engine_.read(plain, size);
     if (s == engine::step::ended) end_ = 0;
-    if (s == engine::step::more) end_ = raw_end_;  // all of it is read
+    if (s == engine::step::more) end_ = raw_end_;  // all of it has been read
     if (size > 0) sink_->received({plain, size});
     if (s == engine::step::failed && !closing_) fail(-EPROTO, engine_.failure());
     if (s != engine::step::done) break;
@@ -171,7 +171,7 @@ bool secured_duplex::send(std::span<const piece> pieces) noexcept {
   return true;
 }
 
-// As much of the send as the connection is offered at once. Small pieces share a record.
+// Encrypts as much of the send as fits into limits::encrypted_bytes. Small pieces share a record.
 bool secured_duplex::encrypt() noexcept {
   const std::size_t held = engine_.output().size();
   std::size_t room = limits::encrypted_bytes - std::min(limits::encrypted_bytes, held);
@@ -194,7 +194,7 @@ bool secured_duplex::encrypt() noexcept {
   return true;
 }
 
-// The next bytes of the send, of one piece.
+// Returns the next bytes of the send, from a single piece.
 bytes_view secured_duplex::take(std::size_t most_bytes) noexcept {
   const piece& p = left_.front();
   const std::size_t n = std::min(p.size - offset_, most_bytes);
@@ -253,13 +253,13 @@ void secured_duplex::end_sending() noexcept {
   const bool last_words = last_words_ && closing_;
   if ((notified_ || last_words) && !std::exchange(raw_shut_down_, true)) raw_->shutdown_send();
   if (!closing_) return;
-  // A socket that is closed with bytes unread resets the connection, and the peer would not see the alert.
+  // Closing a socket with unread bytes resets the connection, and the peer would not see the alert.
   if (last_words && !raw_end_ && !raw_broken_ && timer::holder) return;
   raw_closing_ = true;
   raw_->close(false);
 }
 
-// --- the end
+// --- failure and close
 
 void secured_duplex::fail(std::int64_t error, std::string_view why) noexcept {
   if (failed_) return;
@@ -316,7 +316,7 @@ void secured_duplex::stop_timer() noexcept {
   if (timer::holder) home_.disarm(*this);
 }
 
-// Nothing reaches the sink from inside its own calls.
+// Uses the queue because the sink must not be called from inside its own calls.
 void secured_duplex::wake() noexcept {
   if (!std::exchange(woken_, true)) home_.post(*this);
 }
@@ -341,7 +341,7 @@ void secured_duplex::turn() noexcept {
 std::size_t secured_duplex::memory_bytes() const noexcept {
   const std::size_t buffers = in_flight_.capacity() + engine_.buffers_bytes() + raw_->memory_bytes();
   if (!established_) return limits::connection_memory_bytes + limits::handshake_memory_bytes + buffers;
-  // As text, and about twice that as OpenSSL's objects.
+  // The chain as text, and about twice its size for OpenSSL's objects.
   return limits::connection_memory_bytes + buffers + 3 * chain_bytes_;
 }
 

@@ -1,4 +1,4 @@
-// secured_duplex: TLS as a duplex over another duplex.
+// secured_duplex: TLS over another duplex.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -16,18 +16,19 @@
 
 namespace coracle::tls {
 
-// Shakes hands from start() on, within a time limit; what is sent meanwhile waits. What a turn sends leaves in as few
-// records as it fits into. Failures arrive as the end of receiving: -EPROTO, -ETIMEDOUT or the connection's own error,
-// with a text. An end of the connection without close_notify is an end all the same: HTTP/2 has marks of its own.
+// Performs the handshake from start() on, within a time limit; data sent meanwhile waits. The data of one
+// send is written in as few records as possible. A failure is reported as the end of receiving, with -EPROTO,
+// -ETIMEDOUT or the error of the raw connection, and a message. If the raw connection ends without
+// close_notify, that is a normal end, because HTTP/2 has its own end markers.
 //
-// Lives on one loop. close() after a failed handshake lets the peer read the alert first.
+// Used on one loop. After a failed handshake close() lets the peer read the alert first.
 class secured_duplex final : public net::duplex, private net::duplex_sink, coro::work, coro::timer {
  public:
-  // context: kept for as long as this lives.
+  // context: kept alive as long as this object.
   secured_duplex(loop& home, std::unique_ptr<net::duplex> raw, std::shared_ptr<const void> context,
                  owned<SSL> connection, bool server, duration handshake_timeout);
   ~secured_duplex() override;
-  // Before start().
+  // Call it before start().
   [[nodiscard]] engine& tls() noexcept { return engine_; }
 
   void start(net::duplex_sink& sink) override;
@@ -47,28 +48,29 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   [[nodiscard]] std::string_view end_reason() const noexcept override { return end_reason_; }
 
  private:
-  // net::duplex_sink, of the connection below
+  // net::duplex_sink, called by the raw connection
   void received(bytes_view bytes) noexcept override;
   void receive_ended(std::int64_t result) noexcept override;
   void sent(std::int64_t result) noexcept override;
   void memory_changed() noexcept override;
   void closed() noexcept override;
 
-  // These throw std::bad_alloc. Does f; the connection fails when that finds no memory.
+  // f and the functions of this group may throw std::bad_alloc. Runs f; fails the connection if f runs out of
+  // memory.
   template <class F>
   void or_fail(F f) noexcept;
-  void advance();  // handshake, then receiving
-  bool shake_hands();  // true once it is over
-  bool established();  // true: it is a connection for HTTP/2
+  void advance();  // continues the handshake, then receiving
+  bool shake_hands();  // true once the handshake is complete
+  bool established();  // true if HTTP/2 was negotiated
   void deliver();
   void tell_end() noexcept;
-  bool encrypt() noexcept;  // false: it failed, which is not told yet
+  bool encrypt() noexcept;  // false: it failed, which was not reported yet
   bytes_view take(std::size_t most_bytes) noexcept;
   void flush() noexcept;
   void tell_sent(std::int64_t result) noexcept;
-  void end_sending() noexcept;  // what is behind the last byte: close_notify and the end
+  void end_sending() noexcept;  // after the last byte: sends close_notify and the end
   void fail(std::int64_t error, std::string_view why) noexcept;
-  void wake() noexcept;  // turn() from the loop's queue
+  void wake() noexcept;  // posts turn() to the loop's queue
   void turn() noexcept;
   void time_is_up() noexcept;
   void stop_timer() noexcept;
@@ -82,25 +84,25 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   std::shared_ptr<const auth_context> auth_;
   std::string end_reason_;
   std::int64_t send_error_ = 0;
-  std::optional<std::int64_t> raw_end_;  // it gives nothing any more; what it gave may not be read yet
-  std::optional<std::int64_t> end_;  // of receiving, to be told when nothing pauses
+  std::optional<std::int64_t> raw_end_;  // the raw connection ended; bytes received before may be unread
+  std::optional<std::int64_t> end_;  // the end of receiving, reported when receiving is not paused
   base::output_buffer in_flight_;
-  // The user's send: what is not encrypted yet.
+  // The part of the user's send that has not been encrypted.
   std::span<const piece> left_;
-  std::size_t offset_ = 0;  // into left_'s first
+  std::size_t offset_ = 0;  // into the first piece of left_
   std::int64_t total_bytes_ = 0;
-  std::size_t chain_bytes_ = 0;  // of the peer's certificates, as text
+  std::size_t chain_bytes_ = 0;  // size of the peer's certificates as PEM text
   bool sending_ = false;
-  bool flight_ends_send_ = false;  // what is in flight holds its last byte
+  bool flight_ends_send_ = false;  // in_flight_ contains the last byte of the user's send
   bool established_ = false;
   bool failed_ = false;
-  bool last_words_ = false;  // an alert that the peer shall see
+  bool last_words_ = false;  // there is an alert that the peer should receive
   bool paused_ = false;
   bool end_told_ = false;
-  bool shut_down_ = false;  // asked for
-  bool notified_ = false;  // close_notify is written
+  bool shut_down_ = false;  // shutdown_send() was called
+  bool notified_ = false;  // close_notify was written
   bool raw_shut_down_ = false;
-  bool raw_broken_ = false;  // takes nothing any more
+  bool raw_broken_ = false;  // accepts no more data
   bool closing_ = false;
   bool raw_closing_ = false;
   bool raw_closed_ = false;

@@ -1,4 +1,4 @@
-// What server_options build.
+// server_options: builds a server_security from the options.
 #include "coracle/tls/server_options.hpp"
 #include "tls/context.hpp"
 #include "tls/reloading.hpp"

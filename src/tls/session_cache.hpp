@@ -1,4 +1,4 @@
-// session_cache: sessions that servers gave a client, to be taken up by its next connections.
+// session_cache: a client's TLS sessions, to be resumed by later connections.
 #pragma once
 
 #include "tls/owned.hpp"
@@ -11,10 +11,10 @@
 
 namespace coracle::tls {
 
-// Any thread. Bounded: limits::sessions_per_host, limits::session_hosts.
+// May be used from any thread. Bounded by limits::sessions_per_host and limits::session_hosts.
 class session_cache {
  public:
-  // The newest for the host, or null. One of TLS 1.3 is used once (RFC 8446 C.4).
+  // Returns the newest session for the host, or null. A TLS 1.3 session is used only once (RFC 8446 C.4).
   owned<SSL_SESSION> take(std::string_view host);
   void keep(std::string_view host, owned<SSL_SESSION> session);
 

@@ -16,11 +16,11 @@ namespace coracle::transport {
 
 namespace {
 
-// Above this much output nothing more is read: a peer that asks and does not read its answers
-// must not make us grow.
+// No more input is read while there is more output than this: a peer that sends requests and does not read
+// the responses must not make memory grow.
 constexpr std::size_t output_stall_bytes = 1u << 20;
-// A connection that has sent nothing for so long gives its buffers back: traffic that uses them finds them, and
-// ten thousand idle connections hold none.
+// A connection that has sent nothing for this long frees its buffers: active connections keep theirs, and ten
+// thousand idle connections hold none.
 constexpr duration idle_time = std::chrono::seconds(1);
 constexpr duration deferred_timer_pause = std::chrono::milliseconds(100);
 
@@ -40,7 +40,7 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       opens_left_(o.http2.own_streams) {
   CORACLE_ASSERT((r == http2::role::server) == (acceptor != nullptr),
                  "a server's connection needs an acceptor");
-  // gRFC A18: a peer that is gone without a word is noticed while bytes wait for it, too.
+  // gRFC A18: detects a dead peer while sent bytes are unacknowledged, too.
   const http2::keepalive_options& alive = o.http2.keepalive;
   if (alive.time != duration::max()) stream_->give_up_unacknowledged(alive.timeout);
   work::run = [](coro::work& w) noexcept {
@@ -55,7 +55,8 @@ connection::connection(loop& home, std::unique_ptr<net::duplex> stream, http2::r
       return self.stream_->close(self.unsent());
     }
     self.mind_stall();
-    // The peer's time does not run while we do not read what it has sent, nor before we have begun to read again.
+    // The peer's deadlines are suspended while we do not read what it has sent, and until reading has
+    // resumed.
     const bool unread = self.is_deferred() || self.just_resumed_;
     self.just_resumed_ = false;
     if (unread && !self.engine_.failed())
@@ -98,7 +99,7 @@ connection::~connection() {
 
 void connection::start() {
   stream_->start(*this);
-  if (acceptor_) mind_memory();  // of a handshake that has not begun, too
+  if (acceptor_) mind_memory();  // also before the handshake begins
   touch();
   update_timer();
 }
@@ -108,7 +109,7 @@ exchange connection::open(exchange_handler& handler) noexcept try {
   const stream_ref s = engine_.open(&handler);
   if (s == http2::no_stream) return {};
   stream_begins();
-  if (--opens_left_ == 0) going_away();  // no ids are left (RFC 9113 5.1.1)
+  if (--opens_left_ == 0) going_away();  // the ids are exhausted (RFC 9113 5.1.1)
   return exchange(*this, s);
 } catch (const std::bad_alloc&) {
   give_up("out of memory");
@@ -126,7 +127,7 @@ void connection::received(bytes_view bytes) noexcept {
     dispatch();
   }
   note_received();
-  // At once: a turn may bring much more.
+  // At once, because a loop iteration may receive much more.
   if (weigh_ && !closing_) [[unlikely]] {
     mind_memory();
     touch();
@@ -144,24 +145,24 @@ void connection::receive_ended(std::int64_t result) noexcept {
 }
 
 void connection::dispatch() noexcept {
-  if (dispatching_) return;  // a handler's doing: the outer round goes on
+  if (dispatching_) return;  // called by a handler: the outer loop continues
   dispatching_ = true;
   for (http2::event e = engine_.next(); e.what != http2::event::kind::none; e = engine_.next()) {
     handle(e);
     if ((budget_->charge_event() && budget_->spent_at_checkpoint()) ||
         (deferred_ && !deferred_->calls.empty())) [[unlikely]]
-      put_input_aside();  // the engine's own events go on
+      put_input_aside();  // the engine's own events continue
   }
   dispatching_ = false;
-  // Whatever handlers sent has called touch() already; this is for the engine's own answers, and for
-  // queued data that a window has let go.
+  // Handlers that sent something have called touch() already; this is for the engine's own answers, and for
+  // queued data that a window has released.
   if ((!engine_.output().empty() || engine_.has_queued()) && !stream_->sending() && !engine_.awaits_preface())
     touch();
   if (draining_) finish_if_done();
   update_timer();
 }
 
-// --- the decode budget: what waits for it, in order
+// --- the decode budget: deferred work, in order
 
 void connection::put_input_aside() noexcept {
   if (closing_) return;
@@ -187,16 +188,16 @@ void connection::put_input_aside() noexcept {
 void connection::defer(deferred_decode& d) {
   if (!deferred_) deferred_ = std::make_unique<deferred_input>(*this);
   if (!d.linked()) deferred_->calls.push_back(d);
-  // At a time of a reader's own; otherwise dispatch() sees it as soon as the call returns.
+  // Called outside of an event; otherwise dispatch() checks it as soon as the callback returns.
   if (!dispatching_) put_input_aside();
 }
 
-// The calls go first: their messages came before the input that is unread.
+// The calls go first: their messages arrived before the unread input.
 bool connection::continue_decoding() noexcept {
   if (output_stalled_) return false;  // flush() defers it again
   while (deferred_decode* const first = deferred_->calls.pop_front()) {
     if (!first->continue_decoding()) continue;
-    first->unlink();  // it stays the first, so that few messages are decoded in part at a time
+    first->unlink();  // it remains the first, so that few messages are partly decoded at a time
     deferred_->calls.push_front(*first);
     return true;
   }
@@ -245,7 +246,7 @@ void connection::handle(const http2::event& e) noexcept {
     }
     case kind::data:
       if (given_up_) [[unlikely]]
-        return;  // nothing more is to be made of what has come
+        return;  // no more received data is processed
       counted_.streams_succeeded += e.end_stream && !acceptor_;
       if (handler) call_up(e.stream, [&] { handler->on_data(e.data, e.end_stream); });
       return;
@@ -282,7 +283,7 @@ void connection::call_up(stream_ref s, F f) noexcept {
   }
 }
 
-// Peers see RESOURCE_EXHAUSTED in this code (PROTOCOL-HTTP2.md, "Errors").
+// Peers map this code to RESOURCE_EXHAUSTED (PROTOCOL-HTTP2.md, "Errors").
 void connection::out_of_memory(stream_ref s) noexcept {
   void* const user = engine_.user_of(s);
   reset(s, error_code::enhance_your_calm);
@@ -300,7 +301,7 @@ void connection::set_end_reason(std::string_view first, std::string_view then,
   base::if_memory_allows([&] { end_reason_.append(first).append(then).append(last); });
 }
 
-// --- figures: what is looked at once a turn costs nothing per message
+// --- statistics: values computed once per loop iteration cost nothing per message
 
 void connection::stream_begins() noexcept {
   constexpr std::uint64_t now_and_then = 16;
@@ -341,7 +342,7 @@ void connection::flush() noexcept {
   if (gone_) return owner_.on_closed(*this);  // destroys this
   if (close_called_) return;
   if (!send_broken_ && !stream_->sending() && !engine_.awaits_preface()) {
-    // A frame at least, however much small replies have to say.
+    // At least one frame, regardless of the amount of small responses.
     if (!closing_) engine_.produce(std::max(bulk_high_bytes, engine_.output().size() + 1));
     base::output_buffer& out = engine_.output();
     if (!out.empty()) {
@@ -354,17 +355,17 @@ void connection::flush() noexcept {
       if (in_flight_.size() >= large_message_bytes) weigh_ = acceptor_ != nullptr;
       if (!stream_->send(in_flight_.pending())) send_broken_ = true;
     }
-    // produce() may have let a waiting writer go on; what it sends is for the next round.
+    // produce() may have resumed a waiting writer; what it sends is for the next round.
     if (!closing_) dispatch();
   }
-  // Given up is closed here, whatever it weighs by now.
+  // A connection for which give_up() was called is closed here, even if its memory has fallen meanwhile.
   if ((weigh_ || given_up_) && !closing_) [[unlikely]] {
     mind_congestion();
     mind_memory();
     if (given_up_) return close(error_code::enhance_your_calm, given_up_);
   }
-  // Not a client: two that wait for each other to read would wait for ever.
-  // What a failed send has left behind waits for nothing.
+  // Not for clients: two clients' reads that wait for each other would deadlock. Not after a failed send: its
+  // remaining output waits for nothing.
   output_stalled_ = acceptor_ && !send_broken_ && engine_.output().size() > output_stall_bytes;
   if (deferred_ || output_stalled_ != receive_paused_) [[unlikely]] {
     if (deferred_ && !output_stalled_ && !closing_) budget_->defer(*deferred_);
@@ -409,11 +410,12 @@ void connection::note_released(stream_ref s) noexcept {
 
 namespace {
 
-// Who holds more is looked at in every turn.
+// Connections that hold more are accounted in every loop iteration.
 constexpr std::size_t light_bytes = 64u << 10;
-// What an owner is told of.
+// The minimum change that is reported to the owner.
 constexpr std::size_t memory_step_bytes = 4096;
-// Beside what the engine counts: for the connection, and for each open exchange (the call, its coroutine).
+// In addition to what the engine counts: for the connection, and for each open exchange (the call, its
+// coroutine).
 constexpr std::size_t connection_cost_bytes = 1024;
 constexpr std::size_t exchange_cost_bytes = 2048;
 
@@ -424,12 +426,12 @@ void connection::note_congestion() noexcept {
   if (congested_) stall_.watch(home_.now());
 }
 
-// Those that wait begin one by one, as long as what they answer finds room.
+// Resumes waiting exchanges one by one, while there is room for their responses.
 void connection::mind_congestion() noexcept {
   note_congestion();
   while (!waiting_.empty() && !congested_ && !given_up_) {
     const stream_ref next = waiting_.front();
-    waiting_.erase(waiting_.begin());  // first: what ends inside is taken out of the list
+    waiting_.erase(waiting_.begin());  // first: an exchange that ends inside is removed from the list
     if (void* const user = engine_.user_of(next)) {
       try {
         static_cast<exchange_handler*>(user)->on_turn();
@@ -452,7 +454,7 @@ void connection::mind_memory() noexcept {
   owner_.on_memory(*this, now);
 }
 
-// While receiving is paused nothing else would have the account looked at.
+// While receiving is paused, nothing else would trigger the accounting.
 void connection::memory_changed() noexcept {
   if (!acceptor_ || closing_) return;
   weigh_ = true;
@@ -462,7 +464,7 @@ void connection::memory_changed() noexcept {
 void connection::mind_stall() noexcept {
   if (!acceptor_) return;
   const time_point sending_since = stream_->sending() ? last_send_ : never;
-  // A window that the peer has opened may be among what waits for the decode budget.
+  // A window update of the peer may be in the input that waits for the decode budget.
   const bool heard = !is_deferred() && !just_resumed_;
   if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since, heard))
     engine_.fail(error_code::enhance_your_calm, "replies are not read");
@@ -487,7 +489,7 @@ void connection::set_kept(stream_ref s, std::size_t bytes) noexcept {
   engine_.set_kept(s, bytes);
   if (!acceptor_) return;
   weigh_ = true;
-  // At once: what one read brings may be decoded to some hundred messages.
+  // At once, because one read may contain several hundred messages.
   if (bytes == 0 || bytes >= large_message_bytes) mind_memory();
 }
 
@@ -500,8 +502,8 @@ void connection::wait_turn(stream_ref s) noexcept {
 
 namespace {
 
-// A closing connection waits so long for its peer to read the rest: closing a socket before its peer has
-// ended too makes the kernel drop what the peer has not read yet (RFC 9112 9.6).
+// How long a closing connection waits for its peer to read the rest. If a socket is closed before the peer
+// has closed its side, too, the kernel drops what the peer has not read yet (RFC 9112 9.6).
 constexpr duration linger = std::chrono::seconds(2);
 
 }  // namespace
@@ -511,7 +513,7 @@ void connection::drain() noexcept {
   draining_ = true;
   engine_.drain();
   touch();
-  update_timer();  // a flush that waits for the preface does not
+  update_timer();  // a flush that waits for the preface does not update it
 }
 
 void connection::close(http2::error_code code, std::string_view reason) noexcept {
@@ -536,7 +538,7 @@ std::string connection::io_failure(std::int64_t error) const {
   return said.empty() ? std::strerror(static_cast<int>(-error)) : std::string(said);
 }
 
-// The engine has failed, or the byte stream has: nothing is left but to send what is pending.
+// The engine or the byte stream has failed: only pending output remains to be sent.
 void connection::broken(std::string_view reason) noexcept {
   if (closing_) return;
   set_end_reason(reason);
@@ -569,7 +571,7 @@ void connection::finish_if_done() noexcept {
   if (!send_broken_) {
     if (unsent()) return;
     stream_->shutdown_send();
-    // A client's last words are of no weight; what a server has answered is, until it is read.
+    // The last output of a client is not important, but the responses of a server are, until they are read.
     if (acceptor_ && !receive_ended_ && !engine_.all_read()) return;
   }
   close_called_ = true;
@@ -579,7 +581,7 @@ void connection::finish_if_done() noexcept {
 void connection::closed() noexcept {
   if (timer::holder) home_.disarm(*this);
   if (!closing_) broken("closed");
-  gone_ = true;  // the owner is told at the turn's end, behind a flush() that may be queued
+  gone_ = true;  // notify the owner at the end of the iteration, after a queued flush()
   touch();
 }
 

@@ -19,10 +19,10 @@
 
 namespace coracle::transport {
 
-// Times are those of the turn; zero where nothing of the kind has happened yet.
+// Times have the resolution of a loop iteration; they are zero if no such event has happened yet.
 struct connection_figures {
   std::uint64_t streams_started = 0;
-  std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
+  std::uint64_t streams_succeeded = 0;  // the end was sent (server) or received (client)
   std::uint64_t streams_open = 0;
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
@@ -39,14 +39,15 @@ using http2::role;
 
 class connection;
 
-// What a connection has carried, for snapshots. Plain numbers of its loop, counted by the layer above.
+// Message counts of a connection, for snapshots. Only its loop accesses them; the layer above updates them.
 struct message_counts {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
   std::uint64_t calls_ok = 0;  // of a client
 };
 
-// What the layer above knows of the heads that came or went on a connection and are likely to come or go again.
+// The cache of the layer above for headers that were sent or received on a connection and are likely to
+// recur.
 struct kept_heads {
   kept_heads() = default;
   kept_heads(const kept_heads&) = delete;
@@ -54,30 +55,32 @@ struct kept_heads {
   virtual ~kept_heads() = default;
 };
 
-// Who keeps a connection. Called on its loop.
+// The owner of a connection. Called on the connection's loop.
 class connection_owner {
  public:
   // The peer's first SETTINGS have arrived.
   virtual void on_ready(connection&) noexcept {}
-  // Another exchange may be opened (client).
+  // Client: another exchange may be opened.
   virtual void on_slots(connection&) noexcept {}
-  // No new exchanges here: the peer sent GOAWAY, or the connection broke. Once.
+  // No new exchanges can be opened: the peer sent GOAWAY, or the connection failed. Called once.
   virtual void on_going_away(connection&) noexcept {}
-  // Server: it holds `bytes` now; said once a turn when that differs by some KiB from what was said last, and when
-  // a large reply is queued. give_up() and press() may be called inside.
+  // Server: the connection now holds `bytes`. Called if the value differs from the last one by several KiB:
+  // once per loop iteration, and at once when a large message is queued or kept. give_up() and press() may be
+  // called inside.
   virtual void on_memory(connection&, std::size_t /*bytes*/) noexcept {}
-  // Whether it may hold so much more.
+  // Returns whether the connection may hold `more_bytes` more.
   [[nodiscard]] virtual bool may_keep(connection&, std::size_t /*more_bytes*/) noexcept { return true; }
-  // The end: every exchange has been told. The owner may destroy the connection in the call.
+  // The connection has ended, and every exchange was notified. The owner may destroy the connection in this
+  // call.
   virtual void on_closed(connection&) noexcept = 0;
 
  protected:
   ~connection_owner() = default;
 };
 
-// Reads, parses, lets handlers run and gathers what they send; the whole turn's output leaves in one
-// send at the turn's end. Lives on one loop and belongs to its owner, who destroys it in on_closed(). What is done with
-// one stream is done by its exchange.
+// Reads and parses input, calls the handlers and collects what they send; all output of a loop iteration is
+// sent at the end of the iteration. Used on one loop. Its owner destroys it in on_closed(). Operations on one
+// stream are those of its exchange.
 class connection final : private net::duplex_sink, private coro::work, private coro::timer {
  public:
   // acceptor: null for a client.
@@ -86,49 +89,49 @@ class connection final : private net::duplex_sink, private coro::work, private c
   ~connection();
   void start();
 
-  // Client: empty when no stream can be opened now (limit, GOAWAY, broken).
+  // Client: returns an empty exchange if no stream can be opened now (limit, GOAWAY, failed connection).
   exchange open(exchange_handler& handler) noexcept;
   [[nodiscard]] bool can_open() const noexcept { return !closing_ && engine_.can_open(); }
   [[nodiscard]] std::size_t open_streams() const noexcept { return engine_.open_streams(); }
 
-  // Two-step GOAWAY (server) or no new streams (client); closes when the last exchange has ended.
+  // Server: sends GOAWAY in two steps. Client: opens no new streams. Closes the connection when the last
+  // exchange has ended.
   void drain() noexcept;
-  // Ends every exchange (on_reset, disconnected), sends GOAWAY and what is pending, closes. A peer
-  // that does not read, or does not end its side, has `linger` to do so.
+  // Ends every exchange (on_reset, disconnected), sends GOAWAY and all pending output, then closes. A peer
+  // that does not read, or does not end its side, has the time `linger` (connection.cpp) to do so.
   void close(http2::error_code code, std::string_view reason) noexcept;
-  // At the turn's end close(ENHANCE_YOUR_CALM); what is queued until then is dropped at once. `reason` is a literal: it
-  // is kept as a pointer.
+  // Calls close(ENHANCE_YOUR_CALM) at the end of the loop iteration; data queued until then is dropped.
+  // `reason` must be a literal, because only the pointer is stored.
   void give_up(const char* reason) noexcept;
-  // While on: no new streams, and no connection credit.
+  // While on, the connection accepts no new streams and returns no connection credit.
   void press(bool on) noexcept;
   [[nodiscard]] const std::string& end_reason() const noexcept { return end_reason_; }
-  // The peer's GOAWAY asks for fewer PINGs: the next connection's keepalive time is to be twice as long (gRFC A8).
-  // To be asked in on_going_away().
+  // Whether the peer's GOAWAY requires fewer PINGs: the next connection must double its keepalive time (gRFC
+  // A8). Valid in on_going_away().
   [[nodiscard]] bool sent_too_many_pings() const noexcept { return sent_too_many_pings_; }
 
   [[nodiscard]] connection_figures figures() noexcept;
   [[nodiscard]] const net::address& local_address() const noexcept { return stream_->local_address(); }
   [[nodiscard]] const net::address& peer_address() const noexcept { return stream_->peer_address(); }
-  // Null in plaintext. As long-lived as the connection.
+  // Null for plaintext. Valid as long as the connection.
   [[nodiscard]] const auth_context* auth() const noexcept { return stream_->auth(); }
 
   [[nodiscard]] const message_counts& messages() const noexcept { return messages_; }
 
  private:
   friend class exchange;
-  // What the decode budget did not cover. There is one only for as long as something waits.
+  // Input that exceeds the decode budget. It exists while something is waiting.
   struct deferred_input final : deferred_decode {
     explicit deferred_input(connection& c) noexcept : owner(c) {}
     bool continue_decoding() noexcept override { return owner.continue_decoding(); }
     connection& owner;
-    base::intrusive_list<deferred_decode> calls;  // with a message that waits, in order
-    base::output_buffer unread;  // came behind these messages
-    bool engine_reads = false;  // from `unread`
-    std::int64_t send_error =
-        0;  // not 0: a send has failed meanwhile; the connection breaks when all is read
+    base::intrusive_list<deferred_decode> calls;  // with a waiting message, in order
+    base::output_buffer unread;  // received after these messages
+    bool engine_reads = false;  // the engine reads from `unread`
+    std::int64_t send_error = 0;  // not 0: a send failed; the connection fails when all input has been read
   };
-  // Bulk waits in the streams' queues while so much is in the output: a small reply that becomes ready while it is being
-  // sent waits for no more than that.
+  // Bulk data stays in the streams' queues while this much is in the output. It bounds the head-of-line
+  // blocking of small responses to 64 KiB.
   static constexpr std::size_t bulk_high_bytes = 64u << 10;
 
   void received(bytes_view bytes) noexcept override;
@@ -145,22 +148,24 @@ class connection final : private net::duplex_sink, private coro::work, private c
   void release(stream_ref s) noexcept;
   void note_released(stream_ref s) noexcept;
   [[gnu::hot, gnu::flatten]] void dispatch() noexcept;
-  // The decode budget is spent, or a call of this connection waits for it: what was not read yet is kept for later.
+  // Called when the decode budget is spent, or a call of this connection waits for it: keeps the unread input
+  // for later.
   [[gnu::cold, gnu::noinline]] void put_input_aside() noexcept;
-  // Input or calls wait for the decode budget.
+  // Whether input or calls wait for the decode budget.
   [[nodiscard]] bool is_deferred() const noexcept {
     return deferred_ && (!deferred_->calls.empty() || !deferred_->unread.empty());
   }
   bool continue_decoding() noexcept;
   void update_receiving() noexcept;
   void handle(const http2::event& e) noexcept;
-  // Does f, which calls the handler of a stream or the acceptor. When memory runs out there, the exchange ends.
+  // Runs f, which calls the handler of a stream or the acceptor. If memory is exhausted there, the exchange
+  // ends.
   template <class F>
   void call_up(stream_ref s, F f) noexcept;
   [[gnu::cold, gnu::noinline]] void out_of_memory(stream_ref s) noexcept;
   [[gnu::cold, gnu::noinline]] void set_end_reason(std::string_view first, std::string_view then = {},
                                                    std::string_view last = {}) noexcept;
-  void touch() noexcept;  // something is to be sent: have flush() called at the turn's end
+  void touch() noexcept;  // schedules flush() for the end of the loop iteration
   void flush() noexcept;
   [[gnu::noinline]] void update_timer() noexcept;
   void mind_age() noexcept;
@@ -176,7 +181,7 @@ class connection final : private net::duplex_sink, private coro::work, private c
   [[nodiscard]] bool unsent() noexcept { return stream_->sending() || !engine_.output().empty(); }
   [[gnu::cold, gnu::noinline]] void going_away() noexcept;
   [[gnu::cold, gnu::noinline]] void broken(std::string_view reason) noexcept;
-  // What ended the byte stream.
+  // Describes the error that ended the byte stream.
   [[nodiscard]] std::string io_failure(std::int64_t error) const;
   void send_failed(std::int64_t error) noexcept;
 
@@ -194,25 +199,25 @@ class connection final : private net::duplex_sink, private coro::work, private c
   lifespan life_;
   decode_budget* const budget_;
   message_counts messages_;
-  std::shared_ptr<std::size_t> abandoned_;  // see exchange::abandoned(); null while there never was one
+  std::shared_ptr<std::size_t> abandoned_;  // see exchange::abandoned(); created on first use
   std::unique_ptr<kept_heads> heads_;  // null while the connection is idle
   const std::size_t unread_bytes_max_;
   stall_watch stall_;
-  std::vector<stream_ref> waiting_;  // for their turn, in order
+  std::vector<stream_ref> waiting_;  // exchanges waiting for on_turn(), in order
   std::size_t told_memory_bytes_ = 0;
-  const char* given_up_ = nullptr;  // why
-  // When to look whether it has become idle.
+  const char* given_up_ = nullptr;  // the reason; null: give_up() was not called
+  // When to check whether the connection has become idle.
   time_point release_at_ = never;
-  // Last, and together: a server keeps a connection for each client that idles, and its size is tested. The flags that
-  // are looked at for each event and each turn are bytes, the others are bits.
+  // These are last and together, because a server keeps a connection for each idle client, and a test checks
+  // its size. The flags that are read for each event and each loop iteration are bytes, the others are bits.
   std::uint32_t opens_left_;  // client
-  bool weigh_ = false;  // look at memory and congestion when the turn ends
+  bool weigh_ = false;  // account memory and check congestion at the end of the iteration
   bool flush_queued_ = false;
   bool dispatching_ = false;
   bool output_stalled_ = false;
   bool receive_paused_ = false;
   bool draining_ = false;
-  bool closing_ = false;  // no exchange is left; what is pending is being sent
+  bool closing_ = false;  // there are no more exchanges; pending output is being sent
   bool send_broken_ = false;
   bool close_called_ = false;
   bool gone_ = false;  // the byte stream is closed
@@ -220,7 +225,7 @@ class connection final : private net::duplex_sink, private coro::work, private c
   bool withholds_credit_ = false;
   bool told_going_away_ = false;
   bool pressed_ : 1 = false;
-  bool just_resumed_ : 1 = false;  // and what came meanwhile may be unread
+  bool just_resumed_ : 1 = false;  // data received meanwhile may be unread
   bool receive_ended_ : 1 = false;
   bool sent_too_many_pings_ : 1 = false;
 };

@@ -1,4 +1,4 @@
-// connection_options: what an owner may decide about a connection.
+// connection_options: the options of a connection, and its timers for stalls, idleness and age.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -9,30 +9,31 @@
 
 namespace coracle::transport {
 
-// A message of this size has the account of memory looked at, at once and at the turn's end.
+// A message of at least this size causes memory accounting at once and at the end of the loop iteration.
 constexpr std::size_t large_message_bytes = 16u << 10;
 
 struct burden_limits {
-  // Bytes of finished replies; above it new calls are held back.
+  // The maximum size of complete responses that the peer has not read; above it new calls are delayed.
   std::size_t unread_bytes = std::size_t{4} << 20;
-  // Above it, or with a send under way, for so long without progress: closed.
+  // The connection is closed if unread responses exceed unread_bytes, or a send is pending, without progress
+  // for this long.
   duration stall_time = std::chrono::seconds(60);
 };
 
-// Notices that a peer takes nothing any more. A clock without a timer, like lifespan: it looks once each stall_time
-// while there is something to wait for, so that a stall is found after one or two of them.
+// Detects that a peer no longer reads. Like lifespan it uses no timer of its own. It checks once per
+// stall_time while there is something to wait for, so that a stall is detected after one to two stall_times.
 class stall_watch {
  public:
   explicit stall_watch(duration stall_time) noexcept : time_(stall_time) {}
 
   [[nodiscard]] time_point next() const noexcept { return look_at_; }
-  // Something waits for the peer. A compare while it is watched already.
+  // Call when something waits for the peer. Only a comparison if it is watched already.
   void watch(time_point now) noexcept {
     if (look_at_ == never) look_at_ = deadline_after(now, time_);
   }
-  // True when the peer is given up. congested: above burden_limits::unread_bytes; moved: all the reply bytes that have
-  // left so far; sending_since: of the send under way, never when there is none. heard: what the peer sends is read, so that
-  // it can make replies move.
+  // Returns true if the connection must be closed. congested: above burden_limits::unread_bytes; moved: all
+  // response bytes sent so far; sending_since: of the pending send, `never` if there is none; heard: input
+  // from the peer is being read, so that its window updates can make progress.
   [[nodiscard]] bool on_time(time_point now, bool congested, std::uint64_t moved, time_point sending_since,
                              bool heard) noexcept {
     if (now < look_at_) return false;
@@ -52,16 +53,16 @@ class stall_watch {
 };
 
 struct lifespan_options {
-  // Without an exchange for so long: drained. max: never.
+  // Drain the connection after it has had no exchange for this long. max: never.
   duration max_idle = duration::max();
-  // Older than this: drained. Whoever sets it adds jitter of its own, so that connections that came together do not go
-  // together.
+  // Drain the connection at this age. The caller adds jitter, so that connections opened together do not
+  // drain together. max: never.
   duration max_age = duration::max();
-  // And so long after that: closed, whatever runs.
+  // Close the connection this long after max_age, even if calls are running. max: never.
   duration max_age_grace = duration::max();
 };
 
-// A clock without a timer, like http2::keepalive.
+// Enforces lifespan_options. Like http2::keepalive it uses no timer of its own: the caller passes the time.
 class lifespan {
  public:
   enum class verdict : std::uint8_t { go_on, drain, close };
@@ -72,7 +73,7 @@ class lifespan {
         idle_at_(deadline_after(now, o.max_idle)),
         age_at_(deadline_after(now, o.max_age)) {}
 
-  // An exchange has ended, if it matters when.
+  // used() must be called when an exchange has ended, if watches_idle() returns true.
   [[nodiscard]] bool watches_idle() const noexcept { return idle_at_ != never; }
   void used(time_point now) noexcept { used_ = now; }
 
@@ -102,9 +103,9 @@ class lifespan {
 };
 
 struct connection_options {
-  // Keepalive (limits::keepalive) and the peer's PINGs (limits::pings) among them.
+  // Includes keepalive (limits::keepalive) and the limits on the peer's PINGs (limits::pings).
   http2::limits http2;
-  // Of servers.
+  // Servers only.
   lifespan_options life;
   burden_limits burden;
 };

@@ -15,8 +15,8 @@ decode_budget::decode_budget() noexcept
                 self.left_ = iteration_bytes;
               }),
       grant_(*this, [](coro::work& w) noexcept { static_cast<hook&>(w).budget.grant_shares(); }) {
-  // In every second iteration: what I/O has brought while shares were granted is answered, and the answers are handed to the
-  // kernel, before the next ones.
+  // Grants shares in every second iteration: what I/O has received while shares were granted is answered, and
+  // the answers are passed to the kernel, before the next ones.
   run = [](coro::work& w) noexcept {
     auto& self = static_cast<decode_budget&>(w);
     if ((self.lets_others_go_ = !self.lets_others_go_)) coro::this_executor().post_next_turn(self);

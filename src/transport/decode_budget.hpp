@@ -1,4 +1,4 @@
-// decode_budget: how much of one iteration of a loop may go into making messages of what peers have sent.
+// decode_budget: limits how much of each loop iteration is spent on decoding received messages.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -13,42 +13,45 @@
 
 namespace coracle::transport {
 
-// A connection or a call that has work left when the budget is spent. It waits in one list at a time: that of its
+// A connection or a call with work left when the budget is spent. It is in one list at a time: that of its
 // connection, or that of the loop's budget.
 class deferred_decode : public base::list_hook {
  public:
-  // Continues until the work is done or decode_budget::spent(). Called when it has left its list. True: work is left,
-  // and the object is to wait again. False: there is none, and the object may be gone.
+  // Continues until the work is done or decode_budget::spent(). Called after it was removed from its list.
+  // Returns true if work is left and the object must be queued again; false if there is none, and the object
+  // may have been destroyed.
   virtual bool continue_decoding() noexcept = 0;
 
  protected:
   ~deferred_decode() = default;
 };
 
-// One for each loop, shared by its connections. A few bytes can decompress to megabytes, and a kilobyte can hold hundreds
-// of messages: without a bound, one peer's input would keep the loop from its timers, its listeners and its other
-// connections. The unit is a byte: an event of a connection costs message_cost_bytes, as does a message that its reader
-// finds waiting; a message also costs its size, a small one a quarter of it. The costs depend on nothing but the input, so that a simulation replays them exactly.
+// One per loop, shared by its connections. A few bytes can decompress to megabytes, and a kilobyte can hold
+// hundreds of messages: without a limit, one peer's input would delay the loop's timers, listeners and other
+// connections. The unit is a byte: an event of a connection costs message_cost_bytes, and so does a message
+// that its reader finds waiting; a message also costs its size, a small one a quarter of its size. The costs
+// depend only on the input, so that a simulation reproduces them exactly.
 //
-// Work that exceeds the budget is deferred. Each later iteration grants one share to each waiter in turn, after I/O, timers and
-// output; at least one, so that nothing waits forever. Some libraries do not stop where they are asked to (brotli's fills its
-// window first), and some messages take longer than their size says: then the loop's clock ends the iteration's decoding early.
-// A simulation's clock stands still meanwhile.
+// Work that exceeds the budget is deferred. Each later iteration grants one share to each waiter in turn,
+// after I/O, timers and output; at least one, so that nothing waits forever. Some libraries do not stop when
+// requested (brotli fills its window first), and some messages take longer than their size suggests: then the
+// loop's clock ends the iteration's decoding early. A simulation's clock does not advance meanwhile.
 //
-// Everything here happens on the loop.
+// All functions must be called on the loop.
 class decode_budget final : public coro::attachment, private coro::work {
  public:
-  // Chosen so that an iteration decodes for about a millisecond; docs/reference/limits.md has the measurements.
+  // Chosen so that an iteration decodes for about a millisecond; see the measurements in
+  // docs/reference/limits.md.
   static constexpr std::int64_t iteration_bytes = 256 << 10;
   static constexpr std::int64_t share_bytes = 64 << 10;
   static constexpr duration iteration_time = std::chrono::milliseconds(1);
-  // Many small messages take longer than their bytes say when they are made for it.
+  // Specially crafted small messages take longer than their size suggests.
   static constexpr duration small_messages_time = std::chrono::milliseconds(4);
-  // What a connection may decode of each read, whatever others have spent: small calls beside a heavy connection need
-  // not wait.
+  // What a connection may decode of each read, regardless of what others have spent, so that small calls
+  // beside a heavily loaded connection need not wait.
   static constexpr std::int64_t allowance_bytes = 8 << 10;
   static constexpr std::int64_t message_cost_bytes = 32;
-  // Decompressing has a fixed cost per message: a context is reset, or made.
+  // Decompression has a fixed cost per message: a context is reset, or created.
   static constexpr std::int64_t compressed_message_cost_bytes = 2 << 10;
   decode_budget() noexcept;
   static decode_budget& here() { return coro::this_executor().attached<decode_budget>(); }
@@ -57,19 +60,21 @@ class decode_budget final : public coro::attachment, private coro::work {
     left_ -= bytes;
     refill_soon();
   }
-  // What is under way stops here, and defers the rest.
+  // Whether the work in progress must stop here and defer the rest.
   [[nodiscard]] bool spent() const noexcept { return left_ <= floor_; }
-  // Work of unknown size may begin or continue: something is left, and nothing waits that came earlier.
+  // Whether work of unknown size may begin or continue: budget is left, and no earlier work is waiting.
   [[nodiscard]] bool may_begin_large() const noexcept {
     return in_share_ ? !spent() : left_ > 0 && waiting_.empty();
   }
-  // The same for work whose cost is known: it may overtake what waits if the present iteration, or the allowance, covers it.
+  // The same for work of known cost: it may overtake waiting work if the present iteration, or the allowance,
+  // covers it.
   [[nodiscard]] bool may_begin(std::size_t bytes) const noexcept {
     return may_begin_large() || (!in_share_ && left_ - static_cast<std::int64_t>(bytes) > floor_);
   }
-  // Call between two steps of work. Ends this iteration's decoding when `limit` has passed since the iteration began.
+  // Call between two steps of work. Ends this iteration's decoding if `limit` has passed since the iteration
+  // began.
   void look_at_clock(duration limit = iteration_time) noexcept;
-  // How much the work under way may cost before it looks at spent() again.
+  // How much the work in progress may cost before it checks spent() again.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     constexpr std::int64_t step_min = 4 << 10;
     return static_cast<std::size_t>(std::max(left_ - floor_, step_min));
@@ -78,14 +83,14 @@ class decode_budget final : public coro::attachment, private coro::work {
   // Appends `d` to the waiting list. Does nothing if `d` is in a list already.
   void defer(deferred_decode& d) noexcept;
 
-  // A small message of `bytes` was decoded.
+  // Charges a small message of `bytes` that was decoded.
   void charge_small(std::size_t bytes) noexcept { left_ -= static_cast<std::int64_t>(bytes / 4); }
-  // An event has been handled. True: ask spent_at_checkpoint().
+  // Charges an event that was handled. If it returns true, check spent_at_checkpoint().
   [[nodiscard]] bool charge_event() noexcept { return (left_ -= message_cost_bytes) <= checkpoint_; }
-  // True: as spent(). The clock is read at a checkpoint, not at each event.
+  // Returns spent(). Reads the clock, which therefore happens at checkpoints only and not at each event.
   [[nodiscard]] bool spent_at_checkpoint() noexcept;
 
-  // While a connection handles what it has read.
+  // Sets the floor and the checkpoint while a connection handles what it has read.
   class reading {
    public:
     explicit reading(decode_budget& b) noexcept : budget_(b), before_(b.floor_) {
@@ -107,7 +112,7 @@ class decode_budget final : public coro::attachment, private coro::work {
 
  private:
   static constexpr std::int64_t checkpoint_bytes = 16 << 10;
-  // When the next iteration begins; while little is spent, a later one.
+  // Refills the budget when the next iteration begins; does nothing while little is spent.
   void refill_soon() noexcept {
     if (left_ < iteration_bytes / 2 && !refill_queued_) [[unlikely]]
       queue_refill();
@@ -115,7 +120,7 @@ class decode_budget final : public coro::attachment, private coro::work {
   void queue_refill() noexcept;
   void grant_shares() noexcept;
 
-  // Two of the things that a loop does for the budget, beside beginning to grant shares.
+  // The queue entries for refilling the budget and for granting shares; the budget itself is the third entry.
   struct hook : coro::work {
     hook(decode_budget& b, void (*f)(coro::work&) noexcept) noexcept : budget(b) { run = f; }
     decode_budget& budget;
@@ -124,8 +129,8 @@ class decode_budget final : public coro::attachment, private coro::work {
   hook refill_;
   hook grant_;
   std::int64_t left_ = iteration_bytes;
-  std::int64_t floor_ = 0;  // where what is under way stops
-  std::int64_t checkpoint_ = 0;  // where it looks at the clock; at or above the floor
+  std::int64_t floor_ = 0;  // the work in progress stops here
+  std::int64_t checkpoint_ = 0;  // where it checks the clock; at or above the floor
   bool in_share_ = false;
   bool refill_queued_ = false;
   bool shares_queued_ = false;

@@ -4,10 +4,10 @@ namespace coracle::transport {
 
 namespace {
 
-// Output that has left the streams' windows but not the process: above this, streams queue (so that
-// their writers wait) ...
+// The maximum output that has left the streams' windows but not the process. Above it streams queue their
+// data, so that their writers wait.
 constexpr std::size_t output_high_bytes = 256u << 10;
-// ... and pieces that are large already above connection::bulk_high_bytes.
+// Pieces larger than this queue already above connection::bulk_high_bytes.
 constexpr std::size_t bulk_piece_bytes = 4u << 10;
 
 }  // namespace

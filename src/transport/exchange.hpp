@@ -1,4 +1,4 @@
-// exchange: one request and its response, a stream of a connection, as the layers above see it.
+// exchange: one request and its response, which is one stream of a connection, for the layers above.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -15,19 +15,21 @@
 
 namespace coracle::transport {
 
-// Names a stream of a connection. Whoever got it releases it exactly once: at the latest in on_reset(), or when it
-// wants no more calls. What was queued with end_stream is still sent. A released or default-made one is empty.
+// A handle to a stream of a connection. Its holder releases it exactly once: in on_reset() at the latest, or
+// when it needs no more callbacks. Data queued with end_stream is still sent. A released or
+// default-constructed exchange is empty.
 //
-// What each function promises is said in http2/connection.hpp; here the connection sends at the end of its loop's turn
-// what the engine has written. All are harmless on a stream that has ended meanwhile. Those that are not noexcept throw
-// std::bad_alloc without having done anything; the others close the connection when they find no memory.
+// http2/connection.hpp documents the functions; here the connection sends what the engine has written at the
+// end of the loop iteration. All of them do nothing on a stream that has ended meanwhile. Those that are not
+// noexcept throw std::bad_alloc and then have no effect; the others close the connection if memory is
+// exhausted.
 class exchange {
  public:
   exchange() noexcept = default;
   exchange(connection& c, stream_ref s) noexcept : connection_(&c), stream_(s) {}
   explicit operator bool() const noexcept { return connection_ != nullptr; }
 
-  // A head (or, where no data is queued, trailers), field by field.
+  // Writes headers (or trailers, if no data is queued), field by field.
   bool begin_headers() noexcept;
   void add_field(std::string_view name, std::string_view value,
                  hpack::indexing policy = hpack::indexing::index) noexcept {
@@ -38,14 +40,14 @@ class exchange {
     return connection_->engine_.add_fields(kept);
   }
   void end_headers(bool end_stream) noexcept;
-  // A block encoded by hpack's stateless functions; goes behind queued data.
+  // Sends a block encoded by hpack's stateless functions, after queued data.
   bool send_block(bytes_view stateless, bool end_stream);
 
-  // Room in the output when n bytes may leave at once, else null: then queue_data().
+  // Returns space in the output if n bytes may be sent at once, else null: use queue_data() then.
   std::uint8_t* reserve_data(std::size_t n);
   void commit_data(std::size_t n, bool end_stream) noexcept;
-  // Likewise for a server's head, message and trailers at once. commit_reply() is a release(),
-  // too; kept: set_kept() has spoken of it, and the account is to be right at once.
+  // The same for a server's headers, message and trailers at once. commit_reply() includes release(). kept:
+  // set_kept() was called, and the memory account must be updated at once.
   std::uint8_t* reserve_reply(const whole_reply& r);
   void commit_reply(const whole_reply& r, bool kept) noexcept;
   bool queue_data(std::unique_ptr<std::uint8_t[]> bytes, std::size_t n, bool end_stream);
@@ -57,19 +59,19 @@ class exchange {
     connection_->engine_.consume(stream_, n);
     connection_->touch();
   }
-  // For the account of memory: so much of what came on this exchange is kept above.
+  // Sets how many bytes of data received on this exchange the layer above keeps, for memory accounting.
   void set_kept(std::size_t bytes) noexcept { connection_->set_kept(stream_, bytes); }
-  // False: the server has no memory left for so much more of this connection's. Charges nothing.
+  // Returns false if the server has no memory for `more_bytes` more of this connection. Charges nothing.
   [[nodiscard]] bool may_keep(std::size_t more_bytes) noexcept {
     return connection_->owner_.may_keep(*connection_, more_bytes);
   }
-  // The peer does not read the replies that it was given: no work is to be begun for it until on_turn() comes,
-  // which wait_turn() asks for.
+  // Whether the peer does not read its responses: begin no work for it until on_turn() is called, which
+  // wait_turn() requests.
   [[nodiscard]] bool congested() const noexcept { return connection_->congested_; }
   void wait_turn() noexcept { connection_->wait_turn(stream_); }
-  // The peer may be unable to send, for reasons that are not its own.
+  // Whether the peer may be unable to send because this side withholds credit or has paused reading.
   [[nodiscard]] bool withholds_credit() const noexcept { return connection_->withholds_credit_; }
-  // Reads nothing more of the connection until `d` has ended its work; see decode_budget.
+  // Stops reading from the connection until `d` has completed its work; see decode_budget.
   void defer(deferred_decode& d) { connection_->defer(d); }
   [[nodiscard]] decode_budget& budget() const noexcept { return *connection_->budget_; }
   void reset(error_code code) noexcept { connection_->reset(stream_, code); }
@@ -83,8 +85,8 @@ class exchange {
   void count_sent() noexcept { ++connection_->messages_.sent; }
   void count_received() noexcept { ++connection_->messages_.received; }
   void count_call_ok() noexcept { ++connection_->messages_.calls_ok; }
-  // Handlers of its connection's that run on behind calls that have ended; counted by the layer above, whose calls may
-  // outlive the connection.
+  // The number of orphaned calls of this connection: handlers that still run after their call ended. The
+  // layer above counts them, because they may outlive the connection.
   [[nodiscard]] std::size_t abandoned() const noexcept {
     return connection_->abandoned_ ? *connection_->abandoned_ : 0;
   }
@@ -97,7 +99,7 @@ class exchange {
   [[nodiscard]] const auth_context* auth() const noexcept { return connection_->auth(); }
 
  private:
-  // What is written at once may be put behind what waits for this turn's end.
+  // Whether data of this size may be appended to the output of this loop iteration.
   [[nodiscard]] bool fits_in_this_send(std::size_t bytes) const noexcept;
 
   connection* connection_ = nullptr;

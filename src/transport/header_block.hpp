@@ -1,4 +1,4 @@
-// header_block: header fields encoded ahead of time, for any connection.
+// header_block: header fields that are encoded in advance, for any connection.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -9,8 +9,8 @@
 
 namespace coracle::transport {
 
-// Uses no dynamic table (hpack's stateless encoding), so that its bytes can be kept and sent again,
-// and can wait behind queued data. See exchange::send_block().
+// Does not use a dynamic table (hpack's stateless encoding), so that its bytes can be stored and sent
+// repeatedly, and can follow queued data. See exchange::send_block().
 class header_block {
  public:
   header_block& add(std::string_view name, std::string_view value);

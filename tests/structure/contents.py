@@ -39,6 +39,39 @@ def header_names(tree):
                 yield f"{name}:{number}: use a name of protocol/grpc/header_names.hpp, or add it there"
 
 
+COMMENT_WIDTH = 110  # .clang-format's ColumnLimit; the formatter reflows no comments
+QUOTED = re.compile(r"`[^`]*`")  # a name of the code
+STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+
+
+def comment_of(line):
+    return STRING.sub('""', line).partition("//")[2]
+
+
+def never_right(tree):
+    """The words of words.txt, with what to write instead."""
+    for line in tree.lines("tests/structure/words.txt"):
+        if line and not line.startswith("#"):
+            word, _, instead = line.partition("\t")
+            yield re.compile(rf"\b{word}\b", re.I), instead
+
+
+def comments(tree):
+    """Comments fit the formatter's width, and have none of the words that are never right."""
+    words = list(never_right(tree))
+    for name in tree.under("src/", "include/", "codegen/", "tools/", ends=SOURCES):
+        if name.endswith(".coracle.hpp"):
+            continue
+        for number, line in enumerate(tree.lines(name), 1):
+            comment = comment_of(line)
+            if comment and len(line) > COMMENT_WIDTH:
+                yield f"{name}:{number}: {len(line)} columns; wrap the comment at {COMMENT_WIDTH}"
+            for word, instead in words:
+                found = word.search(QUOTED.sub("", comment))
+                if found:
+                    yield f'{name}:{number}: "{found[0]}"; write {instead}'
+
+
 # Spelled in pieces, so that this file passes its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:ro" r"ot|ho" r"me|wo" r"rk|Users)/")
 REGISTRY = re.compile(r"(?:proxy\.gol" r"ang|pypi|files\.python" r"hosted|registry\.npm" r"js|crat" r"es|"

@@ -1,4 +1,4 @@
-// coracle call: one call of any kind; JSON in, JSON out, both directions live.
+// call: coracle call makes one call of any kind, with JSON in both directions while the call runs.
 #include "tools/call/messages.hpp"
 #include "tools/call/narrator.hpp"
 #include "tools/call/request_source.hpp"
@@ -31,12 +31,12 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Any kind of method is a stream both ways on the wire.
+// On the wire, a method of any kind is a stream in both directions.
 using conversation = bidi_call<bytes_message, bytes_message>;
 
-// One call on its loop. Messages are converted on threads that may block, as many at a time as have come: a thread is
-// handed a batch while the loop fills the next. So a stream at full speed costs few hand-overs, and a single message is
-// shown, or sent, at once.
+// One call on its loop. Messages are converted on threads that may block, in batches: a thread converts one
+// batch while the loop fills the next. A stream at full speed thus costs few thread switches, and a single
+// message is shown, or sent, at once.
 class exchange {
  public:
   exchange(call_channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
@@ -48,7 +48,7 @@ class exchange {
         tell_(tell),
         call_(generic_stub(server).bidi(path_.c_str())) {}
 
-  // The call's status. Throws what is wrong with its requests, or with the output.
+  // Returns the call's status. Throws the errors of its requests and of the output.
   task<status> run() {
     scope sending{co_await coro::this_environment()};
     scope showing{co_await coro::this_environment()};
@@ -69,7 +69,7 @@ class exchange {
   }
 
   [[nodiscard]] const metadata& trailers() const noexcept { return call_.trailing_metadata(); }
-  // A reply was not printed, and why was said on stderr.
+  // A reply could not be printed, and the reason was written to stderr.
   [[nodiscard]] bool has_unreadable_replies() const noexcept { return unreadable_; }
 
  private:
@@ -122,7 +122,7 @@ class exchange {
     say(errors);
   }
 
-  // The reply of a call that has one: once it is known that no other one comes.
+  // Shows the reply of a call with one reply, once it is known that there is no second one.
   task<> show_single(status& how) {
     if (waiting_.count() > 1) how = status::unimplemented("the server sent more than one reply to " + path_);
     else if (how.ok() && waiting_.empty())
@@ -168,7 +168,7 @@ class exchange {
         while (const auto one = batch.next(at)) {
           request.assign(as_bytes(*one));
           const status sent = co_await call_.write_result(request);
-          if (!sent.ok()) co_return;  // the call has ended: its reader knows why
+          if (!sent.ok()) co_return;  // the call has ended: its reader has the status
           tell_.sent(one->size());
         }
         if (invalid) std::rethrow_exception(invalid);
@@ -193,7 +193,7 @@ class exchange {
     }
   }
 
-  // In a handler of an exception: that is what is wrong.
+  // Call it in an exception handler: keeps the exception and cancels the call.
   void fail() {
     wrong_ = std::current_exception();
     call_.cancel();

@@ -1,4 +1,4 @@
-// messages: a method's requests and replies, between JSON and what travels.
+// messages: converts a method's requests and replies between JSON and the wire format.
 #pragma once
 
 #include "tools/json/message_json.hpp"
@@ -6,8 +6,8 @@
 
 namespace coracle::tools {
 
-// For plain threads: a type may have to be asked of the server. One thread at a time may convert requests, another one
-// replies. Both must outlive it.
+// May block to query the server for a type, so do not use it on a loop. One thread at a time may convert
+// requests, and another one replies. Both arguments must outlive this object.
 struct messages {
   messages(schema& types, const google::protobuf::MethodDescriptor& method)
       : requests(types, *method.input_type()),
@@ -16,7 +16,7 @@ struct messages {
 
   message_json requests;
   message_json replies;
-  const bool reply_is_indented;  // that of a method with one reply is printed over several lines
+  const bool reply_is_indented;  // a single reply is printed over several lines
 };
 
 }  // namespace coracle::tools

@@ -24,13 +24,13 @@ std::string told(const pb::Any& detail, schema& types) {
   if (type) try {
       return name + " " + message_json(types, *type).text(detail.value(), false);
     } catch (const failure&) {
-      // Then its size is all that can be said of it.
+      // The detail is shown only by its size.
     }
   return name + ", " + std::to_string(detail.value().size()) + " bytes";
 }
 
 std::string details_of(const status& how, schema& types) {
-  static_cast<void>(google::rpc::ErrorInfo::descriptor());  // a static program links what is named
+  static_cast<void>(google::rpc::ErrorInfo::descriptor());  // a static program links only what is referenced
   google::rpc::Status all;
   if (how.details().empty() || !all.ParseFromString(std::string(how.details()))) return {};
   std::string text;

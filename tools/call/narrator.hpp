@@ -1,4 +1,4 @@
-// narrator: what `call -v` says on stderr beside the replies, and how a call's end is told.
+// narrator: prints the events of `call -v` to stderr, and the end of a call.
 #pragma once
 
 #include "tools/endpoint.hpp"
@@ -13,7 +13,7 @@
 
 namespace coracle::tools {
 
-// A line for each field, behind `before`; values of names in -bin are in hexadecimal.
+// One line for each field, prefixed with `before`; values of -bin names are in hexadecimal.
 [[nodiscard]] std::string metadata_text(const metadata& of, const char* before);
 
 class narrator {
@@ -24,7 +24,7 @@ class narrator {
   void sent(std::size_t bytes);
   void head(const metadata& came);
   void received(std::size_t bytes);
-  // Always told when it is not OK; with its details, as far as their types are known.
+  // Always prints a status that is not OK, with its details as far as their types are known.
   void ends(const status& how, const metadata& trailers, schema& types, const endpoint& where);
 
  private:

@@ -1,4 +1,4 @@
-// request_source: the requests of a call, as JSON texts, from the command line, a file or what is typed.
+// request_source: the requests of a call as JSON texts, from the command line, a file or the standard input.
 #pragma once
 
 #include "tools/json/json_splitter.hpp"
@@ -16,15 +16,16 @@ namespace coracle::tools {
 
 class request_source {
  public:
-  // Each is JSON (several values may stand in one), "@FILE" or "-" for the standard input. Throws failure for a file
-  // that cannot be read. None: `alone`, as where there is one request and nothing is given.
+  // Each text is JSON (one or several values), "@FILE", or "-" for the standard input. Throws failure for a
+  // file that cannot be read. Without texts, `alone` is used, for a method with one request.
   request_source(const std::vector<std::string>& said, std::string alone);
 
-  // Waits for more text where the standard input is read: false once all of it is there. Throws failure, and
-  // coro::cancelled when it is stopped. On a loop.
+  // Waits for more text if the standard input is read; returns false once all of it was read. Throws failure,
+  // and coro::cancelled if it is stopped. Runs on a loop.
   [[nodiscard]] task<bool> read_more();
-  // Appends the values that are whole, borrowed until read_more(); false: for now, or for ever, there are no more. Stops
-  // after many, to be called again. Any thread, but not beside read_more().
+  // Appends complete values, borrowed until read_more(); returns false if there are no more, for now or at
+  // all. Returns early after many values, and may be called again. May be called from any thread, but not
+  // concurrently with read_more().
   [[nodiscard]] bool take(std::vector<std::string_view>& values);
 
  private:
@@ -32,7 +33,7 @@ class request_source {
   bool from_input_ = false;
   bool ended_ = false;
   net::input input_;
-  std::array<char, 65536> room_;  // what a pipe holds
+  std::array<char, 65536> room_;  // the capacity of a pipe
 };
 
 }  // namespace coracle::tools

@@ -16,9 +16,9 @@ namespace coracle::tools {
 namespace {
 
 constexpr int authority_days = 3650;
-// Machines whose clocks are a little behind take a new certificate, too.
+// Machines whose clocks are slightly behind accept a new certificate, too.
 constexpr long backdated_s = 3600;
-// RFC 5280 4.1.2.2: positive, and at most 20 octets with the sign.
+// RFC 5280 4.1.2.2: positive, and at most 20 octets including the sign.
 constexpr int serial_bits = 159;
 
 owned<EVP_PKEY> new_key() { return own(EVP_EC_gen("P-256"), "make a key"); }
@@ -30,7 +30,7 @@ void set_random_serial(X509* x) {
     fail_as_openssl_says("make a serial number");
 }
 
-// All that can be said before the issuer is known.
+// Sets everything that does not depend on the issuer.
 owned<X509> new_certificate(EVP_PKEY* key, const std::string& common_name, int days) {
   auto x = own(X509_new(), "make a certificate");
   require(X509_set_version(x.get(), X509_VERSION_3), "make a certificate");
@@ -56,7 +56,7 @@ void extend(X509* x, X509* issuer, int extension, const char* value) {
 }
 
 void sign(X509* x, X509* issuer, EVP_PKEY* key) {
-  // Edwards curves bring their own digest and take no other.
+  // Edwards curves have a built-in digest and accept no other.
   const bool edwards = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
   require(X509_set_issuer_name(x, X509_get_subject_name(issuer)), "name a certificate's issuer");
   require(X509_sign(x, key, edwards ? nullptr : EVP_sha256()), "sign a certificate");
@@ -78,7 +78,7 @@ std::string day(const ASN1_TIME* when) {
   return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &utc));
 }
 
-// A name of its own for each, so that nobody mixes two of them up.
+// Each CA has a unique name, so that two of them cannot be confused.
 std::string authority_name() {
   unsigned char random[4];
   require(RAND_bytes(random, sizeof random), "name a CA");
@@ -91,7 +91,7 @@ owned<BIO> open_file(const std::filesystem::path& path) {
   return own(BIO_new_file(path.c_str(), "r"), std::string("open ").append(path.string()));
 }
 
-// OpenSSL would ask on the terminal.
+// Without this, OpenSSL would prompt on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
 }  // namespace
@@ -153,7 +153,7 @@ credential issue(const credential& authority, purpose p, const std::string& comm
   extend(x.get(), issuer, NID_key_usage, "critical,digitalSignature");
   extend(x.get(), issuer, NID_ext_key_usage, p == purpose::server ? "serverAuth" : "clientAuth");
   extend(x.get(), issuer, NID_subject_key_identifier, "hash");
-  // By the issuer's name and number where somebody else's CA has no key identifier.
+  // Falls back to the issuer's name and serial number if the CA has no key identifier.
   extend(x.get(), issuer, NID_authority_key_identifier, "keyid,issuer");
   if (!alternative_names.empty()) extend(x.get(), issuer, NID_subject_alt_name, alternative_names.c_str());
   sign(x.get(), issuer, authority.key.get());

@@ -1,4 +1,4 @@
-// Certificates with their keys: a CA, and what it signs.
+// certificate: makes certificates with their keys: a CA, and the certificates that it signs.
 #pragma once
 
 #include "tools/certs/openssl.hpp"
@@ -8,7 +8,7 @@
 
 namespace coracle::tools {
 
-// All of these throw failure, with OpenSSL's reason.
+// All of these functions throw failure, with OpenSSL's reason.
 struct credential {
   owned<EVP_PKEY> key;
   owned<X509> certificate;
@@ -20,14 +20,14 @@ struct credential {
 
 enum class purpose { server, client };
 
-// A CA for ten years, which may sign certificates of servers and clients but no further CAs.
+// A CA valid for ten years, which may sign certificates of servers and clients but no further CAs.
 credential new_authority();
 
-// One that was made before. It has to be a CA still valid, and the key its own.
+// Reads an existing CA. It must still be valid, and the key must match the certificate.
 credential read_authority(const std::filesystem::path& certificate, const std::filesystem::path& key);
 
-// Signed by `authority`, with a new key on P-256; valid for `days`, but no longer than the authority itself.
-// alternative_names: see subject_alternative_names(); empty means none.
+// Issues a certificate signed by `authority`, with a new key on P-256; valid for `days`, but no longer than
+// the authority itself. `alternative_names`: see subject_alternative_names(); empty means none.
 credential issue(const credential& authority, purpose p, const std::string& common_name,
                  const std::string& alternative_names, int days);
 

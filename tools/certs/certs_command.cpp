@@ -1,4 +1,4 @@
-// coracle certs: a CA, a server's certificate and a client's, in one line.
+// certs_command: coracle certs makes a CA, a server's certificate and a client's with one command.
 #include "tools/certs/certificate.hpp"
 #include "tools/certs/host_names.hpp"
 #include "tools/commands.hpp"
@@ -27,10 +27,10 @@ struct wishes {
   std::string server = "server";
   std::string client = "client";
   bool client_was_named = false;
-  int days = 825;  // what Apple's platforms accept at most from a private CA
+  int days = 825;  // the maximum that Apple's platforms accept from a private CA
 };
 
-// name.pem and name.key in a folder.
+// The files name.pem and name.key in a folder.
 struct file_pair {
   file_pair(const fs::path& folder, const std::string& name)
       : certificate(folder / (name + ".pem")), key(folder / (name + ".key")) {}
@@ -55,7 +55,7 @@ struct plan {
   bool makes_client = true;
 };
 
-// "a", "a and b", "a, b and c"
+// Returns "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i)
@@ -76,14 +76,14 @@ void check(const wishes& w) {
   if (w.server == "ca" || w.server == "client")
     throw usage_failure("--name " + w.server + " is taken by the " + (w.server == "ca" ? "CA" : "client") +
                         "; choose another name for the server's files");
-  // RFC 5280 A.1: ub-common-name. OpenSSL counts characters and these are bytes, which errs on the safe side.
+  // RFC 5280 A.1: ub-common-name. OpenSSL counts characters and this check counts bytes, which is stricter.
   const bool control = std::any_of(w.client.begin(), w.client.end(),
                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (w.client.empty() || w.client.size() > 64 || control)
     throw usage_failure("--client is the client's common name: 1 to 64 bytes without control characters");
 }
 
-// Finds out what is there before anything is made, so that all of it can be named at once.
+// Checks for existing files before anything is made, so that one error message can name all of them.
 plan planned(const wishes& w) {
   plan p(w);
   const auto authority = p.authority.taken();
@@ -96,7 +96,7 @@ plan planned(const wishes& w) {
   p.makes_authority = authority.empty();
   auto taken = p.server.taken();
   const auto client = p.client.taken();
-  // A CA signs for many servers; the client that it has vouched for needs no second certificate.
+  // A CA signs for many servers; a client that has a certificate of this CA needs no second one.
   p.makes_client = p.makes_authority || client.size() < 2 || w.client_was_named;
   if (p.makes_client) taken.insert(taken.end(), client.begin(), client.end());
   if (taken.empty()) return p;
@@ -112,7 +112,7 @@ plan planned(const wishes& w) {
                 mend + ", or name another folder with --out");
 }
 
-// The files of a run, and what each is for.
+// The files of a run with their descriptions.
 class output {
  public:
   void add(const file_pair& files, const credential& c, std::string what, const char* what_key) {
@@ -156,7 +156,8 @@ int make(const wishes& w) {
              "the CA: clients trust it, and servers that ask clients for certificates; until " +
                  authority.last_day(),
              "the CA's private key: signs more certificates, keep it to yourself");
-  // A name that is too long for a subject is still one of the alternative names, which are what clients look at.
+  // A name that is too long for a subject is still one of the alternative names, which are what clients
+  // check.
   const std::string common_name = w.hosts.front().size() <= 64 ? w.hosts.front() : "server";
   const auto server = issue(authority, purpose::server, common_name, alternative_names, w.days);
   made.add(p.server, server,

@@ -12,7 +12,7 @@ namespace coracle::tools {
 namespace {
 
 bool is_address(const std::string& text) {
-  in6_addr room;  // for either
+  in6_addr room;  // large enough for either family
   return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
 }
 
@@ -32,13 +32,13 @@ bool is_dns_name(std::string_view name) {
     const auto length = std::min(name.find('.'), name.size());
     const auto label = name.substr(0, length);
     if (!is_label(label)) return false;
-    // What ends with a number is an address, and a wrong one: 127.0.0.256.
+    // A name whose last label is a number is an invalid address, such as 127.0.0.256.
     if (length == name.size()) return !std::all_of(label.begin(), label.end(), is_digit);
     name.remove_prefix(length + 1);
   }
 }
 
-// What was probably meant.
+// Suggests what was probably meant.
 std::string_view mend_of(const std::string& text) {
   if (text.find("://") != text.npos) return "give the host of the URL alone";
   if (text.find('/') != text.npos) return "give single hosts, no networks";

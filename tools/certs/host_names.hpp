@@ -1,4 +1,4 @@
-// Whom a server's certificate is for: DNS names and IP addresses.
+// host_names: the names of a server's certificate: DNS names and IP addresses.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace coracle::tools {
 
-// As OpenSSL's extensions spell a subjectAltName: "DNS:localhost,IP:127.0.0.1". Each name once. Throws usage_failure for what
-// is neither a DNS name (RFC 1123 2.1; underscores, as container networks have them, and "*." at the front are let
-// through) nor an address.
+// Formats the names as a subjectAltName in OpenSSL's syntax, each once: "DNS:localhost,IP:127.0.0.1". Throws
+// usage_failure for text that is neither an address nor a DNS name (RFC 1123 2.1; underscores, which
+// container networks use, and a leading "*." are accepted).
 std::string subject_alternative_names(const std::vector<std::string>& names);
 
 }  // namespace coracle::tools

@@ -10,7 +10,7 @@ namespace coracle::tools {
 
 namespace {
 
-// The first error in this thread's queue is the one that the others followed from.
+// The first error in this thread's queue is the cause of the others.
 std::string take_reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();

@@ -1,4 +1,4 @@
-// OpenSSL's objects with an owner, and its failures with their reasons.
+// openssl: owning pointers to OpenSSL's objects, and its errors as exceptions.
 #pragma once
 
 #include <openssl/bio.h>
@@ -24,14 +24,15 @@ struct freed_by_openssl {
 template <class T>
 using owned = std::unique_ptr<T, freed_by_openssl>;
 
-// Throws failure: "cannot <to_do>: " and what OpenSSL says is the reason. `mend` follows, if there is one.
+// Throws failure: "cannot <to_do>: " and OpenSSL's reason, followed by `mend`, a suggested fix, if there is
+// one.
 [[noreturn]] void fail_as_openssl_says(std::string_view to_do, std::string_view mend = {});
 
-// For functions that give 1 (or a length) when they have done it.
+// For functions that return 1 (or a length) on success.
 inline void require(int done, std::string_view to_do) {
   if (done <= 0) fail_as_openssl_says(to_do);
 }
-// For those that make an object.
+// For functions that make an object.
 template <class T>
 owned<T> own(T* made, std::string_view to_do) {
   if (!made) fail_as_openssl_says(to_do);

@@ -14,7 +14,7 @@ namespace coracle::tools {
 
 namespace {
 
-// 0, or the error.
+// Returns 0 or an errno value.
 int read_all(int descriptor, std::string& to) {
   std::array<char, 65536> room;
   for (;;) {

@@ -23,7 +23,7 @@ namespace {
                     .append(std::strerror(error)));
 }
 
-// 0, or the error.
+// Returns 0 or an errno value.
 int write_all(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const auto count = ::write(descriptor, content.data(), content.size());
@@ -39,7 +39,7 @@ new_files::~new_files() {
   std::error_code nobody_asks;
   while (!made_.empty()) {
     std::filesystem::remove(made_.back(),
-                            nobody_asks);  // a folder only when nobody else has put something into it
+                            nobody_asks);  // removes a folder only if it is empty
     made_.pop_back();
   }
 }
@@ -53,7 +53,7 @@ void new_files::folder(const std::filesystem::path& path) {
     return;
   }
   const int error = errno;
-  // "out/" is there as soon as "out" is.
+  // "out/" exists as soon as "out" does.
   if (error == EEXIST && std::filesystem::is_directory(path, unknown)) return;
   fail("make the folder", path, error == EEXIST ? ENOTDIR : error);
 }
@@ -64,7 +64,7 @@ void new_files::write(const std::filesystem::path& path, std::string_view conten
   if (descriptor < 0) fail("create", path, errno);
   made_.push_back(path);
   int error = write_all(descriptor, content);
-  // A full disk may show itself only now.
+  // A full disk may be reported only by close().
   if (::close(descriptor) != 0 && error == 0) error = errno;
   if (error != 0) fail("write", path, error);
 }

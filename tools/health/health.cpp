@@ -1,4 +1,4 @@
-// coracle health: a probe for scripts, containers and Kubernetes.
+// health: coracle health is a health probe for scripts, containers and Kubernetes.
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
@@ -31,8 +31,7 @@ struct health {
   static constexpr int not_serving = 1;
   static constexpr int no_answer = 2;
   static constexpr std::uint32_t reply_bytes_max = 1024;  // a reply is one number
-  static constexpr duration answer_time =
-      std::chrono::seconds(5);  // a probe that waits for ever probes nothing
+  static constexpr duration answer_time = std::chrono::seconds(5);  // a probe must not wait without a limit
 
   endpoint where;
   std::string service;

@@ -9,7 +9,8 @@ constexpr std::string_view space = " \t\r\n";
 }
 
 void json_splitter::add(std::string_view text) {
-  // What was given goes once it is the larger part: to move the rest costs less than what was read since the last time.
+  // Drops the consumed part once it is more than half: moving the rest then costs less than reading the bytes
+  // since the last move did.
   if (begin_ > held_.size() / 2) {
     held_.erase(0, begin_);
     at_ -= begin_;
@@ -37,7 +38,7 @@ std::optional<std::string_view> json_splitter::next() {
       if (escaped_) escaped_ = false;
       else if (c == '\\') escaped_ = true;
       else if (c == quote_) quote_ = 0, whole = depth_ == 0;
-    } else if (c == '"' || c == '\'') {  // protobuf's parser takes both
+    } else if (c == '"' || c == '\'') {  // protobuf's parser accepts both quotes
       quote_ = c;
     } else if (c == '{' || c == '[') {
       ++depth_;
@@ -45,7 +46,7 @@ std::optional<std::string_view> json_splitter::next() {
       if (depth_ > 0) --depth_;
       whole = depth_ == 0;
     } else if (depth_ == 0 && space.find(c) != std::string_view::npos) {
-      whole = true;  // a number, or a word
+      whole = true;  // a number or a keyword
     }
     if (whole) return take();
   }

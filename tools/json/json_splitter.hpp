@@ -1,4 +1,4 @@
-// json_splitter: from text that arrives in pieces to the JSON values that stand one behind the other in it.
+// json_splitter: splits text that arrives in pieces into the consecutive JSON values in it.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,25 @@
 
 namespace coracle::tools {
 
-// Looks at brackets and strings alone; whether a value is valid JSON is for its parser. Each byte is looked at once, and
-// moved a bounded number of times, however many values there are: a file may hold millions of them.
+// Tracks only brackets and strings; whether a value is valid JSON is left to its parser. Each byte is read
+// once and moved a bounded number of times, however many values there are: a file may contain millions of
+// them.
 class json_splitter {
  public:
   void add(std::string_view text);
-  // The next whole value, borrowed until add(); nothing while it has not arrived.
+  // The next complete value, borrowed until add(); empty while it has not arrived.
   [[nodiscard]] std::optional<std::string_view> next();
-  // At the end of the text: what is left, a value that needs no closing bracket or one that was cut short.
+  // The rest at the end of the text: a value that needs no closing bracket, or one that was cut off.
   [[nodiscard]] std::optional<std::string_view> rest();
 
  private:
   void skip_space();
   [[nodiscard]] std::string_view take();
   std::string held_;
-  std::size_t begin_ = 0;  // of what was not given yet
-  std::size_t at_ = 0;  // as far as held_ was looked at
+  std::size_t begin_ = 0;  // the start of the text that next() has not returned
+  std::size_t at_ = 0;  // the end of the text that was scanned
   std::size_t depth_ = 0;
-  char quote_ = 0;  // of the string that the place is in; 0: in none
+  char quote_ = 0;  // the quote of the current string; 0: not in a string
   bool escaped_ = false;
 };
 

@@ -5,7 +5,7 @@
 namespace coracle::tools {
 
 namespace {
-constexpr char tag = 1 << 3 | 2;  // field 1, with a length
+constexpr char tag = 1 << 3 | 2;  // field 1, length-delimited
 }
 
 void message_batch::add(std::string_view message) {

@@ -1,4 +1,4 @@
-// message_batch: serialized messages of one type, one after the other in one string.
+// message_batch: holds serialized messages of one type in one string.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace coracle::tools {
 
-// The string is what protobuf writes for a message with one field, `repeated T items = 1`: protobuf's JSON mapping converts
-// all messages of a batch in one call, which costs a fraction of one call for each.
+// The string is the encoding of a protobuf message with one field, `repeated T items = 1`: protobuf's JSON
+// mapping converts all messages of a batch in one call, which costs a fraction of one call for each.
 class message_batch {
  public:
   void add(std::string_view message);
@@ -19,10 +19,11 @@ class message_batch {
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
 
-  // Takes such a string. False, and the batch is empty, where it is none or has another number of messages than `count`.
+  // Replaces the content by such a string. Returns false and clears the batch if the string is malformed or
+  // does not contain `count` messages.
   [[nodiscard]] bool assign(std::string bytes, std::size_t count);
 
-  // Reads the messages in their order; `at` begins as 0. Nothing at the end.
+  // Reads the messages in order; start with `at` = 0. Empty at the end.
   [[nodiscard]] std::optional<std::string_view> next(std::size_t& at) const noexcept;
 
  private:

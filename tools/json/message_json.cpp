@@ -1,4 +1,4 @@
-// The one file here that knows protobuf's JSON mapping, which newer versions move around.
+// message_json: the only file that uses protobuf's JSON mapping, whose headers differ between versions.
 #include "tools/json/message_json.hpp"
 
 #include "tools/failure.hpp"
@@ -28,7 +28,7 @@ const std::string batch_url = url_prefix + "/coracle.Batch";
 constexpr std::string_view batch_begin = "{\"items\":[";
 constexpr std::string_view batch_end = "]}";
 
-// Without the status code, which would be taken for a server's.
+// The message without the status code, which would be mistaken for that of a server.
 template <class Status>
 std::string reason(const Status& how) {
   const std::string text(how.message().data(), how.message().size());
@@ -44,7 +44,8 @@ void add_field(pb::Type& to, pb::Field::Kind kind, int number, const char* name)
   field.set_json_name(name);
 }
 
-// protobuf indents by one space. A line end in a string is escaped, so that each line begins with its indentation.
+// protobuf indents by one space. Line ends in strings are escaped, so that each line begins with its
+// indentation.
 std::string indented_by_two(const std::string& text) {
   std::string all;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -56,7 +57,8 @@ std::string indented_by_two(const std::string& text) {
   return all;
 }
 
-// Puts line ends in place of the commas between the values of an array, given without its brackets; how many values it has.
+// Replaces the commas between the values of an array, given without its brackets, by line ends; returns the
+// number of values.
 std::size_t split_into_lines(char* begin, const char* end) {
   std::size_t count = 1;
   int depth = 0;
@@ -78,7 +80,8 @@ std::size_t split_into_lines(char* begin, const char* end) {
 
 }  // namespace
 
-// What the mapping asks for types. It copies what it gets on every call, and asks a descriptor pool for nothing twice.
+// Resolves types for the JSON mapping. The mapping copies what it gets on every call; this class caches what
+// it got from a descriptor pool.
 class message_json::known_types final : public json::TypeResolver {
  public:
   known_types(const pb::DescriptorPool& pool, const pb::Descriptor& type)
@@ -102,7 +105,7 @@ class message_json::known_types final : public json::TypeResolver {
   [[nodiscard]] wire_shape& shape() noexcept { return shape_; }
   void set_unknown(any_errors all) { unknown_ = std::move(all); }
 
-  // util::Status until protobuf 3.21, absl::Status from then on.
+  // util::Status up to protobuf 3.21, absl::Status since then.
   using outcome = decltype(std::declval<json::TypeResolver&>().ResolveMessageType({}, nullptr));
 
   outcome ResolveMessageType(const std::string& url, pb::Type* to) override {
@@ -122,8 +125,8 @@ class message_json::known_types final : public json::TypeResolver {
   }
 
  private:
-  // By its name, whatever is before that in the URL. protobuf's own types are known even where the server does not tell
-  // them.
+  // Looks the type up by its name, whatever precedes it in the URL. protobuf's own types are found even if
+  // the server does not describe them.
   template <class Ask>
   outcome resolve(const std::string& url, Ask ask) {
     const std::string name = url_prefix + "/" + url.substr(url.find_last_of('/') + 1);
@@ -131,7 +134,7 @@ class message_json::known_types final : public json::TypeResolver {
       outcome how = ask(*of_pool_, name);
       if (how.ok()) return how;
     } catch (const failure&) {
-      // The server's reflection does not answer: then the type is not known.
+      // The server's reflection does not answer, so the type is unknown.
     }
     return ask(*linked_, name);
   }
@@ -185,7 +188,7 @@ std::string message_json::text(std::string_view bytes, bool indented) {
   return indented ? indented_by_two(text) : text;
 }
 
-// False, and `to` is as it was: they have to be converted one by one.
+// Returns false and leaves `to` unchanged if the messages have to be converted one by one.
 bool message_json::add_lines_at_once(const message_batch& all, std::string& to) try {
   message_batch parsed;
   bool usual = true;

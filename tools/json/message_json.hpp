@@ -1,4 +1,4 @@
-// Messages as JSON text and back: protobuf's mapping, for types that are known at run time.
+// message_json: converts messages from and to JSON text, by protobuf's mapping, for types known at run time.
 #pragma once
 
 #include "tools/json/message_batch.hpp"
@@ -17,25 +17,26 @@ namespace coracle::tools {
 
 class schema;
 
-// Converts serialized messages of one type. For plain threads, one at a time: the types of `Any` may have to be asked of the
-// server. An Any whose type is not known, or whose bytes are not of its type, is printed as
-// {"@type": URL, "@error": reason, "@value": its bytes in base64}.
+// Converts serialized messages of one type. Use it on one thread at a time, and not on a loop: it may block
+// to query the server for the types of `Any`. An Any of an unknown type, or whose bytes are not of its type,
+// is printed as {"@type": URL, "@error": reason, "@value": its bytes in base64}.
 class message_json {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive this object.
   message_json(schema& types, const google::protobuf::Descriptor& type);
   ~message_json();
 
-  // On one line, or indented over several. Throws failure for bytes that are no such message, and for a message that has
-  // no JSON form (a timestamp in the year 10000).
+  // Returns the JSON text, on one line or indented over several. Throws failure for bytes that are not such a
+  // message, and for a message that has no JSON form (a timestamp in the year 10000).
   [[nodiscard]] std::string text(std::string_view bytes, bool indented);
-  // Adds a line for each message to `to`. What text() would throw becomes a line of `errors` in place of one there.
+  // Adds a line for each message to `to`. If text() would throw for a message, adds the error as a line to
+  // `errors` instead.
   void add_lines(const message_batch& all, std::string& to, std::string& errors);
 
-  // Throws failure for text that is no such message. A name that the message does not have is a failure: most are typing
+  // Throws failure for text that is not such a message. An unknown field name is a failure: most are typing
   // errors.
   [[nodiscard]] std::string bytes(std::string_view json);
-  // Adds a message for each text. Where bytes() throws, those before it have been added.
+  // Adds a message for each text. If bytes() throws for one, those before it have been added.
   void add_messages(std::span<const std::string_view> texts, message_batch& to);
 
  private:

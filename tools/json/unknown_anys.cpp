@@ -18,23 +18,24 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// A few kilobytes can hold thousands of them, one inside the other, and each takes stack.
+// A few kilobytes can contain thousands of nested Anys, and each level takes stack.
 constexpr int any_depth_max = 16;
 
-// Of a type of the schema's, or of one that is linked into this program; null: it is not known.
+// Makes a message of a type of the schema, or of one that is linked into this program; null if the type is
+// unknown.
 std::unique_ptr<pb::Message> message_named(const std::string& url, schema& types) {
   const std::string name = url.substr(url.find_last_of('/') + 1);
   try {
     if (const auto* const type = types.find_message(name)) return types.make(*type);
   } catch (const failure&) {
-    // The server's reflection does not answer: then the type is not known.
+    // The server's reflection does not answer, so the type is unknown.
   }
   const auto* const type = pb::DescriptorPool::generated_pool()->FindMessageTypeByName(name);
   if (!type) return nullptr;
   return std::unique_ptr<pb::Message>(pb::MessageFactory::generated_factory()->GetPrototype(type)->New());
 }
 
-// Calls visit(any, url, value) for each Any, inner ones of a known type before those around them.
+// Calls visit(any, url, value) for each Any; nested ones of a known type come before the enclosing Any.
 template <class Visit>
 void each_any(pb::Message& message, Visit& visit) {
   const pb::Descriptor& type = *message.GetDescriptor();
@@ -60,7 +61,7 @@ const pb::FieldDescriptor* value_field(const pb::Message& any) {
   return any.GetDescriptor()->FindFieldByNumber(pb::Any::kValueFieldNumber);
 }
 
-// protobuf's mapping takes no value without a type.
+// protobuf's mapping rejects a value without a type.
 std::string url_of(const pb::Message& any) {
   const std::string url = any.GetReflection()->GetString(any, url_field(any));
   return url.empty() ? "(none)" : url;
@@ -71,7 +72,7 @@ std::string with_fields(const std::string& error, const std::string& value) {
   pb::io::StringOutputStream stream(&bytes);
   pb::io::CodedOutputStream out(&stream);
   for (const auto& [number, content] : {std::pair{any_error_field, &error}, {any_value_field, &value}}) {
-    out.WriteTag(static_cast<std::uint32_t>(number) << 3 | 2);  // with a length
+    out.WriteTag(static_cast<std::uint32_t>(number) << 3 | 2);  // length-delimited
     out.WriteVarint32(static_cast<std::uint32_t>(content->size()));
     out.WriteString(*content);
   }
@@ -88,7 +89,7 @@ struct finder {
     const pb::Reflection& reflection = *any.GetReflection();
     const std::string url = url_of(any);
     const std::string value = reflection.GetString(any, value_field(any));
-    if (value.empty() || found.contains(url)) return;  // without a value it is printed as it is
+    if (value.empty() || found.contains(url)) return;  // an Any without a value is printed unchanged
     const std::unique_ptr<pb::Message> inner = message_named(url, types);
     if (!inner) found[url] = "the type is not known; @value is the message's bytes in base64";
     else if (!inner->ParsePartialFromString(value))

@@ -1,4 +1,4 @@
-// unknown_anys: the google.protobuf.Any inside of a message whose types are not known.
+// unknown_anys: finds and replaces the google.protobuf.Any values of unknown types in a message.
 #pragma once
 
 #include <map>
@@ -12,17 +12,18 @@ namespace coracle::tools {
 
 class schema;
 
-// By the type URLs of google.protobuf.Any: why its bytes cannot be shown as a message.
+// For each type URL of google.protobuf.Any, why its bytes cannot be shown as a message.
 using any_errors = std::map<std::string, std::string>;
 
-// Looks at each Any inside of `message`, which stays as it is. On a plain thread: types may have to be asked of the server.
+// Checks each Any inside `message`, which is not changed. May block to query the server for types, so do not
+// call it on a loop.
 [[nodiscard]] any_errors find_unknown_anys(google::protobuf::Message& message, schema& types);
 
-// Fields of the message that replaces the value of such an Any.
+// The fields of the message that replaces the value of such an Any.
 constexpr int any_error_field = 1;  // a string
-constexpr int any_value_field = 2;  // bytes: the value that was there
+constexpr int any_value_field = 2;  // bytes: the original value
 
-// Replaces the values of all Anys with these URLs by messages of those two fields.
+// Replaces the values of all Anys with these URLs by messages with those two fields.
 void replace_unknown_anys(google::protobuf::Message& message, schema& types, const any_errors& errors);
 
 }  // namespace coracle::tools

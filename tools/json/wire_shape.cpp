@@ -12,7 +12,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// protobuf's encoding, "Message Structure".
+// The wire types of protobuf's encoding ("Message Structure").
 enum wire_type : unsigned { varint = 0, eight_bytes = 1, with_length = 2, four_bytes = 5 };
 
 wire_type wire_type_of(const pb::FieldDescriptor& field) {
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& from) {
   return std::nullopt;
 }
 
-// Also for a negative zero, and for a varint that is longer than it has to be.
+// True also for a negative zero, and for a varint with redundant bytes.
 bool is_zero(std::string_view value) {
   return std::all_of(value.begin(), value.end(), [](char c) { return (c & 0x7f) == 0; });
 }
@@ -63,9 +63,9 @@ struct wire_shape::field {
   const pb::FieldDescriptor* descriptor;
   std::uint32_t number;
   wire_type wire;
-  int oneof;  // -1: in none
+  int oneof;  // -1: not in a oneof
   bool may_be_zero;
-  std::unique_ptr<wire_shape> inner;  // of a message, once one was seen
+  std::unique_ptr<wire_shape> inner;  // for a message field, created when the first one is found
 };
 
 wire_shape::wire_shape(const pb::Descriptor& type) {
@@ -80,8 +80,8 @@ wire_shape::wire_shape(const pb::Descriptor& type) {
 
 wire_shape::~wire_shape() = default;
 
-// In the order of the fields' numbers, each at most once, those of a repeated one together: so every writer of protobuf's
-// own has it, but for what it does not know.
+// The fields must be in the order of their numbers, each at most once, and those of a repeated field
+// together: that is how all protobuf implementations write messages, except for unknown fields.
 bool wire_shape::is_usual(std::string_view bytes, int depth) {
   if (always_unusual_ || depth > depth_max) return false;
   std::uint64_t last = 0;
@@ -129,7 +129,7 @@ bool wire_shape::is_usual(std::string_view bytes, int depth) {
       if (!is_usual(*known, value, depth)) return false;
     } else if (!repeated || (*tag & 7) != with_length || again || value.empty() ||
                known->descriptor->enum_type()) {
-      return false;  // neither what the field is, nor several numbers of it packed
+      return false;  // neither the field's own wire type nor several packed numbers
     }
   }
   return true;

@@ -22,7 +22,7 @@ arrivals::arrivals(const std::vector<stage>& stages) {
     calls += (s.from_per_s + s.to_per_s) / 2 * length_s;
     begins_s += length_s;
   }
-  // A sum of products that ought to be 1,000 may be a hair above it.
+  // A sum of products that should be 1,000 may be slightly above it.
   planned_ = static_cast<std::uint64_t>(std::ceil(calls - 1e-6));
 }
 
@@ -34,12 +34,12 @@ duration arrivals::length() const noexcept {
 
 duration arrivals::at(std::uint64_t n) const noexcept {
   const auto wanted = static_cast<double>(n);
-  // The last piece that begins with no more than n calls behind it and has any of its own.
+  // Finds the last piece that begins after no more than n calls and has calls of its own.
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), wanted,
                                       [](double w, const piece& p) { return w < p.calls_before; });
   const piece& in = *std::prev(after);
-  // The time t at which from * t + (to - from) / (2 * length) * t^2 is `more`, in the form that needs no division by a
-  // slope of zero.
+  // The time t at which from * t + (to - from) / (2 * length) * t^2 is `more`, in a form that does not divide
+  // by a slope of zero.
   const double more = wanted - in.calls_before;
   const double slope = in.length_s > 0 ? (in.to_per_s - in.from_per_s) / in.length_s : 0;
   const double root = std::sqrt(std::max(0.0, in.from_per_s * in.from_per_s + 2 * slope * more));

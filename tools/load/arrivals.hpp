@@ -1,4 +1,4 @@
-// arrivals: when the calls of an open loop are to begin, whatever has become of those before.
+// arrivals: when the calls of an open loop begin, whatever happened to earlier calls.
 #pragma once
 
 #include <coracle/base/clock.hpp>
@@ -8,24 +8,24 @@
 
 namespace coracle::tools::load {
 
-// A piece of the plan: the rate goes evenly from one to the other.
+// A piece of the plan: the rate changes linearly from one value to the other.
 struct stage {
   double from_per_s = 0;
   double to_per_s = 0;
   duration length{};
 };
 
-// One stage after the other. By the time t as many calls are to have begun as the area below the rate up to t says,
-// the first of them at once.
+// The stages run one after the other. The number of calls begun by time t is the area below the rate up to t;
+// the first call begins at once.
 class arrivals {
  public:
   arrivals() = default;
   explicit arrivals(const std::vector<stage>& stages);
 
-  // In all.
+  // The total number of calls.
   [[nodiscard]] std::uint64_t planned() const noexcept { return planned_; }
   [[nodiscard]] duration length() const noexcept;
-  // When the n-th begins, from the plan's start; n < planned(), from 0.
+  // When the n-th call begins, relative to the plan's start; n counts from 0, n < planned().
   [[nodiscard]] duration at(std::uint64_t n) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// connection: one way to a server, over which calls are made; and how a call ended.
+// connection: a connection to a server for load calls, and the outcome of a call.
 #pragma once
 
 #include "tools/load/request_source.hpp"
@@ -24,11 +24,12 @@ class call_end {
   }
 
   [[nodiscard]] bool ok() const noexcept { return status_.empty(); }
-  // What it is counted under, "UNAVAILABLE" or "HTTP 500"; empty when it ended well.
+  // The key under which the outcome is counted, "UNAVAILABLE" or "HTTP 500"; empty for a call that ended with
+  // OK.
   [[nodiscard]] const std::string& status() const noexcept { return status_; }
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
 
-  // Of messages, without what surrounds them on the wire.
+  // Sizes of messages, without their framing.
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_sent = 0;
@@ -39,17 +40,19 @@ class call_end {
   std::string message_;
 };
 
-// Lives on one loop; many calls at a time. Throws nothing but coro::cancelled. A stop ends what waits, in whatever way.
+// Belongs to one loop; supports many concurrent calls. Throws only coro::cancelled. A stop ends pending
+// waits, with either a failure or the exception.
 class connection {
  public:
   virtual ~connection() = default;
   // Connects and waits until calls can be made.
   [[nodiscard]] virtual task<call_end> open(duration at_most) = 0;
   [[nodiscard]] virtual task<call_end> call(const request_source& what, request_place which) = 0;
-  // Runs beside the calls, after open(), until it is stopped: keeps reconnects() up to date where the calls cannot.
+  // Runs concurrently with the calls, after open(), until it is stopped: updates reconnects() if the calls
+  // cannot do that.
   [[nodiscard]] virtual task<> watch() { co_return; }
-  // How many connections were made after the one of open(): in place of a lost one or, with HTTP/1.1, because every other
-  // one was busy.
+  // The number of connections made after the one of open(): to replace a lost one or, with HTTP/1.1, because
+  // all others were busy.
   [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
 
  protected:
@@ -58,15 +61,15 @@ class connection {
 
 struct server_identity {
   std::string address;  // that the connection led to, with names resolved
-  std::string software;  // what the server calls itself in its "server" header; often nothing
+  std::string software;  // the server's "server" header; often empty
 };
 
-// Makes connections, from every loop at the same time, and outlives them.
+// Makes connections, on every loop concurrently, and outlives them.
 class connector {
  public:
   virtual ~connector() = default;
   [[nodiscard]] virtual std::unique_ptr<connection> make() = 0;
-  // Makes a connection, finds out which server it leads to, and closes it.
+  // Makes a connection, identifies the server, and closes it.
   [[nodiscard]] virtual task<call_end> reach(duration at_most, server_identity& who) = 0;
 };
 

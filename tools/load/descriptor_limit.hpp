@@ -1,11 +1,11 @@
-// How many connections the process may have open.
+// descriptor_limit: raises the number of connections that the process may have open.
 #pragma once
 
 #include <cstdint>
 
 namespace coracle::tools::load {
 
-// Raises the process's own limit, as far as the system lets it; throws failure where that is too little.
+// Raises the process's own limit as far as the system permits; throws failure if that is not enough.
 void allow_descriptors(std::uint64_t wanted);
 
 }  // namespace coracle::tools::load

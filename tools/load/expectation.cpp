@@ -81,7 +81,7 @@ double expectation::found_in(const results& r) const {
   return 0;
 }
 
-// Nothing holds for what is no number.
+// No comparison is true for NaN.
 bool expectation::holds(double found) const noexcept {
   switch (how_) {
     case comparison::less: return found < limit_;

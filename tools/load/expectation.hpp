@@ -1,4 +1,4 @@
-// expectation: what a run has to reach: "p99<20ms", "errors<0.1%", "rate>1000".
+// expectation: a criterion that a run has to meet: "p99<20ms", "errors<0.1%", "rate>1000".
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@ namespace coracle::tools::load {
 
 struct results;
 
-// Left of <, <=, > or >= stands what is measured:
+// Compares a measurement with a limit by <, <=, > or >=. The measurements are:
 //
-//   p50, p99.9, ...       a percentile of the calls that ended well, in a time with its unit
-//   min, mean, max        of the same, likewise
-//   errors                how many calls failed, as a number or, with %, as a share of all
-//   rate                  calls that ended well, a second
+//   p50, p99.9, ...       a percentile of the calls that ended with OK, as a time with its unit
+//   min, mean, max        of the same calls, also as times
+//   errors                the failed calls, as a number or, with %, as a share of all calls
+//   rate                  calls per second that ended with OK
 class expectation {
  public:
-  // Throws usage_failure, which says what was not understood.
+  // Throws usage_failure, which says what is invalid.
   explicit expectation(std::string_view text);
 
   struct verdict {
@@ -25,7 +25,7 @@ class expectation {
     std::string found;
     bool met;
   };
-  // Without a call that ended well no time is met.
+  // Without a call that ended with OK, no expectation about a time is met.
   [[nodiscard]] verdict judge(const results& r) const;
 
  private:
@@ -39,7 +39,7 @@ class expectation {
   measure what_ = measure::rate;
   comparison how_ = comparison::less;
   double quantile_ = 0;
-  double limit_ = 0;  // ns, calls, a share of 1, or calls a second
+  double limit_ = 0;  // ns, calls, a share of 1, or calls per second
 };
 
 }  // namespace coracle::tools::load

@@ -1,4 +1,4 @@
-// fixed_requests: the same bytes for every message of every call.
+// fixed_requests: sends the same bytes as every message of every call.
 #pragma once
 
 #include "tools/load/request_source.hpp"
@@ -9,8 +9,8 @@ namespace coracle::tools::load {
 
 class fixed_requests final : public request_source {
  public:
-  // `bytes`: a message as it is on the wire, without an envelope. messages: how many each call sends, where its client's
-  // side is a stream.
+  // `bytes` is an encoded message without its envelope. `messages` is the number of messages that each call
+  // sends if the client's side is a stream.
   fixed_requests(std::string path, call_kind kind, std::string bytes, std::uint32_t messages = 1);
 
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }

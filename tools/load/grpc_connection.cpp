@@ -22,7 +22,7 @@ call_end end_of(const status& how) {
   return call_end::failed(std::string(name_of(how.code())), std::string(how.message()));
 }
 
-// Counts while the call goes on; the end takes the numbers over.
+// Counts while the call runs; the result takes the counts over.
 struct traffic {
   void sent(const bytes_message& m) {
     ++numbers.messages_sent;
@@ -43,7 +43,8 @@ struct traffic {
   call_end numbers;
 };
 
-// Until the server does not take any more, or nothing is left. The client's side of the stream is open afterwards.
+// Writes until the server accepts no more or all messages are written. Leaves the client's side of the stream
+// open.
 template <class Call>
 task<> write_all(Call& call, const request_source& what, request_place at, traffic& counted) {
   bytes_message scratch;
@@ -51,7 +52,7 @@ task<> write_all(Call& call, const request_source& what, request_place at, traff
   for (at.message = 0; at.message < messages; ++at.message) {
     const bytes_message& m = what.message(at, scratch);
     const status written = co_await call.write_result(m);
-    if (!written.ok()) co_return;  // how the call ended is asked of its other side
+    if (!written.ok()) co_return;  // the read side reports how the call ended
     counted.sent(m);
   }
 }
@@ -62,7 +63,7 @@ task<> write_side(bidi_call<bytes_message, bytes_message>& call, const request_s
   co_await call.writes_done();
 }
 
-// How the call ended, once nothing more comes.
+// Reads all replies, then returns the call's status.
 template <class Call>
 task<status> read_all(Call& call, traffic& counted) {
   for (;;) {
@@ -73,7 +74,7 @@ task<status> read_all(Call& call, traffic& counted) {
   }
 }
 
-// The server that an attempt went to.
+// Records the address of the server that an attempt was sent to.
 class peer_observer final : public client_observer {
  public:
   void attempt_attached(made_attempt& a) noexcept override { peer = *a.peer; }
@@ -110,8 +111,8 @@ class grpc_connection final : public connection {
     return bidi(what, at);
   }
 
-  // The channel reconnects by itself when a call comes. Misses a connection that is lost in the loop's turn in which it
-  // becomes ready: no call has run over that one.
+  // The channel reconnects by itself when a call is made. This misses a connection that is lost in the same
+  // loop iteration in which it becomes ready, but such a connection has carried no call.
   task<> watch() override {
     for (connectivity before = channel_.state();;) {
       co_await channel_.wait_for_state_change(before);
@@ -121,8 +122,8 @@ class grpc_connection final : public connection {
     }
   }
 
-  // A channel says why it cannot connect by how its calls fail. Should it be connected by now, this asks whether the
-  // server is healthy, which changes nothing there. software: what the server calls itself.
+  // A channel reports why it cannot connect through the status of its calls. If it is connected by now, this
+  // queries the server's health, which has no side effects. Sets `software` to the server's "server" header.
   task<call_end> reason(std::string* software) {
     const bytes_message nothing;
     const call_options at_once = within(std::chrono::seconds(1));
@@ -200,7 +201,7 @@ task<call_end> grpc_connector::reach(duration at_most, server_identity& who) {
   const call_end opened = co_await one.open(at_most);
   if (!opened.ok()) co_return opened;
   const call_end healthy = co_await one.reason(&who.software);
-  static_cast<void>(healthy);  // the calls of the run tell
+  static_cast<void>(healthy);  // the calls of the run will show that
   if (seen.peer) who.address = seen.peer->to_string();
   co_return opened;
 }

@@ -1,4 +1,4 @@
-// grpc_connector: connections that are channels of the library.
+// grpc_connector: makes connections that are channels of the library.
 #pragma once
 
 #include "tools/load/connection.hpp"
@@ -13,17 +13,18 @@
 
 namespace coracle::tools::load {
 
-// One connection to one server each: of the servers behind a name, whichever answers first.
+// Each connection leads to one server: of the servers behind a name, the first that responds.
 class grpc_connector final : public connector {
  public:
-  // options.calls() has what all calls share: timeout, metadata, compression. `on` must outlive the connections.
+  // options.calls() has what all calls share: timeout, metadata, compression. `on` must outlive the
+  // connections.
   grpc_connector(runtime& on, std::string target, channel_credentials credentials, channel_options options)
       : on_(on),
         target_(std::move(target)),
         credentials_(std::move(credentials)),
         options_(std::move(options)) {}
   [[nodiscard]] std::unique_ptr<connection> make() override;
-  // Makes a call to the health service. The server need not have one.
+  // Makes a call to the health service, which the server need not have.
   [[nodiscard]] task<call_end> reach(duration at_most, server_identity& who) override;
 
  private:

@@ -40,7 +40,7 @@ void http_response::feed(std::string_view bytes) {
   }
   if (broken_.empty() && !complete() && held_.size() > head_bytes_max)
     static_cast<void>(fail("its head has no end"));
-  if (complete() && !held_.empty()) keeps_alive_ = false;  // whatever that is, it answers nothing
+  if (complete() && !held_.empty()) keeps_alive_ = false;  // surplus bytes answer no request
 }
 
 void http_response::end_of_stream() {
@@ -54,7 +54,7 @@ bool http_response::fail(const char* why) {
   return false;
 }
 
-// False when more bytes are needed.
+// Returns false if more bytes are needed.
 bool http_response::step() {
   switch (state_) {
     case state::head: return read_head();

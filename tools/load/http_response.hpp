@@ -1,4 +1,4 @@
-// http_response: reads a response of HTTP/1.1 (RFC 9112), as it comes in.
+// http_response: an incremental reader of an HTTP/1.1 response (RFC 9112).
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,24 @@
 
 namespace coracle::tools::load {
 
-// One response; bytes go in, no I/O happens. Of the body the length alone is kept.
+// Reads one response from bytes that the caller feeds, without I/O. Keeps only the length of the body.
 class http_response {
  public:
-  // No bytes may come after complete() or broken().
+  // Do not call it after complete() or broken().
   void feed(std::string_view bytes);
-  // The server has ended the connection: that ends a body without a length, and breaks everything else.
+  // The server has closed the connection: that completes a body without a length, and is an error otherwise.
   void end_of_stream();
 
   [[nodiscard]] bool begun() const noexcept { return begun_; }
   [[nodiscard]] bool complete() const noexcept { return state_ == state::complete; }
-  // What is wrong with it; empty while nothing is.
+  // Why the response is malformed; empty if it is not.
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
 
-  // Once complete.
+  // Valid once complete() is true.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   [[nodiscard]] std::uint64_t body_bytes() const noexcept { return body_bytes_; }
-  // Whether another request may go over the same connection.
+  // Whether the connection can be used for another request.
   [[nodiscard]] bool keeps_alive() const noexcept { return keeps_alive_; }
 
  private:
@@ -54,7 +54,7 @@ class http_response {
   std::string reason_;
   std::string broken_;
   std::uint64_t body_bytes_ = 0;
-  std::uint64_t left_ = 0;  // of the counted body, or of the chunk with the line end behind it
+  std::uint64_t left_ = 0;  // of the counted body, or of the chunk with its line end
   int code_ = 0;
   int interim_responses_ = 0;
   state state_ = state::head;

@@ -1,4 +1,4 @@
-// http_url: where an endpoint of HTTP/1.1 is.
+// http_url: the URL of an HTTP/1.1 endpoint.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace coracle::tools::load {
 
 class http_url {
  public:
-  // "http://host[:port][/path]"; throws usage_failure for everything else, https included.
+  // Accepts "http://host[:port][/path]"; throws usage_failure for everything else, https included.
   explicit http_url(std::string_view text);
 
   [[nodiscard]] const std::string& host() const noexcept {

@@ -18,7 +18,7 @@ call_kind kind_of(const google::protobuf::MethodDescriptor& m) {
   return m.server_streaming() ? call_kind::server_streaming : call_kind::unary;
 }
 
-// Steele, Lea, Flood: "Fast splittable pseudorandom number generators", the finalizer.
+// The finalizer of Steele, Lea, Flood: "Fast splittable pseudorandom number generators".
 std::uint64_t mixed(std::uint64_t n) noexcept {
   n += 0x9e3779b97f4a7c15;
   n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9;
@@ -26,7 +26,7 @@ std::uint64_t mixed(std::uint64_t n) noexcept {
   return n ^ (n >> 31);
 }
 
-// The text with numbers in place of what stands for them; throws failure for a name that is none.
+// Replaces the placeholders in the text by numbers; throws failure for an unknown placeholder.
 std::string filled(std::string_view text, const request_place& at) {
   std::string made;
   for (;;) {
@@ -46,8 +46,8 @@ std::string filled(std::string_view text, const request_place& at) {
   }
 }
 
-// Whether text has anything to be filled in. "{{" and "}}" may be JSON's own: {"a":{"b":{}}}, but never with a bare
-// word between them.
+// Whether the text has placeholders. "{{" and "}}" may be part of the JSON, as in {"a":{"b":{}}}, but never
+// with a bare word between them.
 bool varies(std::string_view text) {
   for (std::size_t at = text.find("{{"); at != text.npos; at = text.find("{{", at + 1)) {
     const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);
@@ -69,7 +69,8 @@ json_requests::json_requests(schema& types, const google::protobuf::MethodDescri
     if (messages_ > 0 && texts.empty()) texts.emplace_back("{}");
   }
   for (std::string& text : texts) {
-    // Read here, too, so that slips are told before the run, and so that every type that is needed is known by then.
+    // Converts the texts here, too, so that errors are reported before the run, and all types are resolved by
+    // then.
     const bool changes = varies(text);
     bytes_message bytes = read(changes ? filled(text, request_place()) : text);
     forms_.push_back({std::move(text), std::move(bytes), changes});

@@ -1,4 +1,4 @@
-// json_requests: requests from JSON, in which numbers may change from call to call.
+// json_requests: makes requests from JSON, in which numbers may change from call to call.
 #pragma once
 
 #include "tools/load/request_source.hpp"
@@ -11,27 +11,27 @@
 
 namespace coracle::tools::load {
 
-// In the text {{call}}, {{user}} and {{message}} stand for the numbers of request_place, and {{random}} for one below
-// 2^31 that follows from them. A text without any of these is made into bytes once.
+// In the text {{call}}, {{user}} and {{message}} stand for the numbers of request_place, and {{random}} for a
+// number below 2^31 that is derived from them. A text without placeholders is converted once.
 class json_requests final : public request_source {
  public:
-  // texts: the messages of a call, one after the other, from the first again where a client's stream has more
-  // (`messages`: how many it sends; as many as there are texts, if not said). Throws failure for text that is no such
-  // message. `types` must outlive it.
+  // `texts` are the messages of a call, one after the other; they repeat if a client stream is longer.
+  // `messages` is the number of messages that a call sends; default: the number of texts. Throws failure for
+  // text that is not such a message. `types` must outlive this object.
   json_requests(schema& types, const google::protobuf::MethodDescriptor& method,
                 std::vector<std::string> texts, std::optional<std::uint32_t> messages);
 
   [[nodiscard]] const std::string& path() const noexcept override { return path_; }
   [[nodiscard]] call_kind kind() const noexcept override { return kind_; }
   [[nodiscard]] std::uint32_t messages(const request_place&) const override { return messages_; }
-  // Throws failure, where the numbers make a text that is no such message.
+  // Throws failure if the numbers produce a text that is not such a message.
   [[nodiscard]] const bytes_message& message(const request_place& at, bytes_message& scratch) const override;
   [[nodiscard]] std::optional<std::string> json(const request_place& at) const override;
 
  private:
   struct form {
     std::string text;
-    bytes_message bytes;  // of one that is always the same
+    bytes_message bytes;  // if the text has no placeholders
     bool varies;
   };
   [[nodiscard]] bytes_message read(const std::string& text) const;

@@ -41,7 +41,7 @@ void latency_histogram::reach(std::size_t lowest, std::size_t highest) {
 void latency_histogram::add(duration d) {
   const std::int64_t ns = std::max<std::int64_t>(d.count(), 0);
   const std::size_t at = place_of(static_cast<std::uint64_t>(ns));
-  if (at - first_ >= counts_.size()) reach(at, at);  // below first_ as well: the difference wraps
+  if (at - first_ >= counts_.size()) reach(at, at);  // covers values below first_, too: the difference wraps
   ++counts_[at - first_];
   min_ns_ = count_ == 0 ? ns : std::min(min_ns_, ns);
   max_ns_ = std::max(max_ns_, ns);
@@ -66,7 +66,7 @@ duration latency_histogram::mean() const noexcept {
 
 duration latency_histogram::quantile(double q) const noexcept {
   if (count_ == 0) return {};
-  // The least rank that makes up the share. What a double makes of 0.9 * 10 must not become 10.
+  // The smallest rank that makes up the share. Rounding must not make 10 of 0.9 * 10.
   const double share = q * static_cast<double>(count_);
   const auto rank = static_cast<std::uint64_t>(std::max(1.0, std::ceil(share - 1e-9 * share)));
   std::uint64_t seen = 0;

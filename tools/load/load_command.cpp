@@ -1,4 +1,4 @@
-// coracle load: many calls, by a plan, and what they showed.
+// load_command: coracle load makes calls by a plan and reports the results.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/load/grpc_connection.hpp"
@@ -98,7 +98,7 @@ struct load_command {
     return runs;
   }
 
-  // One would be written over the other, or into it.
+  // Two results in the same file would overwrite each other.
   static void expect_apart(std::vector<std::string> files) {
     std::sort(files.begin(), files.end());
     for (std::size_t i = 1; i < files.size(); ++i)
@@ -107,7 +107,7 @@ struct load_command {
                             "' is said twice");
   }
 
-  // An ADDRESS that is a URL is REST, and nothing else is called.
+  // An ADDRESS that is a URL selects REST only.
   void find_rest() {
     if (!at.where().typed_address().starts_with("http://")) return;
     if (!rest.empty())

@@ -10,7 +10,8 @@ void method_mix::add(std::unique_ptr<request_source> source, std::uint32_t weigh
   weights_.push_back(weight);
   std::int64_t sum = 0;
   for (const std::uint32_t w : weights_) sum += w;
-  // Each turn everybody's credit grows by his weight; the richest is picked, and pays the sum.
+  // Smooth weighted round-robin: in each step every method gains its weight as credit; the method with the
+  // most credit is picked, and pays the sum of all weights.
   cycle_.clear();
   std::vector<std::int64_t> credit(weights_.size());
   for (std::int64_t turn = 0; turn < sum; ++turn) {

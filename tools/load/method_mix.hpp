@@ -1,4 +1,4 @@
-// method_mix: which of several methods each call is of.
+// method_mix: distributes the calls over several methods.
 #pragma once
 
 #include "tools/load/request_source.hpp"
@@ -11,13 +11,14 @@
 
 namespace coracle::tools::load {
 
-// Methods with weights. Calls go through a cycle as long as the weights' sum, in which each method comes as often as it
-// weighs, spread out: any whole number of cycles has the proportions exactly.
+// Methods with weights. The calls repeat a cycle whose length is the sum of the weights, in which each method
+// occurs as often as its weight, evenly spread: any whole number of cycles has exactly the proportions of the
+// weights.
 class method_mix {
  public:
   static constexpr std::uint32_t weight_max = 1000;
 
-  // weight: 1 to weight_max.
+  // `weight` is between 1 and weight_max.
   void add(std::unique_ptr<request_source> source, std::uint32_t weight);
 
   [[nodiscard]] std::size_t size() const noexcept { return sources_.size(); }

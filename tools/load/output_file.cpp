@@ -25,7 +25,7 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-// A pipe or a device has nothing to be emptied.
+// A pipe or a device cannot be truncated.
 bool empty(int descriptor) {
   struct stat what{};
   if (::fstat(descriptor, &what) != 0) return false;
@@ -38,7 +38,7 @@ output_file::output_file(std::string path) : path_(std::move(path)) {
   if (path_.empty() || to_stdout()) return;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   made_for_nothing_ = descriptor_ >= 0;
-  // O_CREAT again: a symbolic link may lead to what is still to be made.
+  // O_CREAT again: the file that a symbolic link points to may not exist yet.
   if (descriptor_ < 0 && errno == EEXIST)
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) throw failure("the file " + path_ + " cannot be written: " + std::strerror(errno));

@@ -1,15 +1,15 @@
-// output_file: where one of the results goes, a file or the standard output.
+// output_file: the destination of one kind of results, a file or the standard output.
 #pragma once
 
 #include <string>
 
 namespace coracle::tools::load {
 
-// Opened before the run, so that nobody waits for results that cannot be written; what the file has held so far stays
-// until there is something to write. A file that was made for nothing is removed again.
+// Opened before the run, so that a file that cannot be written is reported at once; its previous content
+// stays until there is something to write. A file that was created but not written is removed.
 class output_file {
  public:
-  // Nowhere for "", the standard output for "-". Throws failure.
+  // "" discards the results, "-" is the standard output. Throws failure.
   explicit output_file(std::string path);
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -17,7 +17,7 @@ class output_file {
 
   [[nodiscard]] bool wanted() const noexcept { return !path_.empty(); }
   [[nodiscard]] bool to_stdout() const noexcept { return path_ == "-"; }
-  // Once. Throws failure.
+  // Call it once. Throws failure.
   void write(const std::string& text);
 
  private:

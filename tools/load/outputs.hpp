@@ -1,4 +1,4 @@
-// The forms in which results are given out.
+// outputs: the formats of results.
 #pragma once
 
 #include "tools/load/origin.hpp"
@@ -11,13 +11,13 @@
 
 namespace coracle::tools::load {
 
-// For people: a page of a terminal.
+// A summary for a terminal.
 [[nodiscard]] std::string summary_of(const results& r);
-// All that is known, for programs; what the report's charts are drawn from, too.
+// All results, for programs; the charts of the report use it, too.
 [[nodiscard]] nlohmann::ordered_json json_of(const std::vector<results>& runs, const origin& from);
-// A row for each second of each run.
+// One row for each second of each run.
 [[nodiscard]] std::string csv_of(const std::vector<results>& runs);
-// One HTML page with its charts, which needs nothing but a browser.
+// A self-contained HTML page with charts.
 [[nodiscard]] std::string report_of(const std::vector<results>& runs, const origin& from);
 
 }  // namespace coracle::tools::load

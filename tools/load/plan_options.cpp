@@ -15,7 +15,7 @@ namespace coracle::tools::load {
 
 namespace {
 
-// CLI11's own check says its bounds as fractions.
+// CLI11's own check prints its bounds as fractions.
 CLI::Validator whole_number_to(std::uint64_t most) {
   const auto refusal = [most](const std::string& text) -> std::string {
     std::uint64_t n = 0;

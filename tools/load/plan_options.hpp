@@ -1,4 +1,4 @@
-// plan_options: the scenario, as the command line says it.
+// plan_options: the command line options of the scenario.
 #pragma once
 
 #include "tools/load/scenario.hpp"
@@ -17,9 +17,9 @@ namespace coracle::tools::load {
 
 class plan_options {
  public:
-  // Must outlive the parsing.
+  // This object must outlive the parsing.
   void add_to(CLI::App& command);
-  // After the parsing. Throws usage_failure.
+  // Call it after the parsing. Throws usage_failure.
   [[nodiscard]] scenario plan() const;
 
  private:

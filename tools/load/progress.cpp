@@ -61,7 +61,7 @@ void progress::second_passed(std::size_t second, const second_of_load& s) {
   if (!live_) return;
   calls_ += s.calls();
   failed_ += s.failed;
-  // "\033[K" wipes what is left of the line before.
+  // "\033[K" erases the rest of the previous line.
   std::fprintf(stderr, "\r%zu s%s  %s/s  active %s  errors %s  p50 %s  p99 %s\033[K", second + 1,
                part_done(second).c_str(), show_count(s.latency.count()).c_str(), show_count(s.active).c_str(),
                show_count(failed_).c_str(), show(s.latency.quantile(0.5)).c_str(),

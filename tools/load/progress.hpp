@@ -1,4 +1,4 @@
-// progress: what a run tells on stderr while it lasts.
+// progress: prints the progress of a run to stderr.
 #pragma once
 
 #include "tools/load/tally.hpp"
@@ -12,18 +12,18 @@
 
 namespace coracle::tools::load {
 
-// On a terminal: one line that changes each second. Elsewhere, if asked for: a line a second, as
-// coracle::call_statistics writes them, with more at its end:
+// On a terminal, shows one line that is updated each second. Elsewhere, if requested, prints a line per
+// second in the format of coracle::call_statistics with more fields at its end:
 //
 //   second=3 calls=1234 mean_us=81 max_us=950 min_us=12 errors=3 active=50 p50_us=78 p99_us=210
 class progress {
  public:
-  // lines: also where stderr is no terminal, or instead of the line that changes.
+  // `lines`: print lines even if stderr is not a terminal, and instead of the updated line if it is.
   explicit progress(bool lines);
 
   void begins(const std::string& scenario, std::optional<duration> length,
               std::optional<std::uint64_t> planned);
-  // So much of the warm-up is still to come.
+  // `left` is the remaining time of the warm-up.
   void warms_up(duration left);
   void second_passed(std::size_t second, const second_of_load& s);
   void ends();

@@ -10,7 +10,7 @@ namespace coracle::tools::load {
 
 namespace {
 
-// Three digits.
+// Formats three significant digits.
 std::string digits(double value) {
   std::array<char, 32> text{};
   const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

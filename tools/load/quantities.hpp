@@ -1,4 +1,4 @@
-// Times and numbers, as people read them.
+// quantities: formats durations and numbers for people, and parses numbers.
 #pragma once
 
 #include <coracle/base/clock.hpp>
@@ -10,10 +10,10 @@
 
 namespace coracle::tools::load {
 
-// Not negative: "1000", "0.5"; nothing for everything else.
+// Accepts non-negative numbers such as "1000" and "0.5"; empty for everything else.
 [[nodiscard]] std::optional<double> read_number(std::string_view text);
 
-// Three digits and a unit that fits: "83.1 us", "1.24 ms", "12 s".
+// Three significant digits and a suitable unit: "83.1 us", "1.24 ms", "12 s".
 [[nodiscard]] std::string show(duration d);
 // "1,234,567"
 [[nodiscard]] std::string show_count(std::uint64_t n);

@@ -30,7 +30,8 @@ std::string_view text_of(const unsigned char (&bytes)[N]) {
   return {reinterpret_cast<const char*>(bytes), N};
 }
 
-// In a <script>, where "</script" would end it and "<!--" begin a comment. In JSON a '<' is part of a string always.
+// Escapes JSON for a <script>, where "</script" would end it and "<!--" would begin a comment. In JSON, '<'
+// occurs only inside strings.
 std::string json_in_html(const nlohmann::ordered_json& data) {
   const std::string text = data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   std::string safe;
@@ -47,7 +48,7 @@ std::string report_of(const std::vector<results>& runs, const origin& from) {
   const std::string data = json_in_html(json_of(runs, from));
   std::string page;
   std::string_view left = text_of(page_bytes);
-  // Each piece once, in the page's order.
+  // Each placeholder occurs once, in the page's order.
   const std::array<std::pair<std::string_view, std::string_view>, 4> pieces = {
       {{"/*style*/", text_of(style_bytes)},
        {"/*data*/", data},

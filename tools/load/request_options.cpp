@@ -28,7 +28,7 @@ bool sends_streams(const method_mix& all) {
   return false;
 }
 
-// "METHOD=3"
+// Parses "METHOD=3".
 std::pair<std::string, std::uint32_t> weighted(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == text.npos) return {text, 1};

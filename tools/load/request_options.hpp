@@ -1,4 +1,4 @@
-// request_options: what is called with what, as the command line says it.
+// request_options: the command line options for the methods and their requests.
 #pragma once
 
 #include "tools/load/method_mix.hpp"
@@ -18,9 +18,10 @@ namespace coracle::tools::load {
 
 class request_options {
  public:
-  // Must outlive the parsing.
+  // This object must outlive the parsing.
   void add_to(CLI::App& command);
-  // After the parsing. rest: a body of HTTP is made of them, too. `at` must outlive the mix. Throws failure.
+  // Call it after the parsing. `rest`: the requests are also sent as HTTP bodies. `at` must outlive the
+  // result. Throws failure.
   [[nodiscard]] method_mix mix(session& at, bool rest) const;
 
  private:
@@ -29,7 +30,7 @@ class request_options {
                                                                const std::string& said) const;
 
   std::vector<std::string> names_, data_, raw_;
-  std::string kind_;  // without one unary
+  std::string kind_;  // default: unary
   std::optional<std::uint32_t> messages_;
 };
 

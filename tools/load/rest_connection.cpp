@@ -18,7 +18,7 @@ namespace coracle::tools::load {
 
 namespace {
 
-// Who is stopped by a time limit says CANCELLED.
+// A call that a timeout has stopped reports CANCELLED.
 call_end end_of(const status& how) {
   if (how.code() == status_code::cancelled || how.code() == status_code::deadline_exceeded)
     return call_end::failed("DEADLINE_EXCEEDED", "it took longer than the time limit");
@@ -36,7 +36,7 @@ class rest_connection final : public connection {
     idle_.push_back(std::move(*made));
     co_return call_end();
   }
-  // Of open().
+  // The address of the server that open() connected to.
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
 
   task<call_end> call(const request_source& what, request_place which) override {
@@ -57,7 +57,7 @@ class rest_connection final : public connection {
   task<result<net::stream>> dial() {
     const bool v6 = url_.host().find(':') != std::string::npos;
     const std::string text = (v6 ? "[" + url_.host() + "]" : url_.host()) + ":" + std::to_string(url_.port());
-    // Addresses, and localhost, which need no name server.
+    // Accepts addresses and localhost, which need no name server.
     result<std::vector<net::address>> known = net::parse_addresses(text);
     if (known.ok()) co_return co_await net::connect(std::move(*known));
     co_return co_await net::connect(url_.host(), url_.port());
@@ -74,8 +74,8 @@ class rest_connection final : public connection {
       http_response reply;
       const status how = co_await exchange(kept, request, reply);
       if (how.ok()) co_return leave(std::move(kept), std::move(reply));
-      // A server may close what rested, just as we ask: then it has seen nothing of the request (RFC 9110 9.2.2 lets
-      // those who know that ask again).
+      // A server may close an idle connection just as the request is sent. If no response has begun, it has
+      // not processed the request, and the request may be retried (RFC 9110 9.2.2).
       if (reply.begun() || how.code() != status_code::unavailable) co_return how;
     }
     result<net::stream> fresh = co_await dial();
@@ -87,7 +87,7 @@ class rest_connection final : public connection {
     co_return leave(std::move(*fresh), std::move(reply));
   }
 
-  // Keeps the stream, where the server does.
+  // Keeps the stream for reuse if the server keeps it alive.
   http_response leave(net::stream over, http_response reply) {
     if (reply.keeps_alive()) idle_.push_back(std::move(over));
     return reply;

@@ -1,4 +1,4 @@
-// rest_connector: connections to an endpoint of HTTP/1.1 that takes the requests as JSON.
+// rest_connector: makes connections to an HTTP/1.1 endpoint that accepts the requests as JSON.
 #pragma once
 
 #include "tools/load/connection.hpp"
@@ -11,11 +11,11 @@
 
 namespace coracle::tools::load {
 
-// Each call is a POST. A call takes a TCP connection for itself, and leaves it for the next one when the server keeps it
-// alive; with several calls at a time a connection of the scenario is thus several of TCP. A status of 200 to 299 is a
-// call that ended well.
+// Each call is a POST. A call has a TCP connection to itself, which later calls reuse if the server keeps it
+// alive; with several concurrent calls, one connection of the scenario is thus several TCP connections. A
+// status of 200 to 299 counts as OK.
 //
-// Over the library's own streams, so that the same code calls in both runs that are compared; no TLS.
+// Uses the library's own streams, so that both of the compared runs use the same code; no TLS.
 class rest_connector final : public connector {
  public:
   rest_connector(http_url url, duration timeout) : url_(std::move(url)), timeout_(timeout) {}

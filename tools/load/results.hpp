@@ -1,4 +1,4 @@
-// results: what a run has shown, all its loops together.
+// results: the results of a run, over all its loops.
 #pragma once
 
 #include "tools/load/expectation.hpp"
@@ -26,20 +26,20 @@ struct results {
   std::string name;  // "gRPC" or "REST"
   std::string target;
   server_identity server;
-  std::string scenario;  // in words
+  std::string scenario;  // description of the scenario
   std::chrono::system_clock::time_point started;
   duration took{};  // until the last call ended, without the warm-up
   std::optional<std::uint64_t> planned;
   bool interrupted = false;
 
-  latency_histogram latency;  // of the calls that ended well
+  latency_histogram latency;  // of the calls that ended with OK
   failures_by_status failed;
   std::uint64_t failed_count = 0;
   std::vector<method_results> methods;
   std::vector<second_of_load> seconds;
   traffic_tally traffic;
   std::vector<duration> bands;
-  std::vector<std::uint64_t> in_band;  // one more
+  std::vector<std::uint64_t> in_band;  // one element more than bands
   latency_histogram connects;  // the first of each connection
   std::uint64_t connects_failed = 0;
   std::uint64_t reconnects = 0;  // after the first, warm-up included
@@ -47,12 +47,12 @@ struct results {
 
   [[nodiscard]] std::uint64_t ok() const noexcept { return latency.count(); }
   [[nodiscard]] std::uint64_t calls() const noexcept { return latency.count() + failed_count; }
-  // Calls that ended well, a second.
+  // Calls per second that ended with OK.
   [[nodiscard]] double rate_per_s() const noexcept;
-  // A failed share of 1; 0 without calls.
+  // The failed calls as a share of 1; 0 without calls.
   [[nodiscard]] double failed_share() const noexcept;
 
-  // What one loop has counted. The names of the methods must be there.
+  // Adds the counts of one loop. The names of the methods must be set.
   void add(const tally& t);
 };
 

@@ -29,7 +29,7 @@ json latency_json(const latency_histogram& l) {
           {"max", milliseconds(l.max())}};
 }
 
-// More of them where the long tail is.
+// The percentiles are denser towards the tail.
 json percentile_curve(const latency_histogram& l) {
   json all = json::array();
   if (l.count() == 0) return all;
@@ -40,7 +40,7 @@ json percentile_curve(const latency_histogram& l) {
   return all;
 }
 
-// Bars, ten to a power of ten.
+// A bar chart with ten bars per power of ten.
 json bars(const latency_histogram& l) {
   json all = json::array();
   const auto bar_of = [](duration d) {
@@ -50,7 +50,7 @@ json bars(const latency_histogram& l) {
   const auto places = l.places();
   for (std::size_t i = 0; i < places.size();) {
     const int bar = bar_of(places[i].upto);
-    // Empty ones between two others are drawn, too.
+    // Empty bars between two others are drawn, too.
     while (!all.empty() && all.back()["bar"].get<int>() + 1 < bar) {
       const int empty = all.back()["bar"].get<int>() + 1;
       all.push_back(
@@ -93,7 +93,7 @@ json methods_json(const results& r) {
   return all;
 }
 
-// The last second is mostly not a whole one.
+// The last second is usually incomplete.
 json seconds_json(const results& r) {
   json all = json::array();
   const double took_s = std::chrono::duration<double>(r.took).count();

@@ -27,7 +27,7 @@ task<> on_its_loop(loop& where, task<> t) { co_await on(where, std::move(t)); }
 
 task<> connect_one(loop& where, station& s, call_end& how) { how = co_await on(where, s.connect()); }
 
-// On the station's loop, while whoever asked waits.
+// Runs on the station's loop; the caller waits for it.
 task<> look(station& at, std::size_t second, second_of_load& into) {
   at.counted().fill_up(at.now());
   into.add_all(at.counted().seconds()[second]);
@@ -48,7 +48,7 @@ class performance {
     for (std::size_t i = 0; i < plan.loops; ++i) stations_.emplace_back(plan, methods, to, bands, on.at(i));
   }
 
-  // How the first connection that failed did, else ok.
+  // Returns the first failure of a connection, or OK.
   task<call_end> connect() {
     std::deque<call_end> ends(stations_.size());
     scope all{co_await coro::this_environment()};
@@ -93,14 +93,14 @@ class performance {
  private:
   task<> heed_signals(scope& work) {
     result<net::signal_watch> watch = net::signal_watch::open();
-    if (!watch.ok()) co_return;  // then a signal ends the program as it ends others
+    if (!watch.ok()) co_return;  // a signal then has its default effect
     const result<process_signal> came = co_await watch->next();
     if (!came.ok()) co_return;
     interrupted_ = true;
     work.request_stop();
   }
 
-  // The warm-up as it goes on, then a line for each second that is over.
+  // Reports the remaining warm-up, then a line for each second that is over.
   task<> report() {
     const time_point begins = counted_from_ - plan_.warm_up;
     for (duration passed{}; passed < plan_.warm_up; passed += std::chrono::seconds(1)) {

@@ -1,4 +1,4 @@
-// run: carries a scenario out, on all loops.
+// run: runs a scenario on all loops.
 #pragma once
 
 #include "tools/load/connection.hpp"
@@ -15,16 +15,17 @@
 namespace coracle::tools::load {
 
 struct subject {
-  std::string name;    // what the results are called
+  std::string name;  // the name of the results
   std::string target;  // where the connections lead
-  std::string hint;    // what to try when the server cannot be reached
+  std::string hint;  // what to try if the server cannot be reached
 };
 
-// On a plain thread: makes a connection, and closes it. Throws failure when that cannot be done.
+// Makes a connection and closes it. Throws failure if that fails. Call it on a thread that drives no loop.
 [[nodiscard]] server_identity reach(runtime& on, connector& to, const subject& about, duration at_most);
 
-// On a plain thread; `on` has as many loops as the scenario says. SIGINT and SIGTERM end it early: then the results are
-// those of the calls until then. Throws failure when a connection cannot be made that the whole run would use.
+// Runs the scenario. Call it on a thread that drives no loop; `on` has as many loops as the scenario
+// requires. SIGINT and SIGTERM end the run early: the results are then those of the calls until then. Throws
+// failure if a connection that the whole run would use cannot be made.
 [[nodiscard]] results run(runtime& on, const scenario& plan, const method_mix& methods, connector& to,
                           const subject& about, const std::vector<duration>& bands, progress& tell);
 

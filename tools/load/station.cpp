@@ -12,7 +12,7 @@ namespace coracle::tools::load {
 
 namespace {
 
-// From its coming to its going, on every path.
+// Counts a worker, user or call as active during its lifetime, on every path.
 class presence {
  public:
   presence(tally& in, const runtime& clock) : in_(in), clock_(clock) { in_.enter(clock_.now()); }
@@ -25,7 +25,7 @@ class presence {
   const runtime& clock_;
 };
 
-// At the plan's first rate above 0: a ramp from 0 warms up with what it leads to.
+// The first rate of the plan above 0: a ramp from 0 warms up at the rate that it leads to.
 arrivals warm_up_of(const scenario& plan) {
   if (plan.how != shape::open) return {};
   for (const stage& s : plan.stages)
@@ -48,7 +48,7 @@ station::station(const scenario& plan, const method_mix& methods, connector& to,
       arrivals_(plan.stages),
       counted_(methods.size(), std::move(bands)) {}
 
-// Of so many numbered things, how many are this station's.
+// Of `whole` numbered items, the number that belongs to this station.
 std::uint64_t station::share_of(std::uint64_t whole) const noexcept {
   return whole > index_ ? (whole - index_ - 1) / stations_ + 1 : 0;
 }
@@ -112,7 +112,7 @@ void station::start_workers(scope& in) {
     in.spawn(work(index_ + i * stations_, *connections_[i % connections_.size()]));
 }
 
-// A plan that is late has `burst_max` begin at once, before what came back is looked at.
+// If the plan is late, `burst_max` arrivals begin at once, before replies are processed.
 task<> station::wait_until(time_point planned, unsigned burst_max) {
   if (planned > now()) {
     co_await sleep_until(planned);
@@ -123,7 +123,7 @@ task<> station::wait_until(time_point planned, unsigned burst_max) {
   }
 }
 
-// What is late when the counting begins warms nothing up any more, and is left out.
+// Arrivals that are late when the counting begins are no use for the warm-up, and are skipped.
 task<> station::start_calls(scope& in) {
   const std::uint64_t warm_ups = share_of(warm_up_.planned());
   for (std::uint64_t n = 0; n < warm_ups && now() < counted_from_; ++n) {
@@ -147,7 +147,8 @@ void station::start_call(scope& in, time_point planned, bool counts) {
       one_call(index_ + number * stations_, planned, counts, *connections_[number % connections_.size()]));
 }
 
-// The plan asks for more than can be begun: its last calls, told at once, since there may be a great many.
+// The plan requires more calls than can be begun: counts its last calls as failed, all at once, since there
+// may be many.
 void station::give_up(std::uint64_t calls) {
   const call_end why =
       call_end::failed("NOT_STARTED", "the plan and a call's time limit were over before its turn came");
@@ -162,7 +163,7 @@ task<> station::start_users(scope& in) {
     const auto after = static_cast<double>(plan_.ramp_up.count()) * part;
     const time_point planned = begins_ + duration(static_cast<duration::rep>(after));
     if (planned >= ends_) break;
-    co_await wait_until(planned, 1);  // a connection is a turn's work
+    co_await wait_until(planned, 1);  // connecting takes about one loop iteration
     in.spawn(user(n, planned));
   }
 }
@@ -198,7 +199,7 @@ task<> station::user(std::uint64_t number, time_point planned) {
   const call_end opened = co_await own->open(plan_.connect_timeout);
   if (stop.stop_requested()) co_return;
   if (!opened.ok()) {
-    // The first call is the one that failed; the user goes away, and the others are never made.
+    // The first call counts as failed; the user leaves, and its other calls are never made.
     request_place which;
     which.user = number;
     which.call = index_ + numbered_++ * stations_;
@@ -232,7 +233,7 @@ task<bool> station::call(connection& over, request_place which, time_point plann
   const call_end how = co_await over.call(methods_.at(method), which);
   if (stop.stop_requested()) co_return false;
   if (counts) counted_.ended(method, planned, now(), how);
-  // A call may fail without a wait: nobody else on the loop would get a turn.
+  // A call may fail without waiting: without this yield the other tasks of the loop would not run.
   if (!how.ok()) co_await yield();
   co_return true;
 }

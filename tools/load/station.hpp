@@ -1,4 +1,4 @@
-// station: one loop's share of a run.
+// station: the share of a run that belongs to one loop.
 #pragma once
 
 #include "tools/load/arrivals.hpp"
@@ -20,27 +20,27 @@
 
 namespace coracle::tools::load {
 
-// Everything but the constructor belongs to its loop, until its tasks have ended. Of what is numbered over the whole run
-// (calls, users, arrivals) the i-th of n stations has the numbers i, i + n, i + 2n, ...
+// Everything but the constructor runs on its loop, until its tasks have ended. Of what is numbered over the
+// whole run (calls, users, arrivals) the i-th of n stations has the numbers i, i + n, i + 2n, ...
 class station {
  public:
-  // All of them must outlive it.
+  // The arguments must outlive this object.
   station(const scenario& plan, const method_mix& methods, connector& to, std::vector<duration> bands,
           loop& on);
 
-  // The connections that the whole run uses: how the first that failed did, else ok. Users bring their own.
+  // Makes the connections that the whole run uses; returns the first failure, or OK. Users make their own.
   [[nodiscard]] task<call_end> connect();
-  // Until all that it has to do is done. A stop ends it early; what was counted until then stays.
+  // Runs until all its work is done. A stop ends it early and keeps what was counted until then.
   [[nodiscard]] task<> run(time_point begins);
 
   [[nodiscard]] const tally& counted() const noexcept { return counted_; }
   [[nodiscard]] tally& counted() noexcept { return counted_; }
-  // Any thread.
+  // May be called from any thread.
   [[nodiscard]] time_point now() const noexcept;
 
  private:
   [[nodiscard]] std::uint64_t share_of(std::uint64_t whole) const noexcept;
-  // Runs the calls over these connections, and counts how often they reconnect meanwhile.
+  // Runs the calls over these connections, and counts their reconnects meanwhile.
   [[nodiscard]] task<> watched(std::span<const std::unique_ptr<connection>> over, task<> calls);
   [[nodiscard]] task<> make_calls();
   void start_workers(scope& in);
@@ -54,7 +54,7 @@ class station {
   [[nodiscard]] task<> one_call(std::uint64_t number, time_point planned, bool counts, connection& over);
   [[nodiscard]] task<> user(std::uint64_t number, time_point planned);
   [[nodiscard]] task<> calls_of_user(std::uint64_t number, connection& over);
-  // False when the run is being stopped: the call is not counted.
+  // Returns false if the run is being stopped: the call is not counted.
   [[nodiscard]] task<bool> call(connection& over, request_place which, time_point planned, bool counts);
 
   const scenario& plan_;
@@ -70,9 +70,9 @@ class station {
   time_point begins_{};
   time_point counted_from_{};
   time_point ends_ = never;  // no call begins later
-  unsigned burst_ = 0;  // of the plan's arrivals, since anything else had a turn
+  unsigned burst_ = 0;  // of the plan's arrivals since the last yield
   std::uint64_t numbered_ = 0;  // calls, warm-up included
-  std::uint64_t begun_ = 0;  // of them without it
+  std::uint64_t begun_ = 0;  // calls, warm-up excluded
 };
 
 }  // namespace coracle::tools::load

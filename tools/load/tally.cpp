@@ -20,7 +20,7 @@ second_of_load& tally::second_at(time_point now) {
   const auto second = static_cast<std::size_t>(std::max<std::int64_t>(passed, 0));
   while (seconds_.size() <= second) {
     seconds_.emplace_back();
-    seconds_.back().active = active_;  // still there from before
+    seconds_.back().active = active_;  // still active from before
   }
   return seconds_[second];
 }

@@ -1,4 +1,4 @@
-// tally: what one loop counts of a run, by the second.
+// tally: the counters of one loop of a run, by the second.
 #pragma once
 
 #include "tools/load/connection.hpp"
@@ -15,13 +15,13 @@
 
 namespace coracle::tools::load {
 
-// Of the calls that ended within one second of the run.
+// Counts the calls that ended within one second of the run.
 struct second_of_load {
   std::uint64_t failed = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
-  std::uint64_t active = 0;  // the most at a time
-  latency_histogram latency;  // of the calls that ended well
+  std::uint64_t active = 0;  // the maximum at a time
+  latency_histogram latency;  // of the calls that ended with OK
 
   [[nodiscard]] std::uint64_t calls() const noexcept { return latency.count() + failed; }
   void add_all(const second_of_load& other);
@@ -29,10 +29,10 @@ struct second_of_load {
 
 struct failures {
   std::uint64_t count = 0;
-  std::string first;  // what the first of them said
+  std::string first;  // the message of the first
 };
 
-// By status; and by method.
+// Failures by status, and the counts of one method.
 using failures_by_status = std::map<std::string, failures>;
 struct method_tally {
   failures_by_status failed;
@@ -46,27 +46,28 @@ struct traffic_tally {
   std::uint64_t bytes_received = 0;
 };
 
-// For one loop while the run lasts. Second 0 begins when the warm-up ends; what ends earlier is not counted.
+// Belongs to one loop while the run lasts. Second 0 begins when the warm-up ends; what ends earlier is not
+// counted.
 class tally {
  public:
-  // bands: the latencies, ascending, that part calls into groups which are counted exactly.
+  // `bands`: latencies, ascending, that divide the calls into groups which are counted exactly.
   tally(std::size_t methods, std::vector<duration> bands)
       : methods_(methods), bands_(std::move(bands)), in_band_(bands_.size() + 1) {}
   void begins(time_point counted_from) noexcept { from_ = last_end_ = counted_from; }
 
-  // Somebody has come, or gone: a worker, a user, or a call of an open loop.
+  // A worker, a user, or a call of an open loop has begun or ended.
   void enter(time_point now) { change_active(now, 1); }
   void leave(time_point now) { change_active(now, -1); }
 
-  // began: by the plan, where there is one.
+  // `began` is the planned time, if there is a plan.
   void ended(std::size_t method, time_point began, time_point now, const call_end& how);
-  // So many at once that were never made.
+  // Counts `calls` calls at once that were never made.
   void not_begun(std::size_t method, std::uint64_t calls, time_point now, const call_end& why);
   void connected(duration took) { connects_.add(took); }
   void not_connected() noexcept { ++connects_failed_; }
   void reconnected(std::uint64_t times) noexcept { reconnects_ += times; }
 
-  // All seconds up to the one that `now` lies in.
+  // Adds all seconds up to that of `now`.
   void fill_up(time_point now);
   [[nodiscard]] const std::vector<second_of_load>& seconds() const noexcept { return seconds_; }
   [[nodiscard]] const std::vector<method_tally>& methods() const noexcept { return methods_; }
@@ -75,7 +76,7 @@ class tally {
   [[nodiscard]] const latency_histogram& connects() const noexcept { return connects_; }
   [[nodiscard]] std::uint64_t connects_failed() const noexcept { return connects_failed_; }
   [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
-  // When the last call ended that was counted.
+  // When the last counted call ended.
   [[nodiscard]] time_point last_end() const noexcept { return last_end_; }
 
  private:

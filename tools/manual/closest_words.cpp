@@ -7,7 +7,7 @@ namespace coracle::tools {
 
 namespace {
 
-// Optimal string alignment, over three rows of its table.
+// Computes the optimal string alignment distance, with three rows of its table.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -32,7 +32,7 @@ std::vector<std::string> closest_words(std::string_view typed, const std::vector
   constexpr std::size_t letters_min = 2;
   std::vector<std::string> found;
   const std::string_view letters = typed.substr(std::min(typed.find_first_not_of('-'), typed.size()));
-  // Every other letter is as close to a single one.
+  // For a single letter, every other letter is equally close.
   if (letters.size() < letters_min || typed.size() > typed_max) return found;
   for (const std::string& one : candidates)
     if (one.starts_with(typed)) found.push_back(one);

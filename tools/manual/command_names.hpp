@@ -1,4 +1,4 @@
-// command_names: what a command line's own description calls its commands and options.
+// command_names: lists the commands and options of a command line.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class App;
 namespace coracle::tools {
 
 [[nodiscard]] std::vector<std::string> commands_of(const CLI::App& app);
-// With their dashes: "-p", "--plaintext".
+// The options with their dashes: "-p", "--plaintext".
 [[nodiscard]] std::vector<std::string> flags_of(const CLI::App& app);
 
 }  // namespace coracle::tools

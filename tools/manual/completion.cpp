@@ -1,4 +1,4 @@
-// coracle completion: what a shell needs to complete our command line, made from the command line's own description.
+// completion: coracle completion prints shell completions, generated from the command line's definition.
 #include "tools/commands.hpp"
 #include "tools/manual/command_names.hpp"
 
@@ -18,7 +18,7 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
-// Options and subcommands; everything else is the name of a file.
+// Completes options and subcommands; everything else is completed as a file name.
 void print_bash(const CLI::App& app) {
   std::printf(
       "_coracle() {\n"
@@ -48,7 +48,7 @@ void print_fish(const CLI::App& app) {
                     one->get_name().c_str(), name.c_str());
 }
 
-// zsh reads bash's.
+// zsh can run bash completions.
 void print_zsh(const CLI::App& app) {
   std::printf("autoload -U +X bashcompinit && bashcompinit\n");
   print_bash(app);

@@ -1,4 +1,4 @@
-// coracle help and coracle version: what --help and --version print, as words.
+// help: coracle help and coracle version print what --help and --version print.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/manual/unknown_word.hpp"
@@ -14,7 +14,7 @@ namespace coracle::tools {
 
 namespace {
 
-// "help certs server" shows what "certs server --help" shows.
+// "help certs server" prints what "certs server --help" prints.
 void print_help(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   std::string path = app.get_name();
@@ -25,7 +25,7 @@ void print_help(const CLI::App& app, const std::vector<std::string>& words) {
     command = inner.front();
     path += " " + word;
   }
-  // App::help() would go on to the command that was parsed, which is this one.
+  // App::help() would descend to the parsed command, which is `help` itself.
   print(command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal));
 }
 

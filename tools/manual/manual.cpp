@@ -1,4 +1,4 @@
-// coracle man: the manual page, made from the command line's own description.
+// manual: coracle man prints the manual page, generated from the command line's definition.
 #include "tools/commands.hpp"
 
 #include <coracle/base/version.hpp>
@@ -12,7 +12,7 @@ namespace coracle::tools {
 
 namespace {
 
-// What roff would take for its own.
+// Escapes what roff would interpret.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -11,7 +11,7 @@ namespace coracle::tools {
 
 namespace {
 
-// "coracle help certs" for the command certs.
+// Returns "coracle help certs" for the command certs.
 std::string help_on(const CLI::App& command) {
   if (!command.get_parent()) return command.get_name() + " help";
   return help_on(*command.get_parent()) + " " + command.get_name();

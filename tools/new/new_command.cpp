@@ -1,4 +1,4 @@
-// coracle new: a project that configures, builds and passes its test at once.
+// new_command: coracle new creates a project that configures, builds and passes its test at once.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/new_files.hpp"

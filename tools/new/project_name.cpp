@@ -19,7 +19,7 @@ bool is_name(std::string_view word) {
   if (word.empty() || !is_letter(word.front()) || is_separator(word.back())) return false;
   for (std::size_t i = 1; i < word.size(); ++i) {
     if (!is_letter(word[i]) && !is_digit(word[i]) && !is_separator(word[i])) return false;
-    // C++ keeps names with two underscores for itself.
+    // C++ reserves names with two consecutive underscores.
     if (is_separator(word[i]) && is_separator(word[i - 1])) return false;
   }
   return true;
@@ -45,7 +45,7 @@ bool is_keyword(std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Namespaces and macros of what every project of this kind includes.
+// Namespaces and macros of the headers that every project of this kind includes.
 bool is_in_use(std::string_view word) {
   static constexpr auto words = std::to_array<std::string_view>({
       "abi",
@@ -63,12 +63,12 @@ bool is_in_use(std::string_view word) {
   return word.ends_with("_t") || std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The functions of the C library are in the global namespace, where nothing else may have their names. There are more
-// than a thousand of them; the library itself knows best which.
+// The functions of the C library are in the global namespace, where their names cannot be reused. There are
+// more than a thousand of them, so this looks the name up in the library itself.
 bool is_function_of_c(const std::string& word) {
   for (const char* library : {"libc.so.6", "libm.so.6"}) {
     void* loaded = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-    if (!loaded) continue;  // another C library: the compiler will say it
+    if (!loaded) continue;  // another C library: the compiler will report a clash
     const bool found = ::dlsym(loaded, word.c_str()) != nullptr;
     ::dlclose(loaded);
     if (found) return true;

@@ -1,4 +1,4 @@
-// project_name: what a new project is called, in its folder and in its code.
+// project_name: the name of a new project, for its folder and for its code.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,12 @@
 namespace coracle::tools {
 
 struct project_name {
-  // The last part of the path is the name: lower-case letters, digits and single '-' or '_' between them, beginning
-  // with a letter. Throws usage_failure for others, and for those that C++ needs for something else.
+  // The last part of the path is the name: lower-case letters, digits and single '-' or '_' between them,
+  // beginning with a letter. Throws usage_failure for other names, and for those that C++ reserves or the C
+  // library uses.
   explicit project_name(const std::filesystem::path& folder);
 
-  // The text with its placeholders replaced: project_name by the name in code, project-name by that of the folder.
+  // Returns the text with its placeholders replaced: project_name by in_code, project-name by of_folder.
   [[nodiscard]] std::string put_into(std::string_view text) const;
 
   std::string of_folder;  // movie-shop

@@ -1,4 +1,4 @@
-// The files of tools/new/template/, which the program carries along.
+// template_files: the files of tools/new/template/, embedded in the program.
 #pragma once
 
 #include <span>
@@ -7,8 +7,7 @@
 namespace coracle::tools {
 
 struct template_file {
-  std::string_view
-      name;  // "project_name.proto"; "gitignore" without its dot, which would have git obey it here
+  std::string_view name;  // "project_name.proto"; "gitignore" has no dot, so that git does not apply it here
   std::string_view text;
 };
 

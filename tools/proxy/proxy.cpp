@@ -1,4 +1,4 @@
-// coracle proxy: stands between clients and a server, tells what goes by, and may record it.
+// proxy: coracle proxy forwards calls from clients to a server, prints them, and can record them.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/out_of_memory.hpp"

@@ -25,20 +25,20 @@ constexpr const char* base64_suffix = "_base64";
 
 double milliseconds(duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-// From 0 to `max`, whatever the file says.
+// Clamps to 0 and `max`, whatever the file contains.
 duration from_milliseconds(double ms, duration max) {
   if (ms >= milliseconds(max)) return max;
   return std::chrono::duration_cast<duration>(std::chrono::duration<double, std::milli>(std::max(ms, 0.0)));
 }
 
-// A number with a fraction, or outside these bounds, cannot be converted.
+// Throws for a number with a fraction or outside the bounds, which cannot be converted.
 std::int64_t whole(const ordered_json& value, std::int64_t min, std::int64_t max) {
   const std::int64_t n = value.is_number_integer() ? value.get<std::int64_t>() : min - 1;
   if (n < min || n > max) throw std::out_of_range("no whole number within its bounds");
   return n;
 }
 
-// JSON has no text that is not UTF-8: that is kept as base64, under a name of its own.
+// JSON text must be UTF-8; other text is stored as base64, under a name of its own.
 void set_text(ordered_json& to, const std::string& name, const std::string& text) {
   if (is_utf8(text)) to[name] = text;
   else to[name + base64_suffix] = to_base64(text);
@@ -55,7 +55,7 @@ ordered_json event(std::uint64_t number, duration at) { return {{"call", number}
 }  // namespace
 
 recorder::recorder(const std::string& path) : path_(path) {
-  new_files made;  // metadata is in it, and with it passwords and tokens
+  new_files made;  // the recording has metadata, which includes passwords and tokens
   made.write(path, "", new_files::readable::by_owner);
   made.keep();
   file_.open(path, std::ios::binary | std::ios::app);

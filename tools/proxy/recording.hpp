@@ -1,4 +1,4 @@
-// recording: calls as they went through a proxy, in a file of a JSON object a line; what replay reads.
+// recording: calls recorded by the proxy, in a file with one JSON object per line; replay reads it.
 #pragma once
 
 #include <coracle/base/clock.hpp>
@@ -17,10 +17,10 @@ class metadata;
 
 namespace coracle::tools {
 
-// Of a recording: 73 years. A recording may come from anyone; sums of its times fit a duration.
+// 73 years. A recording may come from anyone; with this limit, sums of its times fit a duration.
 inline constexpr duration recorded_time_max = duration::max() / 4;
 
-// What happened in a call, in order.
+// A request of a call and its time.
 struct recorded_step {
   duration at{};  // since the recording began
   std::string request;
@@ -31,15 +31,15 @@ struct recorded_call {
   duration at{};
   std::string path;
   std::string content_subtype;
-  duration timeout = duration::max();  // what was left of the deadline
+  duration timeout = duration::max();  // the time left until the deadline
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<recorded_step> requests;
   int status = -1;  // of the call's end; -1: it was not recorded
   duration ended{};
 };
 
-// Writes into a new file, which its owner alone may read; on one thread at a time. Throws failure when the file is there
-// already or cannot be written.
+// Writes into a new file, which only its owner may read; on one thread at a time. Throws failure if the file
+// exists already or cannot be written.
 class recorder {
  public:
   explicit recorder(const std::string& path);
@@ -54,7 +54,7 @@ class recorder {
   std::ofstream file_;
 };
 
-// By the order in which they began. Throws failure, which names the line that is wrong.
+// Reads the calls in the order in which they began. Throws failure, which names the invalid line.
 [[nodiscard]] std::vector<recorded_call> read_recording(const std::string& path);
 
 }  // namespace coracle::tools

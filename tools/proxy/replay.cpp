@@ -1,4 +1,4 @@
-// coracle replay: makes the calls of a recording again, at the times that they had or faster.
+// replay: coracle replay repeats the calls of a recording, at their original times or faster.
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 using conversation = bidi_call<bytes_message, bytes_message>;
 
-// Whose end was recorded.
+// A running call whose end was recorded.
 struct running_call {
   explicit running_call(const recorded_call& c) : recorded(c) {}
   const recorded_call& recorded;
@@ -53,7 +53,7 @@ struct replay {
     return other_ends == 0 ? 0 : exit_failure;
   }
 
-  // As late after the beginning as it was recorded, divided by the speed; at once where that is 0.
+  // The recorded time since the beginning, divided by the speed; zero if the speed is 0.
   [[nodiscard]] duration scaled(duration at) const {
     if (speed <= 0) return duration::zero();
     using exact = std::chrono::duration<double, duration::period>;
@@ -72,7 +72,7 @@ struct replay {
     std::list<running_call> running;
     for (const recorded_call& one : recorded) {
       co_await until(began, one.at - first);
-      // What had ended before it has ended again: it may stand on that, at whatever speed.
+      // Waits for the calls that had ended before this one began: it may depend on them, whatever the speed.
       for (auto before = running.begin(); before != running.end();) {
         if (before->recorded.ended > one.at) {
           ++before;
@@ -94,7 +94,7 @@ struct replay {
 
   task<> make(channel& server, const recorded_call& one, time_point began) {
     call_options options;
-    metadata sent;  // what a call cannot say itself, such as the user-agent, is passed over
+    metadata sent;  // fields that a call may not set, such as the user-agent, are skipped
     for (const auto& [name, value] : one.metadata) static_cast<void>(sent.add(name, value));
     options.metadata(sent);
     options.content_subtype(one.content_subtype);
@@ -113,7 +113,7 @@ struct replay {
     aside.request_stop();
     co_await aside.join();
     ++calls;
-    // Who cancels and who replies first is decided anew each time.
+    // Whether the client cancels or the server replies first is a race, so such calls are not compared.
     if (one.status < 0 || was_cancelled(one) || static_cast<int>(how.code()) == one.status) co_return;
     ++other_ends;
     std::fprintf(stderr, "#%llu %s: %s, recorded was %s\n", static_cast<unsigned long long>(one.number),
@@ -125,7 +125,7 @@ struct replay {
     return one.status == static_cast<int>(status_code::cancelled);
   }
 
-  // When its caller did.
+  // Cancels the call when its original caller did.
   task<> cancel(conversation& call, const recorded_call& one, time_point began) {
     co_await until(began, one.ended);
     call.cancel();

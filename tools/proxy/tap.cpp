@@ -20,8 +20,8 @@ namespace coracle::tools {
 
 namespace {
 
-// An answer of reflection with definitions, which is a page of base64 as JSON: the names of its files. Nothing for all
-// other messages.
+// Returns the file names of a reflection reply with definitions, which would be a page of base64 as JSON;
+// empty for all other messages.
 std::optional<std::string> definitions_in(const std::string& path, const bytes_message& reply) {
   grpc::reflection::v1::ServerReflectionResponse answer;
   if (!path.starts_with("/grpc.reflection.") || !answer.ParseFromString(reply.bytes()) ||
@@ -51,7 +51,8 @@ replies<bytes_message> tap::call(server_context& context, reader<bytes_message> 
   work.spawn(pass_on(requests, onward, c));
 
   auto writer = co_await replies<bytes_message>::writer();
-  // Nothing from here on throws: `work` is to be joined. A client may wait for this before it says anything.
+  // Nothing throws from here on: `work` has to be joined. A client may wait for the headers before it sends
+  // anything.
   const status head = co_await onward.wait_for_initial_metadata();
   if (head.ok()) {
     context.initial_metadata().add_all(onward.initial_metadata());
@@ -82,7 +83,7 @@ task<> tap::pass_on(reader<bytes_message>& requests, onward_call& onward, const 
     }
     co_await onward.writes_done();
   } catch (const call_ended&) {
-    // One of the two calls is over: the handler hears of it by the other way.
+    // One of the two calls has ended: the handler learns of it through the other direction.
   }
 }
 
@@ -90,7 +91,7 @@ duration tap::now() const {
   return std::chrono::duration_cast<duration>(std::chrono::steady_clock::now() - began_);
 }
 
-// Calls go on when the file cannot: whoever makes them has no part in it.
+// Calls continue if the file cannot be written: their callers are not affected.
 template <class Write>
 void tap::record(Write write) {
   if (recording_) try {
@@ -102,8 +103,8 @@ void tap::record(Write write) {
     }
 }
 
-// Null without a definition: then messages are told in bytes. Other calls wait meanwhile, so a server that keeps its
-// reflection waiting is asked once.
+// Null without a definition: messages are then printed in bytes. Other calls wait meanwhile, so a server
+// whose reflection does not answer is queried only once.
 const google::protobuf::MethodDescriptor* tap::definition_of(const std::string& path) {
   const duration asked = now();
   try {

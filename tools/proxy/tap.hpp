@@ -1,4 +1,4 @@
-// tap: a service that passes every call on, and tells what goes by.
+// tap: a service that forwards every call and prints it.
 #pragma once
 
 #include "tools/proxy/recording.hpp"
@@ -16,20 +16,20 @@
 
 namespace coracle::tools {
 
-// What goes by is told on stdout as JSON where the types are known, else in bytes; and recorded where there is a
+// Prints calls to stdout, as JSON if the types are known, otherwise in bytes; records them if there is a
 // recorder. Deadline, cancellation, metadata, status and trailers pass through.
 class tap final : public generic_service {
  public:
-  // Both must outlive it; `recording` may be null.
+  // Both arguments must outlive this object; `recording` may be null.
   tap(session& at, recorder* recording);
   replies<bytes_message> call(server_context& context, reader<bytes_message> requests) override;
-  // Something was not recorded. Once no call is on its way.
+  // Something was not recorded. Call it when no call is running.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 
  private:
-  static constexpr duration patience = std::chrono::seconds(1);  // with reflection that then fails
+  static constexpr duration patience = std::chrono::seconds(1);  // then reflection counts as failed
   using onward_call = bidi_call<bytes_message, bytes_message>;
-  // Of one call.
+  // The state of one call.
   struct course {
     std::uint64_t number = 0;
     std::string path;
@@ -39,11 +39,11 @@ class tap final : public generic_service {
   task<> pass_on(reader<bytes_message>& requests, onward_call& onward, const course& c);
 
   template <class Write>
-  void record(Write write);  // under the lock
+  void record(Write write);  // requires the lock
 
   [[nodiscard]] const google::protobuf::MethodDescriptor* definition_of(const std::string& path);
 
-  // These may block: they are run away from the loop.
+  // These may block, so they do not run on the loop.
   void begins(course& c, server_context& context);
   void request(const course& c, const bytes_message& m);
   void reply(const course& c, const bytes_message& m);
@@ -53,11 +53,11 @@ class tap final : public generic_service {
   void tell(const course& c, duration at, const std::string& what);
 
   session& at_;
-  recorder* recording_;  // null, too, once it could not be written
+  recorder* recording_;  // also null after it could not be written
   bool lost_ = false;
   bool definitions_are_slow_ = false;
   generic_stub next_;
-  std::mutex mutex_;  // of what is written
+  std::mutex mutex_;  // protects the output
   std::uint64_t calls_ = 0;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };

@@ -14,7 +14,7 @@ namespace {
 namespace pb = google::protobuf;
 using field_type = pb::FieldDescriptor;
 
-// Messages that hold themselves end somewhere.
+// Bounds the depth of recursive message types.
 constexpr int depth_max = 16;
 
 std::string type_name(const field_type& f) {
@@ -61,7 +61,7 @@ std::vector<std::string> choices(const field_type& f) {
   return names;
 }
 
-// Sets a field, or adds to a repeated one.
+// Sets a field, or appends to a repeated one.
 void put(pb::Message& m, const field_type& f, const std::string& text) {
   const pb::Reflection& r = *m.GetReflection();
   const bool many = f.is_repeated();
@@ -99,7 +99,7 @@ void put(pb::Message& m, const field_type& f, const std::string& text) {
       return many ? r.AddEnum(&m, &f, &v) : r.SetEnum(&m, &f, &v);
     }
     case field_type::CPPTYPE_STRING: return many ? r.AddString(&m, &f, text) : r.SetString(&m, &f, text);
-    case field_type::CPPTYPE_MESSAGE: break;  // asked for field by field
+    case field_type::CPPTYPE_MESSAGE: break;  // filled in field by field
   }
 }
 

@@ -1,4 +1,4 @@
-// field_prompts: a message, asked for field by field.
+// field_prompts: prompts for the fields of a message, one by one.
 #pragma once
 
 #include "tools/repl/line_editor.hpp"
@@ -9,13 +9,14 @@
 
 namespace coracle::tools {
 
-// An empty answer leaves a field as it is, or ends the elements of a repeated one; an answer that is no value of the
-// field's type is asked for again, or throws failure where nobody types. Strings and bytes are taken as they are typed.
+// An empty answer leaves a field unset, or ends the elements of a repeated one. An answer that is not a value
+// of the field's type is prompted for again, or throws failure if the input is not interactive. Strings and
+// bytes are taken literally.
 class field_prompts {
  public:
   explicit field_prompts(line_editor& lines) noexcept : lines_(lines) {}
 
-  // False when the input ended before the first field was answered.
+  // Returns false if the input ended before the first field was answered.
   bool fill(google::protobuf::Message& message);
 
  private:
@@ -24,10 +25,10 @@ class field_prompts {
                   const std::string& before, int depth);
   bool fill_field(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
                   const std::string& before, int depth);
-  // False at an empty answer.
+  // Returns false for an empty answer.
   bool fill_value(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
                   const std::string& before, int depth);
-  // Asks until `take` does not throw; false at an empty answer.
+  // Prompts until `take` does not throw; returns false for an empty answer.
   template <class Take>
   bool ask(const std::string& prompt, Take take);
 

@@ -1,4 +1,4 @@
-// interrupts: Ctrl-C ends the call that runs, not the session.
+// interrupts: makes Ctrl-C cancel the running call instead of ending the session.
 #pragma once
 
 #include <coracle/base/result.hpp>
@@ -13,19 +13,20 @@
 
 namespace coracle::tools {
 
-// While it lives, SIGINT does nothing else in the whole process. Made and destroyed on a plain thread; `on`, which has one
-// loop, must outlive it.
+// While the object exists, SIGINT has no other effect in the whole process. Make and destroy it on a thread
+// that drives no loop; `on`, which has one loop, must outlive it.
 class interrupts {
  public:
   using conversation = bidi_call<bytes_message, bytes_message>;
 
-  // Where signals cannot be watched, they do what they did before.
+  // If signals cannot be watched, SIGINT keeps its previous effect.
   explicit interrupts(runtime& on);
   ~interrupts();
   interrupts(const interrupts&) = delete;
   interrupts& operator=(const interrupts&) = delete;
 
-  // The call that is cancelled from now on; null: none. On the loop. A call must be taken away before it goes.
+  // Sets the call that SIGINT cancels from now on; null: none. Runs on the loop. Unset a call before it is
+  // destroyed.
   void cancel(conversation* running) noexcept { running_ = running; }
 
  private:

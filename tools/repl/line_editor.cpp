@@ -20,12 +20,13 @@ namespace {
 
 constexpr int remembered_lines = 1000;
 
-line_editor* current = nullptr;  // libedit's functions know no user's data
+line_editor* current = nullptr;  // libedit's callbacks have no user data
 std::vector<std::string> matches;
 
 volatile std::sig_atomic_t interrupt_came = 0;
 
-// While one lives, SIGINT ends a read: without a handler it would end the program, with most others the read goes on.
+// While an object exists, SIGINT interrupts a read. Without a handler the signal would end the program; with
+// most other handlers the read would be restarted.
 class reading_ends_at_an_interrupt {
  public:
   reading_ends_at_an_interrupt() {
@@ -43,26 +44,26 @@ class reading_ends_at_an_interrupt {
   struct sigaction before_{};
 };
 
-// As libedit's own, which goes on reading after an interrupt. -1 ends the line, and all that was typed of it.
+// Like libedit's own function, except that an interrupt ends the line: -1 discards all that was typed of it.
 int next_character(std::FILE* /*input*/) {
   std::mbstate_t state{};
   while (!interrupt_came) {
     char byte = 0;
     const auto count = ::read(STDIN_FILENO, &byte, 1);
     if (count < 0 && errno == EINTR) {
-      if (!interrupt_came) rl_forced_update_display();  // back from Ctrl-Z, or in another window's size
+      if (!interrupt_came) rl_forced_update_display();  // resumed after Ctrl-Z, or the window was resized
       continue;
     }
     if (count != 1) return -1;
     wchar_t character = 0;
     const std::size_t used = std::mbrtowc(&character, &byte, 1, &state);
-    if (used == static_cast<std::size_t>(-2)) continue;  // there are more bytes of it
+    if (used == static_cast<std::size_t>(-2)) continue;  // an incomplete character
     return used == static_cast<std::size_t>(-1) ? '?' : static_cast<int>(character);
   }
   return -1;
 }
 
-// Empty where there is no place to keep it.
+// Empty if there is no directory to keep it in.
 std::string history_file() {
   const char* const state = std::getenv("XDG_STATE_HOME");
   const char* const home = std::getenv("HOME");
@@ -82,7 +83,7 @@ char* next_match(const char* /*word*/, int state) {
 }
 
 char** complete(const char* word, int begin, int /*end*/) {
-  rl_attempted_completion_over = 1;  // no names of files
+  rl_attempted_completion_over = 1;  // no file name completion
   matches = current->offered(std::string_view(rl_line_buffer, static_cast<std::size_t>(begin)), word);
   return matches.empty() ? nullptr : rl_completion_matches(word, next_match);
 }
@@ -93,7 +94,7 @@ line_editor::line_editor(completions offer)
     : offer_(std::move(offer)), interactive_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1) {
   current = this;
   if (!interactive_) return;
-  std::setlocale(LC_CTYPE, "");  // else only ASCII can be typed
+  std::setlocale(LC_CTYPE, "");  // otherwise only ASCII can be typed
   rl_readline_name = "coracle";
   rl_outstream = stderr;
   rl_getc_function = next_character;
@@ -122,7 +123,7 @@ std::optional<std::string> line_editor::next(const std::string& prompt) {
     if (line) return std::string(line.get());
     std::fputc('\n', stderr);
     if (!interrupt_came) return std::nullopt;
-    instead_ = nullptr;  // nobody goes on with the field
+    instead_ = nullptr;  // the field is abandoned
     throw interrupted();
   }
   std::string line;

@@ -1,4 +1,4 @@
-// line_editor: lines from a terminal, with history and completion, or from whatever else the standard input is.
+// line_editor: reads lines, from a terminal with history and completion, or from any other standard input.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace coracle::tools {
 
-// Ctrl-C at a prompt.
+// Thrown for Ctrl-C at a prompt.
 struct interrupted {};
 
-// One at a time in a program, on one thread.
+// Only one object may exist in a program at a time; use it on one thread.
 class line_editor {
  public:
-  // What the word at the end of `before` may become; whole words that begin with it.
+  // Returns the completions of `word`, which follows `before`, as whole words that begin with it.
   using completions = std::function<std::vector<std::string>(std::string_view before, std::string_view word)>;
 
   explicit line_editor(completions offer);
@@ -23,14 +23,15 @@ class line_editor {
   line_editor(const line_editor&) = delete;
   line_editor& operator=(const line_editor&) = delete;
 
-  // The next line, without its end (\n or \r\n); nothing at the end of the input (Ctrl-D). The prompt is shown to people
-  // alone, who may throw `interrupted`.
+  // Returns the next line without its line end (\n or \r\n); empty at the end of the input (Ctrl-D). The
+  // prompt is shown only on a terminal, where Ctrl-C throws `interrupted`.
   [[nodiscard]] std::optional<std::string> next(const std::string& prompt);
-  // Into the history, which the next start of the program knows, however this one ends.
+  // Adds the line to the history, which is saved for the next start of the program, however this one ends.
   void remember(const std::string& line);
-  // Somebody types.
+  // Whether the input is a terminal.
   [[nodiscard]] bool interactive() const noexcept { return interactive_; }
-  // For the prompts of fields: other words than those of commands. Null: the ones of the constructor.
+  // Offers these words as completions, for prompts of fields. Null restores the completions of the
+  // constructor.
   void offer_instead(const std::vector<std::string>* words) noexcept { instead_ = words; }
 
   [[nodiscard]] std::vector<std::string> offered(std::string_view before, std::string_view word) const;

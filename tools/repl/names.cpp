@@ -12,7 +12,8 @@ namespace coracle::tools {
 
 namespace {
 
-// With thousands of names a package is a step: "movie." first, then what is in it.
+// Above this number of names, completion offers the package first, for example "movie.", then the names in
+// it.
 constexpr std::size_t offered_max = 100;
 
 std::vector<std::string> beginning_with(const std::vector<std::string>& all, std::string_view word) {
@@ -34,7 +35,7 @@ std::vector<std::string> names::services() const { return at_.types().services()
 
 std::vector<std::string> names::methods() const {
   std::vector<std::string> all;
-  std::map<std::string, int> having;  // services, by the names of their methods
+  std::map<std::string, int> having;  // services by method name
   for (const std::string& name : services()) {
     const auto& s = at_.types().service(name);
     for (int i = 0; i < s.method_count(); ++i) {
@@ -61,7 +62,7 @@ std::vector<std::string> names::messages() const {
   return all;
 }
 
-// In JSON: {"ti becomes {"title":
+// Completes field names in JSON: {"ti becomes {"title":
 std::vector<std::string> names::fields(const std::string& method, std::string_view word) const {
   const std::size_t quote = word.rfind('"');
   if (quote == std::string_view::npos) return {};

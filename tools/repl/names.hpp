@@ -1,4 +1,4 @@
-// names: what the words of a line may become, for completion.
+// names: completes the words of a line.
 #pragma once
 
 #include "tools/schema/session.hpp"
@@ -11,16 +11,16 @@ namespace coracle::tools {
 
 class names {
  public:
-  // service: the one whose methods go by their names alone; may change.
+  // `service` is the selected service, whose methods can be named without it; it may change.
   names(session& at, const std::string& service) noexcept : at_(at), service_(service) {}
 
-  // Commands, packages, services, methods, messages, and fields in JSON, as the words before want it. What the server does
-  // not tell is not offered.
+  // Completes commands, packages, services, methods, messages, and fields in JSON, depending on the words
+  // before. Names that the server does not reveal are not offered.
   [[nodiscard]] std::vector<std::string> fitting(std::string_view before, std::string_view word) const;
 
  private:
   [[nodiscard]] std::vector<std::string> services() const;
-  // By all of their names, and by their own where only one has it or the service is chosen.
+  // The full names of all methods, and the short name of a method if it is unique or its service is selected.
   [[nodiscard]] std::vector<std::string> methods() const;
   [[nodiscard]] std::vector<std::string> messages() const;
   [[nodiscard]] std::vector<std::string> fields(const std::string& method, std::string_view word) const;

@@ -1,4 +1,4 @@
-// coracle repl: looks around on a server and calls it, line by line.
+// repl: coracle repl inspects and calls a server, line by line.
 #include "tools/call/messages.hpp"
 #include "tools/call/narrator.hpp"
 #include "tools/commands.hpp"
@@ -46,7 +46,7 @@ constexpr const char* help_text =
     "header [NAME[: VALUE]]    adds one to the calls that follow, takes it away, or lists them\n"
     "help, exit\n";
 
-// The first word of a line, which loses it.
+// Removes the first word of a line and returns it.
 std::string take_word(std::string& line) {
   const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
   const std::size_t end = std::min(line.find_first_of(" \t", begin), line.size());
@@ -69,12 +69,12 @@ class repl {
   session at;
   bool verbose = false;
 
-  // The code of the last line that failed, else 0: what a script wants to know.
+  // Returns the code of the last line that failed, or 0, for scripts.
   int run() {
     const names all(at, service_);
     line_editor lines(
         [&](std::string_view before, std::string_view word) { return all.fitting(before, word); });
-    static_cast<void>(at.types().services());  // nobody there? then say so at once
+    static_cast<void>(at.types().services());  // fails at once if the server is unreachable
     if (lines.interactive()) on_ctrl_c_.emplace(at.on());
     int code = 0;
     while (one_line(lines, code)) {
@@ -83,7 +83,7 @@ class repl {
   }
 
  private:
-  // False at the end. `code` becomes that of a line that failed.
+  // Returns false at the end. Sets `code` if the line failed.
   bool one_line(line_editor& lines, int& code) {
     try {
       const auto line = lines.next(service_ + "@" + at.where().address() + "> ");
@@ -95,9 +95,9 @@ class repl {
       if (word == "exit" || word == "quit") return false;
       if (const int failed = act(word, rest, lines)) code = failed;
     } catch (const interrupted&) {
-      // Of the line, or of the call whose fields were asked for, nothing is left.
+      // The line, or the call whose fields were being prompted for, is discarded.
     } catch (const output_failure&) {
-      throw;  // nobody sees what the other lines would print
+      throw;  // there is no point in running lines whose output is lost
     } catch (const usage_failure& why) {
       code = say(why, exit_usage);
     } catch (const call_failure& why) {
@@ -147,7 +147,7 @@ class repl {
     return service_.empty() || !bare ? nullptr : at.types().service(service_).FindMethodByName(name);
   }
 
-  // Those of -H go with all calls of the channel; ours with those of this session, too.
+  // The headers of -H are sent with all calls of the channel; those of this session are added to its calls.
   void header(const std::string& said) {
     if (said.empty()) {
       print(metadata_text(at.where().options().calls().metadata(), "") + metadata_text(headers(), ""));
@@ -227,7 +227,7 @@ class repl {
 
   void read_all(conversation& c, messages& typed, narrator& tell, std::exception_ptr& unread) {
     bool headed = false;
-    std::optional<bytes_message> only;  // of a method with one reply: shown when no other one has come
+    std::optional<bytes_message> only;  // for a method with one reply, shown if no second one arrives
     try {
       for (;;) {
         const auto reply = sync_wait(c.next_result());
@@ -270,7 +270,7 @@ class repl {
 
   std::optional<interrupts> on_ctrl_c_;
   std::string service_;
-  std::map<std::string, std::string> headers_;  // by their names, as they were typed
+  std::map<std::string, std::string> headers_;  // by lower-case name, as typed
 };
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Says which of several of that name it is: the text itself has no package.
+// Begins with the full name, because the text itself has no package.
 template <class Descriptor>
 std::string text(const Descriptor& d) {
   return terminal_text("// " + std::string(d.full_name()) + "\n" + commented_text(d));
 }
 
-// A message, and the messages and enums that its fields have, each once.
+// Adds a message, and the messages and enums of its fields, each once.
 void add_with_parts(std::string& to, const pb::Descriptor& type, std::set<std::string>& added) {
   if (!added.insert(std::string(type.full_name())).second) return;
   to += text(type);

@@ -1,4 +1,4 @@
-// definition_text: services, methods and messages as their .proto files have them.
+// definition_text: prints services, methods and messages in the syntax of .proto files.
 #pragma once
 
 #include "tools/schema/schema.hpp"
@@ -8,11 +8,11 @@
 namespace coracle::tools {
 
 [[nodiscard]] std::string definition_text(const google::protobuf::ServiceDescriptor& service);
-// With the messages and enums that it needs.
+// Includes the messages and enums that the method needs.
 [[nodiscard]] std::string definition_text(const google::protobuf::MethodDescriptor& method);
-// Whatever has that name; throws failure where nothing has.
+// Prints whatever has that name; throws failure if nothing has.
 [[nodiscard]] std::string definition_text(schema& types, const std::string& name);
-// "package.Service/Method", a line for each.
+// Prints "package.Service/Method" on a line for each method.
 [[nodiscard]] std::string methods_text(const google::protobuf::ServiceDescriptor& service);
 
 }  // namespace coracle::tools

@@ -1,4 +1,4 @@
-// coracle describe: services, methods and messages as their .proto files have them.
+// describe: coracle describe prints services, methods and messages in the syntax of .proto files.
 #include "tools/commands.hpp"
 #include "tools/schema/definition_text.hpp"
 #include "tools/schema/session.hpp"

@@ -23,7 +23,8 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// protobuf's own types are there without their files: they are linked into this program. A static one links what is named.
+// protobuf's own types are available without their files: they are linked into this program. In a static
+// program, only the types that are referenced are linked.
 const pb::DescriptorPool& own_types() {
   for (const auto* type : {pb::Any::descriptor(), pb::Duration::descriptor(), pb::Empty::descriptor(),
                            pb::FieldMask::descriptor(), pb::Struct::descriptor(), pb::Timestamp::descriptor(),
@@ -60,7 +61,7 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
   std::string trouble() const override { return errors_; }
 
  private:
-  // A path outside of the import directories is taken as it is, with its folder for what it imports.
+  // A path outside the import directories is used as it is, and its folder is added for its imports.
   std::string name_of(const std::string& path) {
     std::string found;
     if (tree_.VirtualFileToDiskFile(path, &found)) return path;

@@ -1,4 +1,4 @@
-// Definitions from .proto files and from descriptor sets, where a server does not tell them.
+// from_files: reads definitions from .proto files and from descriptor sets, for servers without reflection.
 #pragma once
 
 #include "tools/schema/schema.hpp"
@@ -9,8 +9,8 @@
 
 namespace coracle::tools {
 
-// protos: named from one of import_dirs, or by paths. protosets: what `protoc --descriptor_set_out --include_imports`
-// writes. Throws failure.
+// `protos` are named relative to one of import_dirs, or by paths. `protosets` are files that `protoc
+// --descriptor_set_out --include_imports` writes. Throws failure.
 [[nodiscard]] std::unique_ptr<definitions> from_files(const std::vector<std::string>& protos,
                                                       const std::vector<std::string>& import_dirs,
                                                       const std::vector<std::string>& protosets);

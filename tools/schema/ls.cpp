@@ -1,4 +1,4 @@
-// coracle ls: which services a server has, and which methods they have.
+// ls: coracle ls lists the services of a server and their methods.
 #include "tools/commands.hpp"
 #include "tools/failure.hpp"
 #include "tools/schema/definition_text.hpp"

@@ -24,7 +24,7 @@ namespace {
 namespace pb = google::protobuf;
 namespace wire = grpc::reflection::v1;
 
-// The messages of v1alpha are the same on the wire.
+// The messages of v1alpha have the same wire format.
 constexpr const char* paths[] = {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                  "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 
@@ -35,7 +35,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   reflected_definitions(call_channel& server, const endpoint& where) : stub_(server), where_(where) {}
   reflected_definitions(const reflected_definitions&) = delete;
   reflected_definitions& operator=(const reflected_definitions&) = delete;
-  // A call that is dropped is CANCELLED in what the server and a proxy count and keep.
+  // Ends the call properly: the server and a proxy would count and record a dropped call as CANCELLED.
   ~reflected_definitions() override {
     if (!call_) return;
     loop& home = call_->writes_done().blocking_home();
@@ -93,7 +93,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
     return true;
   }
 
-  // Keeps the files of the answer; gives the name of the one that was asked for, which is the first.
+  // Keeps the files of the answer; returns the name of the requested file, which is the first.
   std::optional<std::string> take(const wire::ServerReflectionRequest& question) {
     const auto answer = ask(question);
     if (answer.has_error_response()) {
@@ -121,7 +121,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
   wire::ServerReflectionResponse ask(const wire::ServerReflectionRequest& question) {
     while (version_ < std::size(paths)) {
-      // A call that rests between two questions for longer than its time is begun anew below.
+      // A call that is idle between two requests for longer than its timeout is replaced below.
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
             paths[version_], within(where_.timeout_or(reflection_time)).compression(encoding::identity)));
@@ -133,7 +133,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       }
       const status how = answer.ok() ? sync_wait(call_->finish()) : answer.status();
       call_.reset();
-      // A server may end the call after an answer; a new one goes on.
+      // A server may end the call after an answer; continue with a new call.
       if (std::exchange(spoken_, false)) continue;
       if (how.code() != status_code::unimplemented) say_why(how, sent);
       ++version_;

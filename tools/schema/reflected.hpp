@@ -1,4 +1,4 @@
-// Definitions that a server tells of itself (grpc/grpc doc/server-reflection.md; v1, else v1alpha).
+// reflected: reads definitions by server reflection (grpc/grpc doc/server-reflection.md; v1, else v1alpha).
 #pragma once
 
 #include "tools/endpoint.hpp"
@@ -12,13 +12,13 @@
 
 namespace coracle::tools {
 
-// A server may name ever new files, each in need of others; one that tells more than this is not believed.
+// A server may name new files without end, each with further imports; more than this is rejected.
 constexpr std::size_t reflected_files_max = 2000;
 constexpr std::size_t reflected_bytes_max = 64u << 20;
-// For each answer, unless --timeout says otherwise.
+// The timeout of each answer, unless --timeout sets another.
 constexpr duration reflection_time = std::chrono::seconds(20);
 
-// The channel and the endpoint must outlive it.
+// The channel and the endpoint must outlive the result.
 [[nodiscard]] std::unique_ptr<definitions> reflected(call_channel& server, const endpoint& where);
 
 }  // namespace coracle::tools

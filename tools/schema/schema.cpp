@@ -12,13 +12,13 @@ namespace pb = google::protobuf;
 
 namespace {
 
-// "movie.MovieService" has the last parts "MovieService", but not "Service".
+// "movie.MovieService" ends with the parts "MovieService", but not with "Service".
 bool ends_in_parts(std::string_view name, std::string_view parts) {
   return name.ends_with(parts) &&
          (name.size() == parts.size() || name[name.size() - parts.size() - 1] == '.');
 }
 
-// ".movie.Movie" is how definitions spell movie.Movie.
+// Definitions spell movie.Movie as ".movie.Movie".
 std::string_view without_dot(std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   return name;
@@ -51,7 +51,7 @@ std::string schema::because() const {
 const std::vector<std::string>& schema::services() {
   if (!std::exchange(services_known_, true)) {
     services_ = from_->services();
-    for (std::string& name : services_) name = terminal_line(name);  // whatever a server calls them
+    for (std::string& name : services_) name = terminal_line(name);  // the server chooses the names
     std::sort(services_.begin(), services_.end());
   }
   return services_;

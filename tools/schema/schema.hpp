@@ -13,31 +13,31 @@
 
 namespace coracle::tools {
 
-// Where definitions come from. Asked on plain threads.
+// A source of definitions. Its functions may block, so they are not called on a loop.
 class definitions {
  public:
   virtual ~definitions() = default;
   // The names of all services; throws failure.
   virtual std::vector<std::string> services() = 0;
   virtual google::protobuf::DescriptorDatabase& files() = 0;
-  // Files to be read before any name is looked up, where the database finds no names by itself.
+  // The files to read before any name is looked up, if the database cannot find files by symbol.
   virtual std::vector<std::string> first() { return {}; }
-  // Why something was not found, where that is more than that it is not there.
+  // The reason why something was not found, if there is one besides that it does not exist.
   virtual std::string trouble() const { return {}; }
 };
 
-// For plain threads, several at a time. Messages must not outlive it.
+// For threads that drive no loop; several may use it concurrently. Messages must not outlive it.
 class schema {
  public:
   explicit schema(std::unique_ptr<definitions> from);
 
-  // Sorted.
+  // Returns the names sorted.
   [[nodiscard]] const std::vector<std::string>& services();
-  // "package.Service/Method", "package.Service.Method", or the last parts of either where only one has them; of all names
-  // also with a dot before. Throws failure, which names what there is.
+  // Finds "package.Service/Method", "package.Service.Method", or the last parts of either if they are unique;
+  // all names may begin with a dot. Throws failure, which lists the available names.
   [[nodiscard]] const google::protobuf::MethodDescriptor& method(std::string_view name);
   [[nodiscard]] const google::protobuf::ServiceDescriptor& service(std::string_view name);
-  // Null when there is none of that name.
+  // These return null if there is nothing with that name.
   [[nodiscard]] const google::protobuf::ServiceDescriptor* find_service(std::string_view name);
   [[nodiscard]] const google::protobuf::MethodDescriptor* find_method(std::string_view name);
   [[nodiscard]] const google::protobuf::Descriptor* find_message(const std::string& name);
@@ -61,11 +61,11 @@ class schema {
   bool services_known_ = false;
 };
 
-// protoc notes in descriptors how it spells each field in JSON; where that is how anybody would, it is noise in what
-// is printed.
+// Removes the JSON names that protoc stores in descriptors, if they are the default ones, so that they do not
+// clutter printed definitions.
 void forget_usual_json_names(google::protobuf::FileDescriptorProto& file);
 
-// "/package.Service/Method"
+// Returns "/package.Service/Method".
 [[nodiscard]] std::string path_of(const google::protobuf::MethodDescriptor& method);
 
 }  // namespace coracle::tools

@@ -26,7 +26,7 @@ void session::take_name_for_address(std::vector<std::string>& names) {
       throw usage_failure("ADDRESS is required: a server's host:port; or --proto FILE or --protoset FILE");
     return;
   }
-  // No server is asked then. Names have no colon, and all addresses but a bare host name do.
+  // The definitions come from files. Names have no colon, and all addresses except a bare host name do.
   if (!first.empty() && first.find(':') == first.npos) names.insert(names.begin(), first);
 }
 

@@ -1,4 +1,4 @@
-// session: a server and what is known of its services; what most commands start from.
+// session: a server and the definitions of its services, which most commands start from.
 #pragma once
 
 #include "tools/endpoint.hpp"
@@ -14,20 +14,22 @@
 
 namespace coracle::tools {
 
-// The options, and after the parsing all that comes of them. Lives as long as the command.
+// The options of a command line, and after the parsing the objects that they describe. Lives as long as the
+// command.
 class session {
  public:
-  // ADDRESS, the connection's options, and where definitions come from.
+  // Adds ADDRESS, the connection's options, and the options for the source of definitions.
   void add_to(CLI::App& command, endpoint::address_use use = endpoint::address_use::required);
 
-  // For commands whose ADDRESS is optional, since files may have the definitions, and is followed by names: puts what stands
-  // in its place in front of `names` where it is a name. Throws usage_failure where neither a server nor files are given.
+  // For commands whose ADDRESS is optional, because files may contain the definitions, and is followed by
+  // names: if the word in its place is a name, inserts it at the front of `names`. Throws usage_failure if
+  // neither a server nor files are given.
   void take_name_for_address(std::vector<std::string>& names);
 
   [[nodiscard]] endpoint& where() noexcept { return where_; }
   [[nodiscard]] runtime& on();
   [[nodiscard]] channel& server();
-  // From --proto and --protoset, else from the server.
+  // The definitions from --proto and --protoset, otherwise from the server.
   [[nodiscard]] schema& types();
   [[nodiscard]] bool has_files() const noexcept { return !protos_.empty() || !protosets_.empty(); }
 

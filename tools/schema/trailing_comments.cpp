@@ -17,7 +17,8 @@ text_lines lines_of(std::string_view text) {
   text_lines lines;
   for (std::size_t end = 0; (end = text.find('\n')) != text.npos; text.remove_prefix(end + 1)) {
     std::string& line = lines.emplace_back(text.substr(0, end));
-    // DebugString() puts "// " before lines that begin with a space already, but for a comment's first.
+    // DebugString() puts "// " before each line of a comment; except for the first line, these begin with a
+    // space already.
     const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
     if (line.compare(begin, 4, "//  ") == 0) line.erase(begin + 2, 1);
   }
@@ -33,7 +34,8 @@ text_lines debug_lines(const Element& element) {
 
 bool is_comment(const std::string& line) { return line.starts_with("//"); }
 
-// An element's own text, not indented: comments before it, the element, trailing comments. These go behind its first line.
+// `own` is the text of one element, not indented: leading comments, the element, trailing comments. Moves the
+// trailing comments after the first line of the element.
 text_lines with_trailing_behind(const text_lines& own) {
   std::size_t end = own.size();
   while (end > 0 && is_comment(own[end - 1])) --end;
@@ -63,7 +65,8 @@ class definition {
   }
 
  private:
-  // From the outside to the inside: what is within an element is found in it as DebugString() has it.
+  // Goes from outer to inner elements: the text within an element is still that of DebugString() when it is
+  // searched.
   void move_comments(const pb::Descriptor& type) {
     move_own(type);
     for (int i = 0; i < type.nested_type_count(); ++i) move_comments(*type.nested_type(i));
@@ -86,7 +89,7 @@ class definition {
     const text_lines before = debug_lines(element);
     const text_lines after = with_trailing_behind(before);
     if (before == after) return;
-    // Its place is where its lines are, all of them behind the same margin.
+    // Finds the element by its lines, which all have the same indentation.
     for (auto at = lines_.begin(); at != lines_.end(); ++at) {
       const std::size_t margin = std::min(at->find_first_not_of(' '), at->size());
       const auto same = [&](const std::string& own, const std::string& line) {

@@ -1,4 +1,4 @@
-// trailing_comments: definitions with the comments that stand behind something behind it.
+// trailing_comments: prints definitions with each trailing comment on the line of its element.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -7,8 +7,8 @@
 
 namespace coracle::tools {
 
-// As DebugString() has them, with comments; but it has the comment of `int64 id = 1;  // given by the server` on the next
-// line, where it would be read as that of the next field.
+// Like DebugString() with comments. But DebugString() puts the comment of `int64 id = 1;  // given by the
+// server` on the next line, where it would be read as that of the next field.
 [[nodiscard]] std::string commented_text(const google::protobuf::Descriptor& type);
 [[nodiscard]] std::string commented_text(const google::protobuf::EnumDescriptor& type);
 [[nodiscard]] std::string commented_text(const google::protobuf::ServiceDescriptor& service);

@@ -20,7 +20,7 @@ void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
   return std::aligned_alloc(a, (bytes + a - 1) / a * a);
 }
 
-// As the standard has it: the new-handler makes room, ends the program, or is null.
+// As the standard requires: the new-handler frees memory, ends the program, or is null.
 template <class... Alignment>
 void* counted_or_throw(std::size_t bytes, Alignment... alignment) {
   for (;;) {

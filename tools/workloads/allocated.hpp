@@ -1,4 +1,4 @@
-// allocated: what this thread has taken from the heap so far.
+// allocated: counts what this thread has allocated from the heap so far.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct allocated {
   std::uint64_t bytes = 0;
 };
 
-// By operator new, which this program counts in.
+// Counts operator new, which this program replaces.
 [[nodiscard]] allocated allocated_here() noexcept;
 
 }  // namespace coracle::tools

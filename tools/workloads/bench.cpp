@@ -1,4 +1,4 @@
-// coracle bench: gRPCClient.jl's five workloads as its table, against any server of that .proto.
+// bench: coracle bench runs gRPCClient.jl's five workloads against any server of that .proto.
 #include "tools/commands.hpp"
 #include "tools/endpoint.hpp"
 #include "tools/failure.hpp"
@@ -31,7 +31,7 @@ namespace {
 
 using stub = test::rpc::TestService::stub;
 
-// Of one loop.
+// The measurements of one loop.
 struct measured {
   std::vector<double> us_per_message;  // of each round
   std::uint64_t messages = 0;
@@ -48,7 +48,7 @@ task<> drive(stub to, const workloads::workload& one, duration length, measured&
   const allocated before = allocated_here();
   for (time_point round_began = began; round_began - began < length;) {
     const int n = co_await one.run(to);
-    co_await sleep_for(duration::zero());  // the loop's clock stands still within a turn
+    co_await sleep_for(duration::zero());  // the loop's clock advances only between iterations
     const time_point now = coro::this_executor().now();
     m.us_per_message.push_back(seconds_of(now - round_began) * 1e6 / n);
     m.messages += static_cast<std::uint64_t>(n);
@@ -105,7 +105,7 @@ struct bench {
                    duration length) const {
     for (const auto* one : chosen) {
       const std::vector<measured> all = measure(n, *one, length);
-      if (one == chosen.front())  // once there is something to put below it
+      if (one == chosen.front())  // the table's head is printed with its first line
         std::printf("%zu loop%s%53s%14s%14s%10s%10s%10s%10s\n", n, n == 1 ? " " : "s", "KiB/message",
                     "allocations", "messages/s", "mean us", "std-dev", "min", "max");
       print_row(*one, all);

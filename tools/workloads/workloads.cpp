@@ -18,7 +18,7 @@ constexpr int small_messages = 1000;  // a round of all workloads but `big`
 constexpr int big_messages = 100;
 constexpr int big_numbers = 32 * 224 * 224 / 8;
 
-// A benchmark of wrong answers says nothing.
+// A benchmark with wrong replies is meaningless.
 void expect_numbers(const test::TestResponse& reply, int count) {
   if (reply.data_size() != count || (count > 0 && reply.data(count - 1) != static_cast<std::uint64_t>(count)))
     throw std::runtime_error("a reply has " + std::to_string(reply.data_size()) +

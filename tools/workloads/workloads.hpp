@@ -1,4 +1,4 @@
-// The five workloads of gRPCClient.jl's benchmark, against any server of bench/protos/testsvc.proto.
+// workloads: the five workloads of gRPCClient.jl's benchmark, for any server of bench/protos/testsvc.proto.
 #pragma once
 
 #include "testsvc.coracle.hpp"
@@ -10,7 +10,7 @@
 
 namespace coracle::workloads {
 
-// One round. Checks every reply; gives the number of messages: those that were sent, or, of `resp`, came.
+// Runs one round. Checks every reply; returns the number of messages sent or, for `resp`, received.
 using round = task<int> (*)(test::rpc::TestService::stub to);
 
 struct workload {
@@ -19,9 +19,9 @@ struct workload {
   std::string_view what;
 };
 
-// smol, big, req, resp, bidi.
+// The workloads smol, big, req, resp and bidi.
 [[nodiscard]] std::span<const workload> all() noexcept;
-// Null when there is none of that name.
+// Null if there is no workload with that name.
 [[nodiscard]] const workload* find(std::string_view name) noexcept;
 
 }  // namespace coracle::workloads

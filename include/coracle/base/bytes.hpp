@@ -1,4 +1,4 @@
-// Names for borrowed bytes, and the two casts that go with them.
+// bytes: names for borrowed bytes, and the casts between bytes and text.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,13 @@
 
 namespace coracle {
 
+/// Bytes that the caller only reads. Borrowed: valid as long as the memory behind them is.
 using bytes_view = std::span<const std::uint8_t>;
+/// Bytes that the caller may write. Borrowed, as `bytes_view`.
 using mutable_bytes = std::span<std::uint8_t>;
 
-// The same bytes, seen as text or as octets. Borrows: valid as long as the argument's bytes are.
+/// Returns the same bytes as text or as octets. The result borrows: it is valid as long as the bytes of the
+/// argument are.
 inline std::string_view as_text(bytes_view bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -1,15 +1,16 @@
-// The clock's type, without a clock: time points come from an executor's now(), so that a
-// simulated loop can hand out virtual time. Nothing outside the runtime's backends reads a clock.
+// clock: the types of durations and time points, without a clock. Time points come from an executor's now(),
+// so that a simulated loop can use virtual time. Only the backends of the runtime read a clock.
 #pragma once
 
 #include <chrono>
 
 namespace coracle {
 
+/// The unit of every timeout and deadline: nanoseconds, signed.
 using duration = std::chrono::nanoseconds;
 
-// A monotonic clock that has no now(); each backend defines where its zero lies. Compare time
-// points of one runtime only.
+/// The type of a monotonic clock. It has no now(): each backend defines where its zero lies. Compare only
+/// time points of the same runtime.
 struct loop_clock {
   using rep = coracle::duration::rep;
   using period = coracle::duration::period;
@@ -18,12 +19,13 @@ struct loop_clock {
   static constexpr bool is_steady = true;
 };
 
+/// A point in time of a loop's clock.
 using time_point = loop_clock::time_point;
 
-// "No deadline". Every arithmetic on deadlines saturates here, see deadline_after().
+/// The time point that means "no deadline". Arithmetic on deadlines saturates here, see deadline_after().
 inline constexpr time_point never = time_point::max();
 
-// now + d without overflow; a negative d gives a point that has passed.
+/// Returns now + d without overflow. A negative `d` gives a time point that has passed.
 constexpr time_point deadline_after(time_point now, duration d) noexcept {
   if (d >= never - now) return never;
   return now + d;

@@ -1,5 +1,5 @@
-// The logger that a runtime carries. Libraries must not write to stderr on their own: everything
-// that the library has to say goes through one of these.
+// log: the logger that a runtime holds. The library does not write to stderr on its own: all of its messages
+// go through a logger.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,15 @@
 
 namespace coracle {
 
+/// The severity of a log line, lowest first.
 enum class log_level : unsigned char { debug, info, warning, error };
 
-// Where log lines go: derive from it and override record(), then hand it to runtime_options::log_to() or
-// sim::world_options::log_to(); it must outlive them. Lines below the least level cost one relaxed load.
-// The library logs events of a process's and a connection's life. Of calls it logs defects alone: a handler or an
-// interceptor that throws or gives nothing, rate-limited.
+/// Receives log lines. To define where they go, derive from this class, override record(), and pass the
+/// object to runtime_options::log_to() or sim::world_options::log_to(); it must outlive the runtime or the
+/// world. A line below the minimum level costs one relaxed load.
+///
+/// The library logs events in the life of the process and of connections. Of calls, it logs only defects: a
+/// handler or an interceptor that throws or returns nothing. These lines are rate-limited.
 class logger {
  public:
   logger() noexcept = default;
@@ -20,30 +23,34 @@ class logger {
   logger& operator=(const logger&) = delete;
   virtual ~logger() = default;
 
-  // Any thread. `message` is one line without a line end, borrowed for the call; who has to build an
-  // expensive one asks wants() first.
+  /// Writes one line, if its level is at least the minimum level. Any thread may call this. `message` has no
+  /// line end and is borrowed for the duration of the call. Callers for which the message is expensive to
+  /// build check wants() first.
   void write(log_level level, std::string_view message) noexcept {
     if (wants(level)) record(level, message);
   }
+  /// Returns whether lines of this level are written.
   [[nodiscard]] bool wants(log_level level) const noexcept { return level >= least(); }
-  // Any thread, at any time. Default: info.
+  /// Sets the minimum level. Any thread may call this at any time. Default: info.
   void set_least(log_level least) noexcept { least_.store(least, std::memory_order_relaxed); }
+  /// Returns the minimum level.
   [[nodiscard]] log_level least() const noexcept { return least_.load(std::memory_order_relaxed); }
 
  protected:
-  // Called from any loop's thread and plain ones, possibly from several at once: implementations lock. Must
-  // not block for long, since the loop that logs does nothing else meanwhile.
+  /// Writes one line. Loops and plain threads call this, possibly several at once, so implementations must
+  /// lock. It must not block for long, since the loop that logs does nothing else meanwhile.
   virtual void record(log_level level, std::string_view message) noexcept = 0;
 
  private:
   std::atomic<log_level> least_{log_level::info};
 };
 
-// "debug", "info", "warning", "error".
+/// Returns "debug", "info", "warning" or "error".
 std::string_view to_string(log_level level) noexcept;
 
-// Writes "coracle: <level>: <message>" lines to stderr; the least level comes from CORACLE_LOG
-// (debug, info, warning, error; default warning). Lives for the whole process.
+/// Returns the logger that writes lines of the form "coracle: <level>: <message>" to stderr. The environment
+/// variable CORACLE_LOG (debug, info, warning or error) sets the minimum level; default: warning. The logger
+/// lives until the process ends.
 logger& stderr_logger() noexcept;
 
 }  // namespace coracle

@@ -1,4 +1,4 @@
-// result<T>: a T or the status that says why there is none.
+// result<T>: a value of type T, or the status that explains why there is none.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -12,11 +12,13 @@
 
 namespace coracle {
 
-// Thrown by result::value() on a failed result, for code that prefers exceptions.
+/// Thrown by result::value() on a failed result, for code that prefers exceptions.
 class status_error : public std::exception {
  public:
   explicit status_error(coracle::status why) : status_(std::move(why)), text_(status_.to_string()) {}
+  /// Returns the status of the failed result.
   [[nodiscard]] const coracle::status& status() const noexcept { return status_; }
+  /// Returns the text of status::to_string(), borrowed from this exception.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -26,13 +28,13 @@ class status_error : public std::exception {
 
 namespace base {
 
-// usage_error: a result without a value was dereferenced.
+// Throws usage_error: the caller dereferenced a result without a value.
 [[noreturn]] void throw_failed_result(const status& why);
 
 }  // namespace base
 
-// Holds exactly one of a value and a failed status. A default-constructed status (ok) is no
-// failure and may not be stored: that is a defect of the caller and throws usage_error.
+/// Holds exactly one of a value and a failed status. A status that is OK cannot be stored, since it is not a
+/// failure: the constructor throws usage_error.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -45,24 +47,26 @@ class [[nodiscard]] result {
     CORACLE_REQUIRE(!std::get<1>(state_).ok(), "a result without a value needs a status that is not OK");
   }
 
+  /// Returns whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  // The status: ok when there is a value.
+  /// Returns the status: OK when there is a value.
   [[nodiscard]] coracle::status status() const { return ok() ? coracle::status() : std::get<1>(state_); }
 
-  // The value, or status_error thrown.
+  /// Returns the value, or throws status_error when there is none.
   T& value() & { return check(), std::get<0>(state_); }
   const T& value() const& { return check(), std::get<0>(state_); }
   T&& value() && { return check(), std::get<0>(std::move(state_)); }
 
-  // The value; calling these on a failed result is a defect of the caller and throws usage_error.
+  /// Returns the value. On a failed result this is a defect of the caller and throws usage_error.
   T& operator*() & { return held(); }
   const T& operator*() const& { return const_cast<result*>(this)->held(); }
   T&& operator*() && { return std::move(held()); }
   T* operator->() { return &held(); }
   const T* operator->() const { return &const_cast<result*>(this)->held(); }
 
+  /// Moves the value out, or returns `other`, converted to T, when there is no value.
   template <class U>
   T value_or(U&& other) && {
     return ok() ? std::get<0>(std::move(state_)) : static_cast<T>(std::forward<U>(other));

@@ -1,4 +1,4 @@
-// status: how a call ended. The seventeen codes of gRPC and a text for people.
+// status: how a call ended: one of the seventeen codes of gRPC, and a text for people.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace coracle {
 
-// grpc/grpc doc/statuscodes.md; the numbers travel in grpc-status.
+/// The status codes of gRPC (grpc/grpc doc/statuscodes.md). These numbers are sent in grpc-status.
 enum class status_code : std::uint8_t {
   ok = 0,
   cancelled = 1,
@@ -30,26 +30,30 @@ enum class status_code : std::uint8_t {
   unauthenticated = 16,
 };
 
-// "NOT_FOUND" and so on, as the specification spells them.
+/// Returns the name as the specification spells it, such as "NOT_FOUND".
 std::string_view name_of(status_code code) noexcept;
 
 /// The type of coracle::ok.
 struct ok_t {
   explicit ok_t() = default;
 };
-/// Success, where a status is wanted: `co_return coracle::ok;` ends a handler of many replies.
+/// Success, where a status is required: `co_return coracle::ok;` ends a handler of a response stream.
 inline constexpr ok_t ok{};
 
-// A value: one pointer wide plus a code, no allocation while it carries no text; one that finds no memory for its
-// text has the code alone. Copies share the text, which never changes; safe to copy between threads.
+/// The outcome of a call: a code, an optional message and optional details. A value. A status without a
+/// message and details allocates nothing; if the allocation of the text fails, the status has the code alone.
+/// Copies share the text, which never changes; a status can be copied between threads.
 class [[nodiscard]] status {
  public:
   status() noexcept = default;  // ok
   status(ok_t) noexcept {}  // NOLINT(google-explicit-constructor)
+  /// Makes a status with a code and a message; copies the message.
   status(status_code code, std::string_view message = {});
-  // With google.rpc.Status bytes for grpc-status-details-bin; empty means none.
+  /// Adds the bytes of a google.rpc.Status message, which are sent in grpc-status-details-bin; empty means
+  /// none.
   status(status_code code, std::string_view message, std::string_view details);
 
+  /// Returns whether the code is OK.
   [[nodiscard]] bool ok() const noexcept { return code_ == status_code::ok; }
   explicit operator bool() const noexcept { return ok(); }
   [[nodiscard]] status_code code() const noexcept { return code_; }
@@ -57,14 +61,16 @@ class [[nodiscard]] status {
   void throw_if_error() const {
     if (!ok()) throw_error();
   }
-  // Borrowed from this status (or a copy of it).
+  /// Returns the text for people, borrowed from this status (or from any copy of it); empty when there is
+  /// none.
   [[nodiscard]] std::string_view message() const noexcept {
     return text_ ? std::string_view(text_->message) : std::string_view();
   }
+  /// Returns the bytes of google.rpc.Status, borrowed as message() is; empty when there are none.
   [[nodiscard]] std::string_view details() const noexcept {
     return text_ ? std::string_view(text_->details) : std::string_view();
   }
-  // "NOT_FOUND: no such movie"
+  /// Returns the name of the code and the message: "NOT_FOUND: no such movie".
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const status& a, const status& b) noexcept {
@@ -112,6 +118,7 @@ class [[nodiscard]] status {
   status_code code_ = status_code::ok;
 };
 
+/// Writes status::to_string() to `out`.
 std::ostream& operator<<(std::ostream& out, const status& s);
 
 }  // namespace coracle

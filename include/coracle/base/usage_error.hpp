@@ -1,13 +1,14 @@
-// usage_error: thrown where a program calls a function against its contract and nothing has changed yet.
+// usage_error: the exception for a call that violates a function's contract and has not changed anything yet.
 #pragma once
 
 #include <stdexcept>
 
 namespace coracle {
 
-/// A mistake of the program that one task pays for: a failed result that is dereferenced, a task that is awaited twice, a
-/// loop that is blocked. A handler that lets it pass fails its call with UNKNOWN, and the server logs what() with the
-/// method. Where memory would be used after its end, the library aborts instead (CORACLE_ASSERT).
+/// A mistake of the program that affects one task, such as dereferencing a failed result, awaiting a task
+/// twice or blocking a loop. If a handler lets it propagate, its call fails with UNKNOWN, and the server logs
+/// what() with the method. Where memory would be used after its end, the library aborts the process instead
+/// (CORACLE_ASSERT).
 class usage_error : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -15,13 +16,14 @@ class usage_error : public std::logic_error {
 
 namespace base {
 
-// what() is `reason` and the place of the last co_await of this thread.
+// Throws usage_error; its what() is `reason` and the place of the last co_await of this thread.
 [[noreturn]] void throw_usage_error(const char* reason);
 
 }  // namespace base
 }  // namespace coracle
 
-// CORACLE_REQUIRE(condition, "what is wrong: how to fix it"). Before anything has changed.
+// CORACLE_REQUIRE(condition, "what is wrong: how to fix it"): checks a precondition before anything has
+// changed.
 #define CORACLE_REQUIRE(condition, reason)                                  \
   (__builtin_expect(static_cast<bool>(condition), 1) ? static_cast<void>(0) \
                                                      : ::coracle::base::throw_usage_error(reason))

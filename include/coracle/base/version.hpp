@@ -1,4 +1,4 @@
-// The library's version, as a macro for generated code to assert against and as constants.
+// version: the version of the library, as macros for generated code and as constants.
 #pragma once
 
 #define CORACLE_VERSION_MAJOR 0
@@ -7,10 +7,12 @@
 
 namespace coracle {
 
-// Raised whenever generated code and library headers stop fitting together. protoc-gen-coracle
-// writes the number it was built with into each header; a mismatch fails to compile.
+/// The version of the contract between generated code and the library's headers. It is incremented when the
+/// two become incompatible. protoc-gen-coracle writes the number it was built with into each header, and a
+/// mismatch is a compile error.
 inline constexpr int codegen_contract = 2;
 
+/// The version of the library as text.
 inline constexpr const char* version_text = "0.1.0";
 
 }  // namespace coracle

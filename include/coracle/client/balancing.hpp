@@ -1,4 +1,4 @@
-// balancing: how a channel spreads its calls over the servers of its target.
+// balancing: how a channel distributes its calls over the servers of its target.
 #pragma once
 
 #include "coracle/client/pick_policy.hpp"
@@ -9,22 +9,28 @@
 
 namespace coracle {
 
-// A value. Each loop that calls through the channel has connections, and thus turns, of its own.
+/// The load balancing policy of a channel. A value type.
+///
+/// Each loop that makes calls through the channel has its own connections, and balances its calls
+/// independently.
 class balancing {
  public:
-  // The default. One server for all calls: the first of the list that can be reached, tried 250 ms apart with
-  // the families taking turns (RFC 8305, gRFC A61), and kept until it is lost. shuffle: the list in an order
-  // drawn anew (gRFC A62), so that many clients with one list spread over it.
+  /// Sends all calls to one server. This is the default.
+  ///
+  /// Tries the servers of the list 250 ms apart, alternating between address families (RFC 8305, gRFC A61),
+  /// and keeps the first one that it reaches until that connection is lost. `shuffle` randomizes the list
+  /// (gRFC A62), so that many clients with the same list spread over its servers.
   static balancing pick_first(bool shuffle = false) noexcept {
     return balancing(shuffle ? kind::shuffled_pick_first : kind::pick_first);
   }
-  // Every server in turn.
+  /// Picks every server in turn.
   static balancing round_robin() noexcept { return balancing(kind::round_robin); }
-  // The one with the fewest calls in flight among `choices` drawn at random (gRFC A48): 2 to 100.
+  /// Picks the server with the fewest calls in flight among `choices` servers drawn at random (gRFC A48). The
+  /// minimum of `choices` is 2; values above 100 count as 100.
   static balancing least_request(std::uint32_t choices = 2);
-  // Every server in turn, as often as its endpoint's weight says.
+  /// Picks every server in turn, in proportion to the weight of its endpoint.
   static balancing weighted() noexcept { return balancing(kind::weighted); }
-  // A policy of the user's.
+  /// Uses a policy of the program. `make` makes one policy object per loop.
   static balancing by(client::pick_policy_maker make) {
     balancing b(kind::by_user);
     b.make_ = std::make_shared<const client::pick_policy_maker>(std::move(make));
@@ -43,7 +49,7 @@ class balancing {
   [[nodiscard]] kind how() const noexcept { return kind_; }
   [[nodiscard]] std::uint32_t choices() const noexcept { return choices_; }
   [[nodiscard]] const client::pick_policy_maker& maker() const noexcept { return *make_; }
-  // Users' policies are equal when one is a copy of the other.
+  /// User-defined policies are equal if one is a copy of the other.
   friend bool operator==(const balancing&, const balancing&) = default;
 
  private:

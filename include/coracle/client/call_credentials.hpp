@@ -1,4 +1,4 @@
-// call_credentials: how a call proves who makes it, beside what its connection proves.
+// call_credentials: authenticates the caller of one call, in addition to the credentials of its connection.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -13,16 +13,17 @@
 
 namespace coracle {
 
-// Whom the credentials go to, for sources that make them to measure.
+/// The call that the credentials are for, for sources that make them for a specific receiver.
 class credentials_request {
  public:
   credentials_request(std::string authority, std::string method) noexcept
       : authority_(std::move(authority)), method_(std::move(method)) {}
-  // "movies.example:443"
+  /// Returns the authority of the server: "movies.example:443".
   [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
-  // "/package.Service/Method"
+  /// Returns the path of the method: "/package.Service/Method".
   [[nodiscard]] const std::string& method() const noexcept { return method_; }
-  // "https://movies.example/package.Service": what a JWT names as its audience.
+  /// Returns the URL of the service, as a JWT names it in its audience:
+  /// "https://movies.example/package.Service".
   [[nodiscard]] std::string service_url() const;
 
  private:
@@ -30,35 +31,44 @@ class credentials_request {
   std::string method_;
 };
 
-// Credentials that are fetched, renewed or computed. Called on the loops of its calls, by several at once; lives as
-// long as a call or channel refers to it.
+/// Fetches, renews or computes credentials. Users derive from it.
+///
+/// It is called on the loops of its calls, by several loops concurrently. It lives as long as a call or a
+/// channel refers to it.
 class credentials_source {
  public:
   virtual ~credentials_source() = default;
-  // What goes into the call's metadata, such as "authorization". The call waits for it, within its deadline, and
-  // stops it when it ends; keep tokens while they are valid. A failure ends the call, with its status (one of
-  // those that only servers give, such as NOT_FOUND, becomes INTERNAL: gRFC A54), an exception with UNAUTHENTICATED.
+  /// Returns the pairs to add to the call's metadata, such as "authorization".
+  ///
+  /// The call waits for the result within its deadline, and requests a stop when it ends. Cache tokens while
+  /// they are valid. A failure ends the call with its status, but a code that only servers may send, such as
+  /// NOT_FOUND, becomes INTERNAL (gRFC A54). An exception ends the call with UNAUTHENTICATED.
   virtual task<result<metadata>> metadata_for(credentials_request call) = 0;
 };
 
-// A value; default: none. They travel over TLS, and within a process (server::in_process()): a call that has some on
-// another plaintext channel ends with UNAUTHENTICATED, and nothing is sent. So does one whose own metadata has a key that they bring, too.
+/// The credentials of a call; none by default. A value type.
+///
+/// Credentials are sent only over TLS and within a process (server::in_process()). A call with credentials on
+/// any other plaintext channel ends with UNAUTHENTICATED, and nothing is sent. A call whose own metadata has
+/// a key that the credentials also add ends with UNAUTHENTICATED, too.
 class call_credentials {
  public:
   call_credentials() noexcept = default;
   template <std::derived_from<credentials_source> Source>
   call_credentials(std::shared_ptr<Source> s) noexcept  // NOLINT(google-explicit-constructor)
       : source_(std::move(s)) {}
-  // "authorization: Bearer <token>" (RFC 6750).
+  /// Makes credentials that send "authorization: Bearer <token>" (RFC 6750).
   [[nodiscard]] static call_credentials bearer(std::string_view token) {
     call_credentials c;
     c.authorization_ = std::make_shared<const std::string>("Bearer " + std::string(token));
     return c;
   }
 
+  /// Returns whether there are any credentials.
   explicit operator bool() const noexcept { return authorization_ || source_; }
-  // Null unless made by bearer().
+  /// Returns the value of the authorization header; null unless made by bearer().
   [[nodiscard]] const std::string* authorization() const noexcept { return authorization_.get(); }
+  /// Returns the source; null if there is none.
   [[nodiscard]] const std::shared_ptr<credentials_source>& source() const noexcept { return source_; }
   friend bool operator==(const call_credentials&, const call_credentials&) = default;
 

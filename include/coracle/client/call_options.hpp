@@ -1,4 +1,4 @@
-// call_options: what a client says about one call.
+// call_options: the options of one call.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -18,59 +18,67 @@
 
 namespace coracle {
 
-// A value; builder style:  coracle::within(1s).metadata("x-user", "ada")
+/// The options of one call. A value type, in builder style: `coracle::within(1s).metadata("x-user", "ada")`.
 class call_options {
  public:
   call_options() noexcept {}
 
-  // The time the whole call may take, queueing and connecting included, from when it is first awaited.
-  // Zero or less: it fails at once. An earlier deadline of the caller's environment holds all the same.
+  /// Sets how long the whole call may take, from the first await, including queueing and connecting.
+  ///
+  /// Zero or less fails the call at once. An earlier deadline of the caller's environment still applies.
   call_options& timeout(duration d) noexcept { return timeout_ = d, *this; }
-  // Adds a pair; one that breaks the rules (see metadata) makes the call fail with INTERNAL before
-  // anything is sent.
+  /// Adds a metadata pair. An invalid pair (see coracle::metadata) makes the call fail with INTERNAL before
+  /// anything is sent.
   call_options& metadata(std::string_view key, std::string_view value) {
     if (!metadata_.add(key, value)) bad_metadata_ = true;
     return *this;
   }
-  // Adds what metadata::add_all() does.
+  /// Adds the pairs that metadata::add_all() adds.
   call_options& metadata(const coracle::metadata& from) { return metadata_.add_all(from), *this; }
-  // A larger message from the server ends the call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
-  // implementations of gRPC.
+  /// Limits the size of received messages. A larger message from the server ends the call with
+  /// RESOURCE_EXHAUSTED. Default 4 MiB, as in other gRPC implementations.
   call_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
-  // A larger message of ours is not sent and ends the call with RESOURCE_EXHAUSTED. No limit by default, as in
-  // other implementations of gRPC.
+  /// Limits the size of sent messages. A larger message is not sent, and ends the call with
+  /// RESOURCE_EXHAUSTED. Unlimited by default, as in other gRPC implementations.
   call_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
-  // The form of the call's messages on the wire, in place of protobuf's binary format; the server must know it.
-  // `c` must outlive the call.
+  /// Encodes the messages of the call with `c` instead of protobuf's binary format. The server must support
+  /// the codec. `c` must outlive the call.
   call_options& codec(const message_codec& c) noexcept { return codec_ = &c, *this; }
 
-  // How messages that are sent are compressed; the server must know the encoding (else: UNIMPLEMENTED). Replies come
-  // compressed as the server likes, in any of accepted_encodings(). Default: as the channel says, which
-  // is not at all unless it was told otherwise.
+  /// Sets how sent messages are compressed. If the server does not support the encoding, the call ends with
+  /// UNIMPLEMENTED.
+  ///
+  /// The server chooses the compression of its replies among accepted_encodings(). Default: the setting of
+  /// the channel, which is no compression unless configured.
   call_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
 
-  // How replies may be compressed (grpc-accept-encoding); a reply in another encoding ends the call with INTERNAL.
-  // Encodings that are not available() are ignored. Default: as the channel says, else all that are available.
+  /// Sets the encodings that replies may use (grpc-accept-encoding). A reply in another encoding ends the
+  /// call with INTERNAL. Encodings that are not available() are ignored. Default: the setting of the channel,
+  /// or else all available encodings.
   call_options& accepted_encodings(encoding_set s) noexcept { return accepted_ = s, *this; }
 
-  // Whether the call waits for a connection when the channel cannot connect (until its deadline, if it has one)
-  // instead of failing at once with UNAVAILABLE. Default: as the method's configuration says, else it does not
-  // (grpc/grpc doc/wait-for-ready.md).
+  /// Sets whether the call waits for a connection, until its deadline if it has one, while the channel cannot
+  /// connect, instead of failing at once with UNAVAILABLE.
+  ///
+  /// Default: the setting in the method's service config, or else false (grpc/grpc doc/wait-for-ready.md).
   call_options& wait_for_ready(bool on) noexcept { return wait_for_ready_ = on, *this; }
 
-  // Who makes the call; not in plaintext (see call_credentials). Those of all calls of a channel go into
-  // channel_options::calls(), and a call's own take their place.
+  /// Sets the credentials of the call, which are not sent in plaintext (see call_credentials). The
+  /// credentials for all calls of a channel go into channel_options::calls(); the call's own credentials
+  /// replace them.
   call_options& credentials(call_credentials c) noexcept { return credentials_ = std::move(c), *this; }
-  // credentials(call_credentials::bearer(t))
+  /// Sets a bearer token: credentials(call_credentials::bearer(t)).
   call_options& token(std::string_view t) { return credentials(call_credentials::bearer(t)); }
-  // The name of the form that the bytes of bytes_message have, where it is not protobuf's binary format: it goes into
-  // the content-type, "application/grpc+NAME". A codec() brings its own.
+  /// Names the encoding of the bytes in bytes_message, if it is not protobuf's binary format: the
+  /// content-type becomes "application/grpc+NAME". A codec() sets the name itself.
   call_options& content_subtype(std::string_view name) { return content_subtype_ = name, *this; }
-  // The call inherits nothing of the task or handler that makes it: no deadline, no stop (its wait cannot be
-  // stopped), no trace, no baggage. For work that shall be done although nobody waits for it any more.
+  /// Makes the call inherit nothing from the task or handler that makes it: no deadline, no stop (its wait
+  /// cannot be stopped), no trace, no baggage. For work that must finish even if no task waits for it any
+  /// more.
   call_options& detached(bool on = true) noexcept { return detached_ = on, *this; }
 
-  // Takes from `defaults` what was not said here; metadata under keys that are not given here.
+  /// Takes from `defaults` the options that are not set here, and the metadata under keys that are not used
+  /// here.
   void inherit(const call_options& defaults);
 
   [[nodiscard]] std::optional<duration> timeout() const noexcept { return timeout_; }
@@ -95,7 +103,7 @@ class call_options {
   [[nodiscard]] std::string_view content_subtype() const noexcept {
     return codec_ ? codec_->name() : std::string_view(content_subtype_);
   }
-  // Null: the binary format.
+  /// Returns the codec; null for protobuf's binary format.
   [[nodiscard]] const message_codec* codec() const noexcept { return codec_; }
 
   friend bool operator==(const call_options&, const call_options&) = default;
@@ -116,7 +124,7 @@ class call_options {
 };
 static_assert(!std::is_aggregate_v<call_options>, "GCC 12 destroys aggregates in co_await expressions twice");
 
-// co_await stub.Method(request, coracle::within(1s))
+/// Returns options with a timeout: `co_await stub.Method(request, coracle::within(1s))`.
 [[nodiscard]] inline call_options within(duration d) noexcept {
   call_options o;
   o.timeout(d);

@@ -1,4 +1,4 @@
-// channel_options: what a client says about all calls through one channel, and about its connections.
+// channel_options: the options of a channel: its connections, and the defaults of its calls.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -22,75 +22,94 @@ namespace coracle {
 
 class client_observer;
 
-// A value; builder style. Equal options say the same, which is what channel_pool goes by; resolvers, makers and
-// policies are the same when they are the same object.
+/// The options of a channel. A value type, in builder style.
+///
+/// channel_pool shares a channel between users with equal options. Resolvers, resolver makers and balancing
+/// policies are equal if they are the same object.
 class channel_options {
  public:
   channel_options() noexcept {}
 
   // --- calls
-  // What all calls have unless they say otherwise: a timeout, credentials, compression, limits of messages, wait_for_ready
-  // and so on. Metadata is merged by key: a key that a call gives holds for that call, instead of all values under it here.
+  /// Sets the defaults of all calls: timeout, credentials, compression, message size limits, wait_for_ready
+  /// and so on.
+  ///
+  /// The options of a call take precedence. Metadata is merged by key: a key that a call sets replaces all
+  /// values under that key here.
   channel_options& calls(call_options o) { return calls_ = std::move(o), *this; }
-  // How replies may be compressed: as calls(call_options().accepted_encodings(s)). Default: all that are available.
+  /// Sets the encodings that replies may use: calls(call_options().accepted_encodings(s)). Default: all
+  /// available ones.
   channel_options& accepted_encodings(encoding_set s) noexcept { return calls_.accepted_encodings(s), *this; }
-  // Goes before the library's own name in the user-agent header: "my-program/1.2".
+  /// Sets a prefix such as "my-program/1.2" of the user-agent header, before the library's own name.
   channel_options& user_agent(std::string prefix) { return user_agent_ = std::move(prefix), *this; }
 
-  // --- where to
-  // Finds the servers instead of the target's scheme, whose text becomes :authority only.
+  // --- finding the servers
+  /// Sets a resolver that replaces the one of the target's scheme. The text of the target is then used only
+  /// for :authority.
   channel_options& resolver(std::shared_ptr<client::resolver> r) { return resolver_ = std::move(r), *this; }
-  // Resolves targets "scheme:..." (lower case). A scheme of the library's own is replaced.
+  /// Adds a resolver for targets "scheme:..." (in lower case). It may replace a scheme of the library.
   channel_options& resolver_for(std::string scheme, client::resolver_maker make) {
     makers_.insert_or_assign(std::move(scheme),
                              std::make_shared<const client::resolver_maker>(std::move(make)));
     return *this;
   }
-  // How long an answer of a resolver is good enough, whatever is lost meanwhile. Default 30 s, so that a
-  // restart of many servers does not flood the name servers.
+  /// Sets the minimum time between a resolver's result and the next resolution, even if connections are lost
+  /// meanwhile. Default 30 s, so that a restart of many servers does not flood the name servers.
   channel_options& resolve_pause(duration d) noexcept { return resolve_pause_ = d, *this; }
-  // How calls are spread, unless a service config says it. Default balancing::pick_first().
+  /// Sets the load balancing policy, unless a service config sets one. Default balancing::pick_first().
   channel_options& balance(coracle::balancing how) noexcept { return balancing_ = std::move(how), *this; }
-  // Goes into :authority instead of the target's host and port.
+  /// Sets :authority, instead of the target's host and port.
   channel_options& authority(std::string name) { return authority_ = std::move(name), *this; }
 
-  // --- calls
-  // How the service's owners want it to be called, unless the resolver brings a config of its own, for whose first
-  // answer calls wait.
+  // --- service config, retries and observer
+  /// Sets the service config that applies if the resolver provides none. Calls wait for the resolver's first
+  /// result.
   channel_options& service_config(coracle::service_config c) { return config_ = std::move(c), *this; }
-  // false: retry and hedging policies are not gone by. Transparent retries remain (gRFC A6). Default true.
+  /// Sets whether retry and hedging policies apply. Transparent retries are always made (gRFC A6). Default
+  /// true.
   channel_options& retries(bool on) noexcept { return retries_ = on, *this; }
-  // Is told of every call and attempt; must outlive the channel's calls. Default: nobody.
+  /// Sets an observer, which is notified of every call and attempt. It must outlive the channel's calls.
+  /// Default none.
   channel_options& observer(client_observer& o) noexcept { return observer_ = &o, *this; }
 
   // --- connections
-  // Without a call for so long (at most twice as long), a loop's connections are closed, until the next call.
-  // Default 30 min; duration::max(): never.
+  /// Sets the time without a call after which a loop closes its connections, until the next call. It may take
+  /// up to twice as long. Default 30 min; duration::max() disables it.
   channel_options& idle_timeout(duration d) noexcept { return idle_timeout_ = d, *this; }
-  // Calls at a time on one connection, where the server allows more; others wait, within their deadlines.
+  /// Limits the concurrent calls on one connection, if the server allows more. Further calls wait within
+  /// their deadlines.
   channel_options& streams_per_connection(std::uint32_t n) noexcept { return streams_max_ = n, *this; }
-  // Connections to one server and loop, made one by one while calls wait for a stream (gRFC A105). Default
-  // 1; a service config's connectionScaling goes before it. No more than connections_limit.
+  /// Sets the maximum number of connections to one server from each loop. The channel adds one at a time,
+  /// while calls wait for a stream (gRFC A105). Default 1, at most connections_limit. The connectionScaling
+  /// of a service config takes precedence.
   channel_options& connections_per_server(std::uint32_t n) noexcept { return connections_ = n, *this; }
   static constexpr std::uint32_t connections_limit = 10;
-  // A server that was silent for `time` while a call is open is asked by a PING; when nothing comes from it within
-  // `timeout`, or TCP has no answer to what was sent for so long (gRFC A18), its connection is given up (gRFC A8).
-  // Default never, for servers may take offence; at least 10 s. A server that says too_many_pings has it doubled.
+  /// Enables keepalive (gRFC A8): if a server sends nothing for `time` while a call is open, the channel
+  /// sends a PING.
+  ///
+  /// It closes the connection if nothing arrives within `timeout`, or if TCP gets no acknowledgement of sent
+  /// data for that long (gRFC A18). `without_calls` sends PINGs on connections without calls, too. Default:
+  /// no keepalive, because servers may reject frequent PINGs; the minimum of `time` is 10 s. It doubles when
+  /// a server replies with too_many_pings.
   channel_options& keepalive(duration time, duration timeout = std::chrono::seconds(20),
                              bool without_calls = false) noexcept {
     keepalive_time_ = std::max<duration>(time, std::chrono::seconds(10));
     return keepalive_timeout_ = timeout, keepalive_without_calls_ = without_calls, *this;
   }
-  // Servers are asked whether they serve `service` (grpc.health.v1.Health/Watch, gRFC A17; "" asks about a
-  // whole server), and get calls only while they say so; one without a health service (UNIMPLEMENTED) counts
-  // as one that serves. One whose answer is another error gets no calls until a later question, after a
-  // pause, is answered. A service config's healthCheckConfig goes before this. Not with pick_first, whose one
-  // server would be the only choice anyway.
+  /// Checks the health of `service` on every server (grpc.health.v1.Health/Watch, gRFC A17); "" stands for
+  /// the server as a whole.
+  ///
+  /// A server gets calls only while it reports SERVING. A server without a health service (UNIMPLEMENTED)
+  /// counts as serving. After any other error the server gets no calls, until the check is repeated after a
+  /// pause and succeeds. The healthCheckConfig of a service config takes precedence. pick_first does not
+  /// check health, since it uses only one server.
   channel_options& health_check(std::string service) { return health_service_ = std::move(service), *this; }
-  // Goes by HTTP CONNECT through "http://[user:password@]host:port" (gRFC A1), but to the names, addresses and
-  // networks of `except` ("example.org,10.0.0.0/8", "*"), and never to localhost; for targets that are a host with a
-  // port (dns, passthrough). Default: the environment's grpc_proxy or https_proxy, and no_grpc_proxy or no_proxy, read
-  // when the channel is made (not in simulations). An empty URL: no proxy.
+  /// Connects through the HTTP proxy "http://[user:password@]host:port" with CONNECT (gRFC A1).
+  ///
+  /// `except` lists the names, addresses and networks to connect to directly ("example.org,10.0.0.0/8", or
+  /// "*"); localhost is always direct. The proxy applies to targets that are a host with a port (dns,
+  /// passthrough). Default: the environment variables grpc_proxy or https_proxy, and no_grpc_proxy or
+  /// no_proxy, read when the channel is made (not in simulations). An empty URL means no proxy.
   channel_options& proxy(std::string url, std::string except = {}) {
     return proxy_ = std::move(url), proxy_except_ = std::move(except), *this;
   }
@@ -113,7 +132,7 @@ class channel_options {
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
   [[nodiscard]] bool keepalive_without_calls() const noexcept { return keepalive_without_calls_; }
   [[nodiscard]] const std::optional<std::string>& health_check() const noexcept { return health_service_; }
-  // Nothing: what the environment says.
+  /// Returns the proxy's URL; nothing if the environment determines it.
   [[nodiscard]] const std::optional<std::string>& proxy() const noexcept { return proxy_; }
   [[nodiscard]] const std::string& proxy_except() const noexcept { return proxy_except_; }
 

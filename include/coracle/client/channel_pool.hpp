@@ -1,4 +1,4 @@
-// channel_pool: one channel for all who ask for the same target in the same way.
+// channel_pool: shares one channel between all users that request the same target with the same options.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -18,24 +18,30 @@
 
 namespace coracle {
 
-// For programs whose parts each make the channel that they need: a thousand get() of the same target give the same
-// connections. Any thread may call everything, resolvers and their makers too. A channel that nobody holds any more
-// stays, and its connections with it, until it has rested (channel_options::idle_timeout() after its last use and its
-// last get()); then a later get() or size() drops it.
+/// Shares channels between parts of a program that each make the channel they need: a thousand calls of get()
+/// with the same target use the same connections.
+///
+/// All functions may be called from any thread, and so may the resolvers and their makers. A channel that is
+/// no longer referenced stays in the pool, with its connections, until it is idle
+/// (channel_options::idle_timeout() after its last use and its last get()). A later get() or size() then
+/// removes it.
 class channel_pool {
  public:
-  // `on` must outlive the pool and every channel that it gave.
+  /// `on` must outlive the pool and every channel from it.
   explicit channel_pool(runtime& on) noexcept : on_(on) {}
   channel_pool(const channel_pool&) = delete;
   channel_pool& operator=(const channel_pool&) = delete;
 
-  // The same channel for the same text, credentials that share their security (or both plaintext), and equal
-  // options.
+  /// Returns the channel for this target, or makes it. A channel is shared if the target text is the same,
+  /// the options are equal, and the credentials share their security object or are both plaintext.
   [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const channel_credentials& credentials,
                                              const channel_options& options = {});
-  // `security`: tls::client_options. Equal ones share what the first of them have built, for all targets, while a
-  // channel of theirs is in the pool; files are read again as they change. Options with a key_pair::passphrase() equal
-  // none, not even themselves: build() them once, and pass the result each time.
+  /// Like get() above, with credentials made from `security` (tls::client_options).
+  ///
+  /// While a channel with equal security options is in the pool, all channels with those options, for all
+  /// targets, share the security object built from them, which reloads its files when they change. Options
+  /// with a key_pair::passphrase() are not equal to any others, not even to themselves: call build() once,
+  /// and pass the result each time.
   template <security::builder_of<security::client_security> Options>
     requires std::equality_comparable<Options>
   [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const Options& security,
@@ -49,11 +55,12 @@ class channel_pool {
                 nullptr,
                 {}});
   }
-  // The channels that are held by somebody or have not rested yet.
+  /// Returns the number of channels that are in use, or not yet idle.
   [[nodiscard]] std::size_t size();
 
  private:
-  // What credentials were built from. `same` is null: they came as they are.
+  // The options that credentials were built from. A null `same` means that the user passed the credentials
+  // themselves.
   struct origin {
     std::any options;
     bool (*same)(const std::any& a, const std::any& b) = nullptr;
@@ -65,7 +72,7 @@ class channel_pool {
     channel_options options;
     origin from;
     std::shared_ptr<channel> made;
-    time_point given{};  // last
+    time_point given{};  // by the last get()
     [[nodiscard]] bool proves_as(const entry& other) const;
   };
   template <class Options>

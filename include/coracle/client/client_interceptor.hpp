@@ -1,4 +1,4 @@
-// client_interceptor: a coroutine around every call of a client, whatever its kind.
+// client_interceptor: a coroutine that runs around every call of a client, of any kind.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -13,23 +13,25 @@
 
 namespace coracle {
 
-// What an interceptor knows of the call; valid until it has ended. For the call's loop only.
+/// The call as an interceptor sees it; valid until intercept() ends. Use it only on the loop of the call.
 class client_context {
  public:
   client_context(const client_context&) = delete;
   client_context& operator=(const client_context&) = delete;
 
-  // "/package.Service/Method"
+  /// Returns the path of the method: "/package.Service/Method".
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
-  // What the next next() sends with: metadata and timeout (of each next(), within that of the whole call) may be
-  // changed before it.
+  /// Returns the options of the next attempt. Metadata and timeout may be changed before next(). The timeout
+  /// applies to each next(), within the deadline of the whole call.
   [[nodiscard]] call_options& options() noexcept { return options_; }
-  // By when the whole call ends, and with it the waits of its interceptors; `never`: no deadline.
+  /// Returns the deadline of the whole call, including the waits of its interceptors; `never` if it has none.
   [[nodiscard]] time_point deadline() const noexcept { return deadline_; }
-  // Whether next() may be awaited again: a unary call may be tried as often as one likes, a stream once.
+  /// Returns whether next() may be awaited again: true for unary calls, any number of times; false for
+  /// streams.
   [[nodiscard]] bool repeatable() const noexcept { return repeatable_; }
-  // What came with the last next().
+  /// Returns the initial metadata that the last next() received.
   [[nodiscard]] const metadata& initial_metadata() const noexcept { return *initial_; }
+  /// Returns the trailing metadata that the last next() received.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept { return *trailing_; }
 
  protected:
@@ -44,8 +46,10 @@ class client_context {
   bool repeatable_;
 };
 
-// `const status s = co_await next();` runs the interceptors further in, then the call, to its end. A handle, cheap to
-// copy, valid until intercept() ends. Never throws; gives CANCELLED or DEADLINE_EXCEEDED when the call was stopped.
+/// Runs the inner interceptors and then the call, to its end: `const status s = co_await next();`.
+///
+/// A handle, cheap to copy; valid until intercept() ends. It never throws, and returns CANCELLED or
+/// DEADLINE_EXCEEDED if the call was stopped.
 class next_call {
  public:
   next_call(rpc::interceptor_chain& of, std::size_t index) noexcept : of_(&of), index_(index) {}
@@ -56,24 +60,27 @@ class next_call {
   std::size_t index_;
 };
 
-// Derive from it and put it in front of a channel: see intercepted_channel. One object serves every call, on
-// different loops at the same time. A channel without any pays a branch a call.
-//
-//   task<status> intercept(client_context& call, next_call next) override {
-//     call.options().metadata("x-key", key_);
-//     status s = co_await next();
-//     if (s.code() == status_code::unauthenticated && call.repeatable()) {
-//       ...                                 // another key
-//       s = co_await next();                // the whole call again
-//     }
-//     co_return s;                          // what the caller sees
-//   }
-//
-// The first is outermost. intercept() starts when the call is first awaited; returning without next() sends nothing.
-// Around a stream next() lasts as long as the call, while its owner reads and writes; its end reaches the owner
-// when the outermost interceptor has returned. The task inherits deadline and call of whoever makes the call, and
-// is stopped when that is cancelled or its deadline passes. An interceptor that makes OK of a unary call
-// without a reply has a defect: INTERNAL, and a line in the log.
+/// Runs code around calls. Derive from it and put it in front of a channel with intercepted_channel.
+///
+///   task<status> intercept(client_context& call, next_call next) override {
+///     call.options().metadata("x-key", key_);
+///     status s = co_await next();
+///     if (s.code() == status_code::unauthenticated && call.repeatable()) {
+///       ...                                 // another key
+///       s = co_await next();                // the whole call again
+///     }
+///     co_return s;                          // what the caller sees
+///   }
+///
+/// One object serves every call, on several loops concurrently. A channel without interceptors pays one
+/// branch per call.
+///
+/// The first interceptor is the outermost. intercept() starts when the call is first awaited. If it returns
+/// without next(), nothing is sent. Around a stream, next() lasts as long as the call, while its owner reads
+/// and writes; the owner sees the end of the call when the outermost interceptor has returned. The task
+/// inherits the deadline and the call context of the caller, and is stopped when the caller is cancelled or
+/// the deadline passes. Returning OK for a unary call without a reply is a defect of the interceptor: the
+/// call ends with INTERNAL, and an error is logged.
 class client_interceptor {
  public:
   virtual ~client_interceptor() = default;

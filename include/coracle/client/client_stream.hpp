@@ -1,4 +1,4 @@
-// The client's side of calls with streams: client_streaming_call, server_streaming_call, bidi_call.
+// client_stream: the client's side of streaming calls.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -18,40 +18,47 @@ namespace coracle {
 
 namespace client {
 
-// A call as its stub hands it out. Nothing is sent before the first await, whose loop is the call's
-// from then on and whose deadline it inherits. Destroying it cancels.
-//
-// A stop of the awaiter's environment ends a next(), read() or write() with CANCELLED and leaves the call as it
-// was: a read that lost a race has taken no message. A stopped finish() cancels the call.
+/// The base of streaming calls, as a stub returns them.
+///
+/// Nothing is sent before the first await. The call then belongs to the loop of that await, and inherits its
+/// deadline. The destructor cancels the call.
+///
+/// A stop of the awaiter's environment ends next(), read() or write() with CANCELLED, and the call continues:
+/// a read that was stopped has consumed no message. A stop of finish() cancels the call.
 class client_stream {
  public:
   client_stream(client_stream&&) noexcept = default;
   client_stream& operator=(client_stream&&) noexcept = default;
 
-  // co_await start(): begins the call before its first message, where the server shall hear of it early. Every other
-  // operation begins it, too. Does not wait: the head leaves when there is a connection.
+  /// Begins the call before its first message, so that the server sees it early: `co_await start()`. Every
+  /// other operation also begins the call. It does not wait: the request headers are sent once there is a
+  /// connection.
   [[nodiscard]] start_awaiter start() { return start_awaiter(*call_); }
-  // Ends the call with CANCELLED, if it has not ended; what waits on it resumes. On its loop.
+  /// Ends the call with CANCELLED, unless it has ended, and resumes the tasks that wait for it. On the loop
+  /// of the call.
   void cancel();
-  // co_await wait_for_initial_metadata(): begins the call, and waits for what the server sends before its messages, which
-  // may be long before the first of them. OK: initial_metadata() is complete. Else how the call ended without any.
+  /// Begins the call, and waits for the initial metadata, which may arrive long before the first message.
+  ///
+  /// OK means that initial_metadata() is complete. Otherwise the result is the status with which the call
+  /// ended without any.
   [[nodiscard]] head_awaiter wait_for_initial_metadata() { return head_awaiter(*call_); }
-  // What the server sent before its messages: complete once a first next() or finish() has resumed, or
-  // wait_for_initial_metadata().
+  /// Returns the initial metadata of the server: complete after wait_for_initial_metadata(), or after the
+  /// first next() or finish().
   [[nodiscard]] const metadata& initial_metadata() const noexcept;
-  // What came with the status: after the end.
+  /// Returns the metadata that was sent with the status; complete after the end of the call.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept;
-  // The reply that was read last came compressed.
+  /// Returns whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept;
+  // For sync_wait(): the loop on which a plain thread may run an operation.
   [[nodiscard]] loop& blocking_home() const;
 
  protected:
   struct deleter {
     void operator()(client_call* c) const noexcept;
   };
-  // one_reply: how the call ends is known when its reply has been decoded.
+  // one_reply: the status of the call is final only when its reply has been decoded.
   client_stream(call_channel& channel, const char* path, const call_options& options, bool one_reply = false);
-  // The single request of a server-streaming call is serialized at once.
+  // For server-streaming calls: serializes the single request at once.
   client_stream(call_channel& channel, const char* path, const call_options& options, const rpc::codec& k,
                 const void* request);
 
@@ -60,29 +67,30 @@ class client_stream {
 
 }  // namespace client
 
-// Many requests, one reply. One task at a time, but for cancel().
+/// A call with many requests and one reply. Only one task may use it at a time, except for cancel().
 template <class Request, class Reply>
 class [[nodiscard]] client_streaming_call : public client::client_stream {
  public:
   client_streaming_call(call_channel& channel, const char* path, const call_options& options)
       : client::client_stream(channel, path, options, true) {}
-  // Waits while there is no room; throws call_ended with the call's status when the call is over.
+  /// Sends a message. Waits while there is no room. Throws call_ended with the status of the call if the call
+  /// is over.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_awaiter<Request>>(*call_, m, options);
   }
-  // status instead; OK is no promise of arrival.
+  /// Like write(), but returns a status. OK does not mean that the message has arrived.
   [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options);
   }
-  // The last message: as write(), and the client's side of the stream ends with it, in one frame.
+  /// Like write(), for the last message: the same frame ends the client's side of the stream.
   [[nodiscard]] auto write_last(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_awaiter<Request>>(*call_, m, options, true);
   }
-  // Says that no more requests come, and waits for the end: result<Reply>.
+  /// Ends the requests, and waits for the end of the call: `result<Reply>`.
   [[nodiscard]] client::reply_awaiter<Reply> finish() { return client::reply_awaiter<Reply>(*call_); }
 };
 
-// One request, many replies.
+/// A call with one request and many replies.
 template <class Reply>
 class [[nodiscard]] server_streaming_call : public client::client_stream {
  public:
@@ -91,38 +99,47 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
                         const call_options& options)
       : client::client_stream(channel, path, options, rpc::codec_of<Request>::get(),
                               rpc::codec_of<Request>::address(request)) {}
-  // std::optional<Reply>: empty only when the call ended with OK; throws call_ended with any other status.
+  /// Awaits the next reply: `std::optional<Reply>`, empty only if the call ended with OK. Throws call_ended
+  /// with any other status.
   [[nodiscard]] auto next() { return client::begun<rpc::next_awaiter<Reply>>(*call_); }
-  // result<std::optional<Reply>>
+  /// Like next(), without throwing: `result<std::optional<Reply>>`.
   [[nodiscard]] auto next_result() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
-  // bool, as next(), into a message that is used again.
+  /// Like next(), but decodes into `into` and reuses its memory: `bool`. `into` must outlive the await.
   [[nodiscard]] auto read(Reply& into) { return client::begun<rpc::read_awaiter<Reply>>(*call_, into); }
-  // Waits for the end, dropping replies that were not read: status.
+  /// Waits for the end of the call and drops unread replies: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }
 };
 
-// Many of both. One task may read while another writes.
+/// A call with many requests and many replies. One task may read while another one writes.
 template <class Request, class Reply>
 class [[nodiscard]] bidi_call : public client::client_stream {
  public:
   bidi_call(call_channel& channel, const char* path, const call_options& options)
       : client::client_stream(channel, path, options) {}
+  /// Sends a message. Waits while there is no room. Throws call_ended with the status of the call if the call
+  /// is over.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_awaiter<Request>>(*call_, m, options);
   }
+  /// Like write(), but returns a status. OK does not mean that the message has arrived.
   [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options);
   }
-  // The last message: as write(), then writes_done(), in one frame.
+  /// Like write(), for the last message: the same frame ends the client's side of the stream, as
+  /// writes_done() does.
   [[nodiscard]] auto write_last(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_awaiter<Request>>(*call_, m, options, true);
   }
-  // No more requests come; replies still do. Does not wait.
+  /// Ends the requests; replies may still arrive. It does not wait.
   [[nodiscard]] client::writes_done_awaiter writes_done() { return client::writes_done_awaiter(*call_); }
+  /// Awaits the next reply: `std::optional<Reply>`, empty only if the call ended with OK. Throws call_ended
+  /// with any other status.
   [[nodiscard]] auto next() { return client::begun<rpc::next_awaiter<Reply>>(*call_); }
+  /// Like next(), without throwing: `result<std::optional<Reply>>`.
   [[nodiscard]] auto next_result() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
+  /// Like next(), but decodes into `into` and reuses its memory: `bool`. `into` must outlive the await.
   [[nodiscard]] auto read(Reply& into) { return client::begun<rpc::read_awaiter<Reply>>(*call_, into); }
-  // writes_done() if that was not said, then waits for the end: status.
+  /// Ends the requests, unless writes_done() has, and waits for the end of the call: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }
 };
 

@@ -1,4 +1,4 @@
-// connectivity: what a channel says of its way to its servers.
+// connectivity: the state of a channel's connections to its servers.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace coracle {
 
-// grpc/grpc doc/connectivity-semantics-and-api.md.
-//
-//   IDLE --a call, connect()--> CONNECTING --> READY --lost, or nobody calls--> IDLE
-//                                 |   ^
-//                                 v   | by itself, after a pause
-//                            TRANSIENT_FAILURE
+/// The state of a channel (grpc/grpc doc/connectivity-semantics-and-api.md).
+///
+///   IDLE --a call, connect()--> CONNECTING --> READY --lost, or idle timeout--> IDLE
+///                                 |   ^
+///                                 v   | by itself, after a pause
+///                            TRANSIENT_FAILURE
 enum class connectivity : std::uint8_t { idle, connecting, ready, transient_failure, shutdown };
 
-// "TRANSIENT_FAILURE" and so on.
+/// Returns the name of the state as the specification spells it: "TRANSIENT_FAILURE" and so on.
 [[nodiscard]] constexpr std::string_view name_of(connectivity c) noexcept {
   switch (c) {
     case connectivity::idle: return "IDLE";

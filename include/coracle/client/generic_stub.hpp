@@ -1,4 +1,4 @@
-// generic_stub: calls of any method, by its path, in bytes or with any message types.
+// generic_stub: calls any method by its path, with bytes or with any message types.
 #pragma once
 
 #include "coracle/client/stub.hpp"
@@ -10,10 +10,11 @@
 
 namespace coracle {
 
-// Like a generated stub: the channel must stay while the stub and its calls are in use. A path is
-// "/package.Service/Method", and must stay until its call's end, as literals do.
-//
-//   auto reply = co_await any.unary("/movie.MovieService/AddMovie", coracle::bytes_message(request_bytes));
+/// Makes calls without generated code. Like a generated stub it refers to the channel, which must outlive the
+/// stub and its calls. A path is "/package.Service/Method", and must stay valid until the call ends, as a
+/// literal does.
+///
+///   auto reply = co_await any.unary("/movie.MovieService/AddMovie", coracle::bytes_message(request_bytes));
 class generic_stub {
  public:
   explicit generic_stub(call_channel& channel) noexcept : channel_(&channel) {}
@@ -39,7 +40,7 @@ class generic_stub {
                                                               const call_options& options = {}) const {
     return {*channel_, path, request, options};
   }
-  // Any kind of method can be called so: a unary one is a stream of one message each way.
+  /// Calls a method of any kind: a unary method is a stream with one message in each direction.
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] bidi_call<Request, Reply> bidi(const char* path, const call_options& options = {}) const {
     return {*channel_, path, options};

@@ -12,13 +12,14 @@
 
 namespace coracle {
 
-// For all stubs or some of them:
-//
-//   coracle::intercepted_channel guarded(channel, {&logging, &keys});   // logging is outermost
-//   movie::rpc::MovieService::stub movies(guarded);
-//
-// They stack: another one around this has its interceptors outside these. The channel and the interceptors must outlive
-// it, and it the calls made through it. Any thread.
+/// Adds interceptors to a channel, for all stubs or for some of them.
+///
+///   coracle::intercepted_channel guarded(channel, {&logging, &keys});   // logging is outermost
+///   movie::rpc::MovieService::stub movies(guarded);
+///
+/// Intercepted channels stack: the interceptors of an outer one run outside those of an inner one. The
+/// channel and the interceptors must outlive this object, and this object must outlive the calls made through
+/// it. It may be used from any thread.
 class intercepted_channel final : public call_channel {
  public:
   intercepted_channel(call_channel& inner, std::initializer_list<client_interceptor*> front);

@@ -1,4 +1,4 @@
-// resolution: what a resolver has found out: where the servers of a target are, and how to treat them.
+// resolution: the result of a resolver: the servers of a target, and their service config.
 #pragma once
 
 #include "coracle/net/address.hpp"
@@ -11,10 +11,10 @@
 
 namespace coracle::client {
 
-// One server. A value.
+/// One server. A value type.
 class endpoint {
  public:
-  // weight: its share of the calls where the policy goes by weights; 0 takes none.
+  /// weight: the share of calls that the server gets under a policy that uses weights; 0 means none.
   explicit endpoint(net::address at, std::uint32_t weight = 1) : address_(std::move(at)), weight_(weight) {}
 
   [[nodiscard]] const net::address& address() const noexcept { return address_; }
@@ -27,16 +27,16 @@ class endpoint {
   std::uint32_t weight_;
 };
 
-// A value; builder style.
+/// The result of a resolver. A value type, in builder style.
 class resolution {
  public:
-  // What is kept of one answer; the rest is dropped, with a line in the log.
+  /// The maximum number of endpoints of one result. The channel drops the rest, and logs a warning.
   static constexpr std::size_t endpoints_max = 1000;
 
   resolution() noexcept {}
   resolution& add(endpoint e) { return endpoints_.push_back(std::move(e)), *this; }
   resolution& add(net::address at, std::uint32_t weight = 1) { return add(endpoint(std::move(at), weight)); }
-  // A service config in JSON (grpc/grpc doc/service_config.md) that came with the addresses.
+  /// Sets a service config in JSON (grpc/grpc doc/service_config.md) that the resolver found.
   resolution& service_config(std::string json) { return service_config_ = std::move(json), *this; }
 
   [[nodiscard]] const std::vector<endpoint>& endpoints() const noexcept { return endpoints_; }

@@ -1,4 +1,4 @@
-// resolver: finds the servers of a target, for a channel, for as long as the channel lives.
+// resolver: finds the servers of a target for a channel, and updates them as long as the channel lives.
 #pragma once
 
 #include "coracle/client/resolution.hpp"
@@ -12,42 +12,48 @@
 
 namespace coracle::client {
 
-// What a resolver tells its channel. On the loop where resolver::run() runs.
+/// Receives the results of a resolver for one channel. On the loop on which resolver::run() runs.
 class resolution_sink {
  public:
-  // From now on the channel's servers are these.
+  /// Replaces the servers of the channel.
   virtual void publish(resolution found) = 0;
-  // Nothing was found this time: calls go on with what was published before, and fail with UNAVAILABLE
-  // where there is none. After that, wanted() returns when a pause is over (1 s, times 1.6, at most 120 s).
+  /// Reports that resolution failed. Calls continue with the last published servers, or fail with UNAVAILABLE
+  /// if there are none. After a failure wanted() does not return before a pause has passed: 1 s, growing by a
+  /// factor of 1.6 up to 120 s.
   virtual void fail(const status& why) = 0;
-  // Returns when the channel wants the names looked at again: a connection was lost or could not be made;
-  // not before 30 s (channel_options::resolve_pause()) after the last publish().
+  /// Returns when the channel requests another resolution, because a connection was lost or could not be
+  /// made; not before channel_options::resolve_pause() (30 s) has passed since the last publish().
   virtual task<> wanted() = 0;
 
  protected:
   ~resolution_sink() = default;
 };
 
-// Users derive from it for ways of their own to find servers: channel_options::resolver() takes one for a
-// channel, channel_options::resolver_for() a maker for a scheme.
+/// Finds the servers of a target. Users derive from it.
+///
+/// channel_options::resolver() takes a resolver for one channel, channel_options::resolver_for() a maker for
+/// a scheme.
 class resolver {
  public:
   virtual ~resolver() = default;
-  // One coroutine a channel, on a loop of the channel's runtime, begun with its first call or connect():
-  // looks, publishes, waits for wanted() or for news of its own, and so on. Stopped (coro::cancelled out of
-  // its waits) when the channel goes; what it throws otherwise is a failure to resolve. Both arguments
-  // outlive it.
+  /// Resolves the target in a loop: resolves, publishes, waits for wanted() or for an event of its own, and
+  /// repeats.
+  ///
+  /// It runs once per channel, on a loop of the channel's runtime, from the first call or connect(). When the
+  /// channel is destroyed its waits end with coro::cancelled. Any other exception counts as a failure to
+  /// resolve. Both arguments outlive the task.
   virtual task<> run(const target& of, resolution_sink& to) = 0;
 };
 
+/// Makes a resolver for a target.
 using resolver_maker = std::function<std::shared_ptr<resolver>(const target& of)>;
 
-// Says what it was told, to any number of channels of one runtime: for lists that the program keeps, and for
-// tests. Must outlive the channels' runtime or be held by the channels alone.
+/// Publishes the servers that the program sets, to any number of channels of one runtime. For lists that the
+/// program maintains, and for tests. It must outlive the channels' runtime, or only the channels may own it.
 class manual_resolver final : public resolver {
  public:
   explicit manual_resolver(resolution first) noexcept : now_(std::move(first)) {}
-  // Any thread.
+  /// Replaces the servers. May be called from any thread.
   void set(resolution next) { now_.set(std::move(next)); }
   task<> run(const target& of, resolution_sink& to) override;
 

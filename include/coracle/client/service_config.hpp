@@ -1,4 +1,4 @@
-// service_config: how the owners of a service want it to be called.
+// service_config: how the owner of a service wants clients to call it.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -15,17 +15,20 @@ namespace client {
 struct service_config_data;  // private: src/client/service_config_data.hpp
 }
 
-// A parsed and checked service config (grpc/grpc doc/service_config.md): per method a timeout, wait_for_ready, limits of
-// messages, a retry or hedging policy; the throttle of retries (gRFC A6); a balancing policy; the service to ask for its
-// health; how many connections a server may have (gRFC A105). A value that never changes; copies share it, on any thread. A default one says nothing.
+/// A parsed and validated service config (grpc/grpc doc/service_config.md).
+///
+/// It has, per method, a timeout, wait_for_ready, message size limits, and a retry or hedging policy; and for
+/// the channel a retry throttle (gRFC A6), a balancing policy, the service name for health checks, and the
+/// maximum number of connections per server (gRFC A105). It is immutable, and copies share their data, on any
+/// thread. A default-constructed one is empty.
 class service_config {
  public:
-  // One entry of loadBalancingConfig.
+  /// One entry of loadBalancingConfig.
   class policy {
    public:
     policy(std::string name, std::string config) : name_(std::move(name)), config_(std::move(config)) {}
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    // A JSON object.
+    /// Returns the configuration of the policy, a JSON object.
     [[nodiscard]] const std::string& config() const noexcept { return config_; }
 
    private:
@@ -34,22 +37,23 @@ class service_config {
   };
 
   service_config() noexcept;
-  // INVALID_ARGUMENT, naming the field, when the text is no JSON or breaks a rule (gRFC A6, A21): then nothing of it is
-  // taken. Fields that are not known are passed over.
+  /// Parses a service config. Returns INVALID_ARGUMENT with the name of the field if the text is not valid
+  /// JSON or breaks a rule (gRFC A6, A21); the whole config is rejected then. Unknown fields are ignored.
   static result<service_config> parse(std::string_view json);
 
-  // What was parsed.
+  /// Returns the text that was parsed.
   [[nodiscard]] const std::string& json() const noexcept;
-  // In the order of preference: the first that the client knows holds, and one that knows none refuses the config
-  // (gRFC A24). Empty: nothing was said.
+  /// Returns the policies in order of preference; empty if there are none. The client uses the first one that
+  /// it supports, and rejects the config if it supports none (gRFC A24).
   [[nodiscard]] const std::vector<policy>& load_balancing() const noexcept;
-  // For health checks of the connections (gRFC A17); "" stands for the server as a whole. Null: none are wanted.
+  /// Returns the service name for health checks (gRFC A17); "" stands for the server as a whole. Null
+  /// disables them.
   [[nodiscard]] const std::string* health_check_service() const noexcept;
 
   // For the library.
   [[nodiscard]] const client::service_config_data& data() const noexcept { return *data_; }
 
-  // Equal texts.
+  /// Two configs are equal if their texts are.
   friend bool operator==(const service_config& a, const service_config& b) noexcept {
     return a.data_ == b.data_ || a.json() == b.json();
   }

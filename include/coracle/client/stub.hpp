@@ -1,4 +1,4 @@
-// What generated stubs are made of.
+// stub: the types that generated stubs use.
 #pragma once
 
 #include "coracle/base/version.hpp"

@@ -1,4 +1,4 @@
-// sync_wait for calls: the blocking form of every operation of a stub.
+// sync_wait: runs an operation of a stub or a call from a thread without a loop, and blocks.
 #pragma once
 
 #include "coracle/coro/task.hpp"
@@ -24,11 +24,13 @@ task<decltype(std::declval<T&>().await_resume())> await_here(T& operation) {
 
 }  // namespace client
 
-// Runs one operation of a call (or a whole unary call) on the call's loop and blocks this thread
-// until it has ended; gives what co_await would, and throws what it would. For plain threads: on a
-// loop it aborts. The loop's runtime is started if nobody drives it.
-//
-//   auto reply = coracle::sync_wait(stub.AddMovie(movie, coracle::within(1s)));
+/// Runs one operation of a call (or a whole unary call) on the loop of the call, and blocks the calling
+/// thread until it ends. Returns what co_await would return, and throws what it would throw.
+///
+/// Must not be called on a loop: it throws usage_error there. It starts the loop's runtime if nothing drives
+/// it.
+///
+///   auto reply = coracle::sync_wait(stub.AddMovie(movie, coracle::within(1s)));
 template <client::blocking_operation T>
 auto sync_wait(T&& operation) {
   coro::refuse_to_block_an_executor();

@@ -1,4 +1,4 @@
-// target: the name of what a channel shall reach, taken apart (grpc/grpc doc/naming.md).
+// target: the parsed name of what a channel connects to (grpc/grpc doc/naming.md).
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -9,18 +9,20 @@
 
 namespace coracle::client {
 
-// "scheme:[//authority/]endpoint" as RFC 3986 reads it. A value.
+/// A target "scheme:[//authority/]endpoint", parsed as RFC 3986 specifies. A value type.
 class target {
  public:
-  // Takes `text` apart when its scheme is one of `known`; all other text, as "example.org:50051", is the
-  // endpoint of a dns target. Percent-escapes of the endpoint are decoded. INVALID_ARGUMENT, with the mend,
-  // for text that is empty or names an authority and nothing behind it.
+  /// Parses `text`. If its scheme is not in `known`, the whole text, such as "example.org:50051", is the
+  /// endpoint of a dns target. Decodes percent-escapes of the endpoint. Returns INVALID_ARGUMENT, with a
+  /// suggested fix, if the text is empty, or names a scheme or an authority without an endpoint, or uses an
+  /// unknown scheme with "//".
   static result<target> parse(std::string_view text, const std::vector<std::string_view>& known);
 
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }  // as it was given
-  [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }  // lower case
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }  ///< as passed to parse()
+  [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }  ///< lower case
   [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
-  // Behind the scheme, or behind the '/' that ends the authority: "example.org:50051", "/run/x.sock".
+  /// Returns the part after the scheme, or after the '/' that ends the authority: "example.org:50051",
+  /// "/run/x.sock".
   [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
 
  private:

@@ -1,4 +1,4 @@
-// unary_call<Reply>: one request and one reply, awaited. owning_unary_call: it keeps its request, too.
+// unary_call<Reply>: one request and one reply, awaited. owning_unary_call also owns its request.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -16,18 +16,19 @@ namespace coracle {
 
 namespace client {
 
-// The part that does not depend on the types.
+/// The part of a unary call that does not depend on its types.
 class unary_operation {
  public:
   unary_operation(const unary_operation&) = delete;
   unary_operation& operator=(const unary_operation&) = delete;
 
-  // What arrived beside the reply; after the await.
+  /// Returns the initial metadata that arrived with the reply; valid after the await.
   [[nodiscard]] const metadata& initial_metadata() const noexcept { return initial_; }
+  /// Returns the trailing metadata that arrived with the status; valid after the await.
   [[nodiscard]] const metadata& trailing_metadata() const noexcept { return trailing_; }
-  // The reply came compressed; likewise.
+  /// Returns whether the reply was compressed; valid after the await.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
-  // Where a plain thread may run it; see sync_wait().
+  // For sync_wait(): the loop on which a plain thread may run the call.
   [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
 
  protected:
@@ -42,20 +43,21 @@ class unary_operation {
         reply_(reply),
         options_(options) {}
   ~unary_operation();
-  // True when the coroutine has to wait.
+  // Returns true if the coroutine has to wait.
   bool start(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
 
   status status_;
-  // Ends the life of a request that the operation owns; null where it does not.
+  // Destroys a request that the operation owns; null if it does not own one.
   void (*let_go_)(unary_operation&) noexcept = nullptr;
 
  private:
   friend class client_call;
   friend class unary_chain;
-  // With interceptors: as start(); and one try of theirs, in place of the one before.
+  // With interceptors: start_chain() takes the place of start(), and try_once() replaces the previous attempt
+  // by a new one.
   bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
   void try_once(const coro::environment& inherited, const call_options& options) noexcept;
-  // Interceptors may make the call again.
+  // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_let_go() const noexcept { return let_go_ && !chain_; }
   call_channel& channel_;
   const char* path_;
@@ -63,7 +65,7 @@ class unary_operation {
   const rpc::codec& reply_codec_;
   const void* request_;
   void* reply_;
-  call_options options_;  // moved into the call when that begins, unless interceptors stand around it
+  call_options options_;  // moved into the call when it begins, unless there are interceptors
   client_call* call_ = nullptr;  // while in flight
   unary_chain* chain_ = nullptr;  // null: no interceptors
   std::coroutine_handle<> waiter_;
@@ -74,10 +76,12 @@ class unary_operation {
 
 }  // namespace client
 
-// Await it once: `auto reply = co_await stub.Method(request, options);` gives result<Reply>. The
-// request must stay until the await ends, or be moved in; the options are copied. Resumes on the loop it was awaited
-// on. Inherits deadline and stop token of the awaiting task: the first to come ends the call, with
-// DEADLINE_EXCEEDED or CANCELLED, and tells the server.
+/// A unary call, which must be awaited once: `auto reply = co_await stub.Method(request, options);` returns
+/// `result<Reply>`.
+///
+/// The request must outlive the await, or be moved in; the options are copied. The call resumes on the loop
+/// on which it was awaited. It inherits the deadline and the stop token of the awaiting task: whichever is
+/// first ends the call with DEADLINE_EXCEEDED or CANCELLED, and notifies the server.
 template <class Reply>
 class [[nodiscard]] unary_call : public client::unary_operation {
  public:
@@ -111,9 +115,12 @@ struct owned_request {
 
 }  // namespace client
 
-// What a method gives for a request that is moved into it: `stub.Method(std::move(request))`. The request may be gone
-// before the await begins. One whose bytes are more than 64 KiB lives until it has been serialized and no longer, where no
-// interceptor may want it again; above 256 KiB such a call is not made again transparently (gRFC A6), by a policy it is.
+/// A unary call that owns its request, as a stub returns it for `stub.Method(std::move(request))`. The source
+/// object may be destroyed before the await begins.
+///
+/// A request of more than 64 KiB is destroyed once it has been serialized, unless interceptors may need it
+/// again. A call with a request of more than 256 KiB is not retried transparently (gRFC A6), but a retry
+/// policy still applies.
 template <class Request, class Reply>
 class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, public unary_call<Reply> {
  public:

@@ -1,4 +1,4 @@
-// compression: how messages that are sent are compressed.
+// compression: how outgoing messages are compressed.
 #pragma once
 
 #include "coracle/compress/encoding.hpp"
@@ -10,22 +10,27 @@
 
 namespace coracle {
 
-// A value; an encoding alone will do:  coracle::encoding::gzip,  compression(encoding::zstd).level(9)
+/// How outgoing messages are compressed: an encoding, a level and a minimum size. A value. An encoding
+/// converts to it: coracle::encoding::gzip, or compression(encoding::zstd).level(9).
 class compression {
  public:
-  // Smaller messages are sent as they are: below about a packet's size compressing them saves nothing.
+  /// The default of min_bytes(). Below about the size of a packet, compression saves nothing.
   static constexpr std::uint32_t min_bytes_default = 1024;
+  /// Selects the default level of the encoding; see level().
   static constexpr int level_default = std::numeric_limits<int>::min();
 
-  // One that the library was built without (see available()) sends messages as they are.
+  /// Selects the encoding. With an encoding that the library was built without (see available()), messages
+  /// are sent uncompressed.
   compression(encoding e = encoding::identity) noexcept : encoding_(e) {}
-  // As the encoding's own library counts them: deflate and gzip 1 to 9, zstd 1 to 22, brotli 0 to 11, lz4 0 to 12;
-  // what lies outside is taken for the nearest. Default: what that library suggests; 4 for brotli, whose own
-  // default of 11 is meant for files. snappy has no levels.
+  /// Sets the level, in the numbers of the encoding's own library: deflate and gzip 1 to 9, zstd 1 to 22,
+  /// brotli 0 to 11, lz4 0 to 12; snappy has no levels. A level outside the range is replaced by the nearest
+  /// one. Default: the default of that library, but 4 for brotli, whose own default of 11 is meant for files.
   compression& level(int n) noexcept { return level_ = n, *this; }
-  // In bytes of the message before it is compressed; 0: compress every message.
+  /// Sets the minimum size of messages to compress, in bytes before compression; 0 compresses every message.
+  /// Default: min_bytes_default.
   compression& min_bytes(std::uint32_t n) noexcept { return min_bytes_ = n, *this; }
 
+  /// Returns the encoding.
   [[nodiscard]] coracle::encoding what() const noexcept { return encoding_; }
   [[nodiscard]] int level() const noexcept { return level_; }
   [[nodiscard]] std::uint32_t min_bytes() const noexcept { return min_bytes_; }

@@ -1,4 +1,4 @@
-// encoding: a way to compress messages, by the name that it has in grpc-encoding.
+// encoding: a compression method for messages and its name in grpc-encoding.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,26 @@
 
 namespace coracle {
 
-// The numbers travel nowhere. Which of them a build of the library can do: available().
+/// A compression method for messages. The numbers are never sent. available() tells which encodings a build
+/// of the library supports.
 enum class encoding : std::uint8_t {
   identity,  // not compressed
-  deflate,   // zlib's format (RFC 1950), as gRPC has it; not the raw one
+  deflate,   // zlib's format (RFC 1950), as gRPC specifies; not raw deflate
   gzip,      // RFC 1952
   zstd,      // RFC 8878
   brotli,    // "br", RFC 7932
-  snappy,    // in snappy's framing format
-  lz4,       // in LZ4's frame format
+  snappy,    // snappy's framing format
+  lz4,       // LZ4's frame format
 };
+/// The number of encodings.
 inline constexpr std::size_t encoding_count = 7;
 
-// "gzip"; "br" for brotli.
+/// Returns the name in grpc-encoding, such as "gzip"; "br" for brotli.
 std::string_view name_of(encoding e) noexcept;
-// Nothing for a name that is not one of the above. Names are compared as they are.
+/// Returns the encoding with that name, or nothing if there is none. The comparison is case-sensitive.
 std::optional<encoding> encoding_named(std::string_view name) noexcept;
-// identity, deflate, gzip and zstd always; the others when the library was built with theirs.
+/// Returns whether this build supports the encoding. identity, deflate, gzip and zstd are always available;
+/// the others if the library was built with theirs.
 bool available(encoding e) noexcept;
 
 }  // namespace coracle

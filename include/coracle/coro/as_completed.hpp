@@ -1,4 +1,4 @@
-// as_completed: the ends of several tasks, in the order in which they happen.
+// as_completed: the outcomes of several tasks, in the order in which they end.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -19,7 +19,8 @@
 
 namespace coracle {
 
-// How the task at index() of the vector ended. value() is its value, or throws its exception.
+/// The outcome of the task at position index() of the vector. value() returns its value or throws its
+/// exception.
 template <class T>
 class completed {
  public:
@@ -34,20 +35,24 @@ class completed {
   coracle::outcome<T> outcome_;
 };
 
-//   coracle::as_completed<row> rows{co_await coro::this_environment(), std::move(tasks)};
-//   while (auto done = co_await rows.next()) use(done->index(), done->outcome());
-//
-// Lives on one executor. The tasks start in the constructor, in order, on the caller's stack; they
-// inherit the environment given, with a stop of their own that is chained to that one's. The
-// environment must outlive this. next() gives the ends in the order in which they happened, each one
-// once, and nothing when all have been given; an error of one task does not stop the others.
-//
-// The waiter resumes through the executor's queue, after the current work. One next() at a time. A
-// stop of the awaiter's environment throws coro::cancelled out of a next() that waits: no end is lost
-// by it, and next() may be awaited again.
-//
-// Destroying it with running tasks is a defect of the caller, as with a scope. To leave early, by an
-// exception too: request_stop(), then co_await join(), which drops what has not been taken.
+/// Runs several tasks concurrently and returns their outcomes in the order in which they end.
+///
+///     coracle::as_completed<row> rows{co_await coro::this_environment(), std::move(tasks)};
+///     while (auto done = co_await rows.next()) use(done->index(), done->outcome());
+///
+/// Lives on one executor. The constructor starts the tasks, in order, on the caller's stack. They inherit the
+/// given environment, but with a stop token of their own, which also stops when that of the environment does.
+/// The environment must outlive this object. next() returns each outcome once, in the order in which the
+/// tasks ended, and an empty optional when it has returned all of them. The error of one task does not stop
+/// the others.
+///
+/// The task that awaits next() resumes through the executor's queue, after the current work item. At most one
+/// next() may wait at a time. If the awaiter's environment is stopped while next() waits, next() throws
+/// coro::cancelled; no outcome is lost, and next() may be awaited again.
+///
+/// Destroying this object while tasks run is a defect of the caller and aborts, as with a scope. To leave
+/// early, also because of an exception, call request_stop() and then co_await join(), which drops the
+/// outcomes that next() has not returned.
 template <class T>
 class as_completed {
  public:
@@ -73,8 +78,9 @@ class as_completed {
                    "an as_completed was destroyed with running tasks: co_await join() on every path");
   }
 
-  // Asks every task to stop; what they end with still comes out of next().
+  /// Requests every task to stop. next() still returns their outcomes.
   void request_stop() noexcept { stop_.request_stop(); }
+  /// Returns the number of tasks that have not ended.
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
 
   class next_awaiter {
@@ -105,6 +111,7 @@ class as_completed {
     event<>::awaiter wait_;
     bool waits_ = false;
   };
+  /// Returns the next outcome, or an empty optional when all outcomes have been returned.
   [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(*this); }
 
   class join_awaiter {
@@ -120,7 +127,8 @@ class as_completed {
    private:
     as_completed& all_;
   };
-  // Waits until no task runs; is not itself ended by a stop, since the tasks are. Throws nothing.
+  /// Waits until no task runs. A stop of the awaiter's environment does not end this wait by itself: it stops
+  /// the tasks. Throws nothing.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:
@@ -149,7 +157,7 @@ class as_completed {
     as_completed* owner = nullptr;
     std::size_t index = 0;
     typename task<T>::handle frame;
-    child* next = nullptr;  // that ended after this one and has not been taken
+    child* next = nullptr;  // the next ended task that was not taken
   };
 
   std::coroutine_handle<> ended(child& c) noexcept {
@@ -176,8 +184,8 @@ class as_completed {
   child* first_ = nullptr;
   child* last_ = nullptr;
   std::size_t running_;
-  std::size_t left_;  // not taken yet
-  event<> some_;       // set by an end; looked at only by a next() that found none
+  std::size_t left_;  // not returned by next() yet
+  event<> some_;  // set when a task ends; only a next() that finds no outcome waits for it
   std::coroutine_handle<> joiner_;
   bool waiting_ = false;
 };

@@ -1,4 +1,4 @@
-// async_generator<T>: a coroutine that gives a row of values and may wait between them.
+// async_generator<T>: a coroutine that produces a sequence of values and may wait between them.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -30,7 +30,7 @@ class async_generator_promise : public promise_base {
   auto yield_value(U&& value, std::source_location where = std::source_location::current()) {
     note(where);
     value_.emplace(std::forward<U>(value));
-    // Hands over to whoever waits in next(), as an end does.
+    // Transfers control to the coroutine that awaits next(), as the end of the body does.
     return noted_awaiter<final_awaiter>(*this, [] { return final_awaiter(); });
   }
   void return_void() const noexcept {}
@@ -40,7 +40,7 @@ class async_generator_promise : public promise_base {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return std::exchange(value_, std::nullopt);
   }
-  bool waiting = false;  // a next() has not come back yet
+  bool waiting = false;  // a next() has not resumed yet
 
  private:
   std::optional<T> value_;
@@ -49,24 +49,29 @@ class async_generator_promise : public promise_base {
 
 }  // namespace coro
 
-//   while (auto item = co_await rows.next()) use(*item);
-//
-// Lazy: the body starts with the first next(), runs up to its next co_yield on the stack and executor
-// of whoever awaits, and stands still between two calls of next(). An empty optional says that it has
-// ended, and every next() after that says so too. An exception of the body comes out of next() once.
-//
-// The body inherits the environment of the next() that runs it, so that it may differ from item to
-// item: ask for this_environment() again after a co_yield, and keep nothing that hangs on it (a scope,
-// a stop_source, a timeout) across one. What its arguments refer to must outlive it.
-//
-// A stop: next() under an environment that was stopped before throws coro::cancelled and leaves the
-// generator as it was. A stop while the body waits reaches it there; coro::cancelled passes through
-// the body and out of next(), and the generator has ended, unless the body catches it and yields. An
-// item that comes in spite of the stop is given, not lost.
-//
-// Owns its frame. Destroyed between two items, the body is unwound at its co_yield, which cannot wait:
-// what must be waited for is done before the last item is taken. Destroying it while a next() waits,
-// and two of them at a time, are defects of the caller.
+/// A coroutine that produces a sequence of values and may co_await between them.
+///
+///     while (auto item = co_await rows.next()) use(*item);
+///
+/// The generator is lazy: its body starts with the first next(), runs up to its next co_yield on the stack
+/// and the executor of the awaiting coroutine, and stays suspended between two calls of next(). next()
+/// returns an empty optional when the body has ended, and so does every next() after that. An exception that
+/// leaves the body is thrown by next(), once.
+///
+/// The body inherits the environment of the next() that runs it, so the environment may change from item to
+/// item: await this_environment() again after each co_yield, and keep nothing that depends on it (a scope, a
+/// stop_source, a timeout) across a co_yield. What the arguments of the coroutine refer to must outlive the
+/// generator.
+///
+/// Stop requests: if the environment was stopped before, next() throws coro::cancelled and leaves the
+/// generator unchanged. If it is stopped while the body waits, the wait in the body throws coro::cancelled,
+/// which propagates through the body and out of next(); the generator has then ended, unless the body catches
+/// the exception and yields. An item that is produced in spite of the stop is returned, not lost.
+///
+/// The generator owns its frame. If it is destroyed between two items, the body is unwound from its co_yield
+/// and cannot wait meanwhile, so the body has to do whatever must be awaited before it yields its last item.
+/// Destroying the generator while a next() waits is a defect of the caller and aborts; a second next() at the
+/// same time throws usage_error.
 template <class T>
 class [[nodiscard]] async_generator {
   static_assert(std::is_object_v<T> && !std::is_const_v<T>, "an async_generator gives values");
@@ -131,7 +136,7 @@ class [[nodiscard]] async_generator {
     bool mine_ = false;
     bool stopped_ = false;
   };
-  // The next item, or nothing at the end.
+  /// Returns the next item, or an empty optional at the end.
   [[nodiscard]] next_awaiter next() noexcept { return next_awaiter(frame_); }
 
  private:

@@ -1,4 +1,4 @@
-// barrier: so many tasks wait for each other, again and again.
+// barrier: a reusable barrier for a fixed number of tasks.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -11,16 +11,18 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): arrive_and_wait() from any task, drop() from any thread. A phase
-// ends with the arrival of the last of `parties` tasks, and the next phase begins with that.
-//
-// The last to arrive goes on without suspending, if it is at home; the others resume through their
-// loop's queue, in the order in which they arrived, after the current work.
-// A stop of a waiter's environment throws coro::cancelled out of its await and takes its arrival
-// back: the phase then waits for another. A stop after the phase has ended does not undo it. A
-// task that will not come again says so by drop().
+/// Blocks a number of tasks until all of them have arrived, and can be reused. It has an owner loop
+/// (coro/impl/primitive.hpp): any task may await arrive_and_wait(), and drop() may be called on any thread. A
+/// phase ends when the last of `parties` tasks arrives; the next phase begins then.
+///
+/// The last task to arrive continues without suspending, if it runs on the owner loop. The others resume
+/// through their own loop's queue, in the order in which they arrived, after the current work item. If a
+/// waiter's environment is stopped, its await throws coro::cancelled and its arrival is withdrawn, so the
+/// phase waits for another arrival. A stop after the end of the phase does not undo it. A task that will not
+/// arrive again calls drop().
 class barrier : public coro::primitive<barrier> {
  public:
+  /// `parties` is the number of tasks in a phase, at least 1; 0 throws usage_error.
   explicit barrier(std::size_t parties) : parties_(parties) { check(); }
   barrier(std::size_t parties, coro::executor& home) : primitive(home), parties_(parties) { check(); }
   ~barrier() {
@@ -31,7 +33,7 @@ class barrier : public coro::primitive<barrier> {
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, barrier> {
    public:
     using waiting_call::waiting_call;
-    // True for one task a phase, the last to arrive: for work that is to be done once.
+    /// Returns true for one task per phase, the last to arrive: for work to be done once per phase.
     bool await_resume() const {
       throw_if_stopped();
       return last_;
@@ -56,9 +58,10 @@ class barrier : public coro::primitive<barrier> {
     }
     bool last_ = false;
   };
+  /// Arrives at the barrier and waits until the phase ends.
   awaiter arrive_and_wait() noexcept { return awaiter(*this); }
 
-  // One party fewer, from this phase on, which ends if all others have arrived.
+  /// Removes one party, from this phase on. The phase ends if all other parties have arrived. Does not wait.
   void drop() noexcept {
     if (at_home()) drop_here(1);
     else call_home();

@@ -1,4 +1,4 @@
-// block_on: a plain thread waits for a task that runs on an executor.
+// block_on: blocks a plain thread until a task that runs on an executor has ended.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -14,20 +14,23 @@
 
 namespace coracle::coro {
 
-// usage_error, in every build type, on a thread that drives an executor: waiting there would be waiting for itself.
+/// Throws usage_error, in every build type, on a thread that drives an executor: that thread would wait for
+/// itself.
 void refuse_to_block_an_executor();
 
-// Set once, on any thread, while one other thread may wait for it.
+/// A signal that is set once. Any thread may set it, and one other thread may wait for it.
 class blocking_signal {
  public:
   blocking_signal() noexcept = default;
   blocking_signal(const blocking_signal&) = delete;
   blocking_signal& operator=(const blocking_signal&) = delete;
-  // The waiter may destroy the signal as soon as this has let go of it.
+  /// Sets the signal. The waiter may destroy the signal as soon as this call has released its lock.
   void set() noexcept;
+  /// Blocks until the signal is set.
   void wait() noexcept;
   [[nodiscard]] bool is_set() const noexcept;
-  // For a waiter that has something else to do: f(context) is called once it is set, at once if it is.
+  /// For a waiter that cannot block: calls f(context) when the signal is set, or immediately if it is set
+  /// already.
   void call_when_set(void (*f)(void* context) noexcept, void* context) noexcept;
 
  private:
@@ -38,16 +41,16 @@ class blocking_signal {
   void* context_ = nullptr;
 };
 
-// How a task ended, for a thread that waits.
+/// The outcome of a task, for a thread that waits for it.
 template <class T>
 class blocking_result {
  public:
-  // The value, or the task's exception thrown.
+  /// Returns the value, or throws the task's exception.
   T take() {
     if (error_) std::rethrow_exception(std::move(error_));
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
   }
-  // Runs `t` and fills `into`. Never throws itself.
+  /// Runs `t` and stores its outcome in `into`, which must outlive the task. Throws nothing itself.
   static task<> fill(task<T> t, blocking_result& into) {
     try {
       if constexpr (std::is_void_v<T>) co_await std::move(t);
@@ -63,11 +66,12 @@ class blocking_result {
   std::exception_ptr error_;
 };
 
-// Starts a task on an executor and destroys its frame at the end; lives on the waiting thread's stack.
+/// Starts a task on an executor and destroys the task's frame at its end. Lives on the stack of the waiting
+/// thread.
 class posted_task final : public work, completion {
  public:
   explicit posted_task(task<> t) noexcept;
-  // Posts it; the frame is gone when `ended` is set.
+  /// Posts the task to the executor. When `ended` is set, the frame is gone.
   void start(executor& on) noexcept { on.post(*this); }
   blocking_signal ended;
 
@@ -76,8 +80,9 @@ class posted_task final : public work, completion {
   task<>::handle frame_;
 };
 
-// Runs `t` on `on`, which another thread must be driving, and blocks this thread until it has
-// ended. Gives its value or throws what it threw. The task inherits no stop token and no deadline.
+/// Runs `t` on the executor `on`, which another thread must drive, and blocks this thread until the task has
+/// ended. Throws usage_error on a thread that drives an executor. Returns the value of the task or throws its
+/// exception. The task inherits no stop token and no deadline.
 template <class T>
 T block_on(executor& on, task<T> t) {
   refuse_to_block_an_executor();
@@ -88,7 +93,9 @@ T block_on(executor& on, task<T> t) {
   return result.take();
 }
 
-// The same of one wait for a primitive, at its home: block_on(event), block_on(channel.receive()), ...
+/// Blocks until one wait for a primitive has ended, which runs on the owner loop of the primitive:
+/// block_on(event), block_on(queue.receive()), and so on. Throws usage_error if the primitive has no owner
+/// loop yet.
 template <class Call>
   requires requires(Call& c) { c.home(); }
 auto block_on(Call&& call) {

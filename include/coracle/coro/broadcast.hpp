@@ -1,4 +1,4 @@
-// broadcast<T>: each message to every subscriber; who is too slow is told how many it lost.
+// broadcast<T>: sends each message to every subscriber; slow subscribers learn how many messages they lost.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -16,23 +16,25 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): subscriber::next() from any task, send() and close() from any thread,
-// a subscriber may be made on any.
-//
-//   coracle::broadcast<quote>::subscriber mine(quotes);          // hears what is sent from here on
-//   while (auto heard = co_await mine.next()) use(heard->message(), heard->lost());
-//
-// Nobody makes a sender wait: the last `capacity` messages are kept, and a subscriber that falls
-// further behind goes on with the oldest of them; lost() of that message says how many it missed before it.
-//
-// Order: all hear the messages in the order in which they reached the home. Waiting subscribers resume through
-// their loop's queue, first come first served, after the current work, with the message in hand: what is
-// sent before they run does not push it out. Each gets a copy, made at home; one that throws ends the
-// program. Large messages are better sent as std::shared_ptr<const T>.
-// A stop of a waiter's environment throws coro::cancelled out of its await, and it has heard nothing; a
-// stop after it was given a message does not undo that. close(): subscribers hear what is kept,
-// then std::nullopt; what is sent after it is dropped. The memory for `capacity` messages is taken in the
-// constructor; send() allocates away from home only.
+/// Sends each message to all subscribers. It has an owner loop (coro/impl/primitive.hpp): any task may await
+/// subscriber::next(); send() and close() may be called, and a subscriber may be made, on any thread.
+///
+///     coracle::broadcast<quote>::subscriber mine(quotes);          // receives what is sent from here on
+///     while (auto heard = co_await mine.next()) use(heard->message(), heard->lost());
+///
+/// Senders never wait. The broadcast keeps the last `capacity` messages; a subscriber that falls further
+/// behind continues with the oldest of them, and lost() of that message returns how many it missed before it.
+///
+/// Order: all subscribers receive the messages in the order in which they reached the owner loop. Waiting
+/// subscribers resume through their own loop's queue, first come, first served, after the current work item,
+/// and already hold their message: messages that are sent before they run do not displace it. Each subscriber
+/// gets a copy, made on the owner loop; a copy constructor that throws ends the program. Send large messages
+/// as std::shared_ptr<const T>.
+///
+/// If a waiter's environment is stopped, its await throws coro::cancelled and has received nothing. A stop
+/// after the waiter was given a message does not undo that. After close(), subscribers receive the messages
+/// that are kept, then std::nullopt; messages sent after close() are dropped. The constructor allocates the
+/// memory for `capacity` messages; send() allocates only when it is called off the owner loop.
 template <class T>
 class broadcast : public coro::primitive<broadcast<T>> {
   static_assert(std::is_copy_constructible_v<T>, "every subscriber gets a copy of the message");
@@ -40,6 +42,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
   using base = coro::primitive<broadcast<T>>;
 
  public:
+  /// `capacity` is the number of messages to keep, at least 1; 0 throws usage_error.
   explicit broadcast(std::size_t capacity) : kept_(memory(capacity)), capacity_(capacity) {}
   broadcast(std::size_t capacity, coro::executor& home)
       : base(home), kept_(memory(capacity)), capacity_(capacity) {}
@@ -49,23 +52,25 @@ class broadcast : public coro::primitive<broadcast<T>> {
                    "a broadcast was destroyed while subscribers wait: close() it and join them first");
   }
 
+  /// Sends a message to all subscribers. Does not wait.
   void send(T message) {
     if (this->at_home()) send_here(std::move(message));
     else this->run_at_home([this, m = std::move(message)]() mutable { send_here(std::move(m)); });
   }
-  // Idempotent.
+  /// Closes the broadcast. Idempotent.
   void close() noexcept {
     if (this->at_home()) close_here();
     else this->call_home();
   }
-  // Messages that have reached the home so far. Any thread.
+  /// Returns the number of messages that have reached the owner loop so far. Any thread may call this.
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_acquire); }
 
+  /// A message that a subscriber received.
   class heard {
    public:
     heard(const T& message, std::uint64_t lost) : message_(message), lost_(lost) {}
     [[nodiscard]] T& message() noexcept { return message_; }
-    // How many messages right before this one came and went unheard.
+    /// Returns how many messages directly before this one the subscriber has missed.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
 
    private:
@@ -98,12 +103,14 @@ class broadcast : public coro::primitive<broadcast<T>> {
     std::optional<heard> heard_;
   };
 
-  // One task at a time; must not outlive the broadcast, nor go while its next() waits. A copy stands
-  // where the other one stands.
+  /// Receives the messages that are sent after its construction. For one task at a time. It must not outlive
+  /// the broadcast and must not be destroyed while its next() waits. A copy continues from the position of
+  /// the original.
   class subscriber {
    public:
     explicit subscriber(broadcast& b) noexcept : from_(b), next_(b.sent()) {}
-    // The next message, or nothing when the broadcast is closed and all was heard.
+    /// Returns the next message, or an empty optional when the broadcast is closed and all messages have been
+    /// received.
     awaiter next() noexcept { return awaiter(*this); }
 
    private:
@@ -141,8 +148,8 @@ class broadcast : public coro::primitive<broadcast<T>> {
 
   std::unique_ptr<std::optional<T>[]> kept_;
   const std::size_t capacity_;
-  std::atomic<std::uint64_t> sent_{0};  // written at home
-  coro::waiter_queue waiters_;  // they have heard everything
+  std::atomic<std::uint64_t> sent_{0};  // written on the owner loop
+  coro::waiter_queue waiters_;  // they have received all messages
   bool closed_ = false;
 };
 

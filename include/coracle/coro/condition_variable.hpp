@@ -1,4 +1,4 @@
-// condition_variable: waits, without a mutex, for what others change under it.
+// condition_variable: waits for a change of state that a coracle::mutex protects.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -14,20 +14,23 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp), that of its mutex: wait() from any task, notify_one() and
-// notify_all() from any thread. All its waiters use one mutex.
-//
-//   coracle::mutex::guard held = co_await m.lock();
-//   co_await changed.wait(held, [&] { return !queue.empty(); });
-//
-// wait() unlocks the mutex, waits for a notification and has the lock again when it ends, however
-// it ends; the guard is empty in between. Without a predicate there is one wait for each notification;
-// nobody is woken without one, but what it was about may be gone by the time the lock is back.
-// Order: notifications go to the waiters first come first served; a notified waiter queues for the
-// mutex behind those that wait for it already and resumes through its loop's queue.
-// A stop of a waiter's environment ends the wait, takes no notification from the others, queues
-// for the mutex and then throws coro::cancelled with the lock held. A stop after the notification
-// does not undo it. The way back to the lock cannot be stopped.
+/// Waits for changes of state that a coracle::mutex protects. Its owner loop (coro/impl/primitive.hpp) is
+/// that of the mutex: any task may await wait(); notify_one() and notify_all() may be called on any thread.
+/// All waiters must use the same mutex.
+///
+///     coracle::mutex::guard held = co_await m.lock();
+///     co_await changed.wait(held, [&] { return !queue.empty(); });
+///
+/// wait() unlocks the mutex, waits for a notification and has locked the mutex again when it ends, however it
+/// ends. The guard is empty in between. Without a predicate, each wait ends with one notification; there are
+/// no spurious wakeups, but the state may have changed again before the waiter has the lock.
+///
+/// Order: notifications reach the waiters first come, first served. A notified waiter queues for the mutex
+/// after the tasks that already wait for it, and resumes through its own loop's queue.
+///
+/// If a waiter's environment is stopped, the wait ends without consuming a notification, queues for the mutex
+/// and then throws coro::cancelled with the lock held. A stop after the notification does not undo it.
+/// Locking the mutex again cannot be stopped.
 class condition_variable : public coro::primitive<condition_variable> {
  public:
   condition_variable() noexcept = default;
@@ -47,7 +50,7 @@ class condition_variable : public coro::primitive<condition_variable> {
     }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
-      held_.mutex_ = nullptr;  // for as long as it waits: a frame destroyed meanwhile unlocks nothing
+      held_.mutex_ = nullptr;  // a frame destroyed meanwhile unlocks nothing
       return waiting_call::await_suspend(h);
     }
     void await_resume() const {
@@ -68,20 +71,23 @@ class condition_variable : public coro::primitive<condition_variable> {
     mutex::guard& held_;
     mutex* mutex_;
   };
-  // `held` has to hold the lock, and stays where it is until the await ends.
+  /// Waits for one notification. `held` must hold the lock and must stay where it is until the await ends.
+  /// Throws usage_error if the guard is empty or the mutex has another owner loop.
   awaiter wait(mutex::guard& held) { return awaiter(*this, held); }
 
-  // Until `done()`, which is called with the lock held. Costs a frame. What `done` captures is kept in it.
+  /// Waits until `done()` returns true. `done` is called with the lock held. The wait allocates a coroutine
+  /// frame, which keeps `done` with its captures.
   template <class Predicate>
   task<> wait(mutex::guard& held, Predicate done) {
     while (!done()) co_await wait(held);
   }
 
+  /// Notifies the first waiter, if there is one. Does not wait.
   void notify_one() noexcept {
     if (at_home()) notify_here(1);
     else call_home();
   }
-  // All that wait now; those that wait again because of it are not notified twice.
+  /// Notifies all tasks that wait now. A task that waits again as a result is not notified twice.
   void notify_all() noexcept {
     if (at_home()) notify_here(all);
     else call_home(all);

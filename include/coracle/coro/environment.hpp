@@ -1,4 +1,4 @@
-// environment: what a task inherits from whoever awaits it: when to stop, by when, and on whose behalf.
+// environment: what a task inherits from its awaiter: a stop token, a deadline and the call it works for.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -10,26 +10,26 @@
 
 namespace coracle::coro {
 
-// Owned by the root of a tree of tasks (an RPC, a scope, a timeout), pointed to by every promise
-// below it, and outlives them. A default one never stops.
+/// What a tree of tasks shares. The root of the tree (an RPC, a scope, a timeout) owns it and every promise
+/// below points to it, so it must outlive all of them. A default-constructed environment never stops.
 struct environment {
   stop_token stop;
   time_point deadline = never;
-  // The call that this work is done for; opaque here, known to the room `rpc`.
+  /// The call that this work is done for. Opaque here; only src/rpc interprets it.
   const void* call = nullptr;
 };
 
-// What an unrooted task runs under.
+/// The environment of tasks that have no root.
 inline constinit const environment no_environment{};
 
-// Thrown out of a co_await whose operation was stopped and that has no other way to say so. Let it
-// pass: it unwinds to the root that asked for the stop.
+/// Thrown by a co_await whose operation was stopped and which has no other way to report that. Let it
+/// propagate: it unwinds to the root that requested the stop.
 class cancelled : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "coracle: the task was asked to stop"; }
 };
 
-// Whether `error` (null: no) is a coro::cancelled.
+/// Returns whether `error` is a coro::cancelled; false for null.
 [[nodiscard]] inline bool is_cancelled(const std::exception_ptr& error) noexcept {
   if (!error) return false;
   try {
@@ -41,17 +41,20 @@ class cancelled : public std::exception {
   }
 }
 
+/// A promise type that has an environment.
 template <class Promise>
 concept has_environment = requires(const Promise& p) { p.inherited(); };
 
-// The environment behind any coroutine handle: that of our promises, none for foreign ones.
+/// Returns the environment of a coroutine: that of the library's promises, or no_environment for other
+/// promise types.
 template <class Promise>
 const environment& environment_of(std::coroutine_handle<Promise> h) noexcept {
   if constexpr (has_environment<Promise>) return h.promise().inherited();
   else return no_environment;
 }
 
-// `const environment& here = co_await this_environment();` never suspends.
+/// Returns the environment of the current coroutine: `const environment& here = co_await
+/// this_environment();`. Never suspends. The reference is valid as long as the root of the task lives.
 class this_environment {
  public:
   this_environment() noexcept = default;

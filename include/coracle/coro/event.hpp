@@ -1,4 +1,4 @@
-// event: a door that is shut until set() opens it for good (or until reset()). event<T>: with a value behind it.
+// event: a flag that tasks wait for, with or without a value.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -13,17 +13,18 @@
 
 namespace coracle {
 
-// event<> is the door alone.
+/// A flag that tasks can wait for. event<> has no value; event<T> has one.
 template <class T = void>
 class event;
 
-// Has a home loop (coro/impl/primitive.hpp): co_await from any task, set() from any thread, reset() at home.
-//
-// Waiters resume through their loop's queue, first come first served, after the current work. They
-// were released by set(): a reset() before they run does not take that back, and they do not look at
-// the event any more, so it may be destroyed as soon as it is set. A stop of a waiter's environment
-// throws coro::cancelled out of its await and leaves the event as it is. Awaiting a set one at home
-// does not suspend.
+/// A flag without a value. It has an owner loop (coro/impl/primitive.hpp): any task may co_await the event,
+/// set() may be called on any thread, and reset() only on the owner loop.
+///
+/// Waiters resume through their own loop's queue, first come, first served, after the current work item.
+/// set() has released them: a reset() before they run does not undo that, and they do not access the event
+/// any more, so it may be destroyed as soon as it is set. If a waiter's environment is stopped, its await
+/// throws coro::cancelled and the event does not change. Awaiting an event that is set does not suspend on
+/// the owner loop.
 template <>
 class event<void> : public coro::primitive<event<void>> {
  public:
@@ -34,18 +35,20 @@ class event<void> : public coro::primitive<event<void>> {
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 
-  // Idempotent.
+  /// Sets the event and releases all waiters. Idempotent; does not wait.
   void set() noexcept {
     if (at_home()) open();
     else call_home();
   }
+  /// Clears the event. Throws usage_error off the owner loop.
   void reset() {
     CORACLE_REQUIRE(at_home(), "an event was reset away from its home loop: post that to its home()");
     set_ = false;
   }
+  /// Returns whether the event is set. For the owner loop.
   [[nodiscard]] bool is_set() const noexcept { return set_; }
 
-  // Sets it when it is destroyed, on every path out of a task or function.
+  /// Sets the event when it is destroyed, on every path out of a task or function.
   class [[nodiscard]] guard {
    public:
     explicit guard(event& e) noexcept : event_(e) {}
@@ -81,9 +84,8 @@ class event<void> : public coro::primitive<event<void>> {
   bool set_ = false;
 };
 
-// The same with a value, which set() gives to all that wait and to all that come later. They get a
-// reference to it, on whatever loop they are: reset() and the destructor are for when they are done
-// with it. Setting it twice without reset() is a defect of the caller.
+/// An event with a value. All tasks that wait now or later get a reference to the value, on whichever loop
+/// they run, so call reset() and the destructor only when they no longer use it. Otherwise as event<>.
 template <class T>
 class event : public coro::primitive<event<T>> {
   static_assert(std::is_object_v<T>, "event<T> keeps the value: for no value it is event<>");
@@ -97,6 +99,8 @@ class event : public coro::primitive<event<T>> {
     CORACLE_ASSERT(waiters_.empty(), "an event was destroyed while tasks wait for it: join them first");
   }
 
+  /// Stores the value and releases all waiters. Throws usage_error if there is a value already: call reset()
+  /// first.
   void set(T value) {
     CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_acquire),
                     "an event got a second value: reset() it in between, or use a watch or a channel");
@@ -104,13 +108,15 @@ class event : public coro::primitive<event<T>> {
     if (this->at_home()) open();
     else this->call_home();
   }
+  /// Destroys the value and clears the event. Throws usage_error off the owner loop.
   void reset() {
     CORACLE_REQUIRE(this->at_home(), "an event was reset away from its home loop: post that to its home()");
     if (!set_) return;
     set_ = false;
     value_.reset();
-    given_.store(false, std::memory_order_release);  // behind the end of the value before
+    given_.store(false, std::memory_order_release);  // after the old value is destroyed
   }
+  /// Returns whether the event is set. For the owner loop.
   [[nodiscard]] bool is_set() const noexcept { return set_; }
 
   class awaiter : public coro::waiting_call<awaiter, event> {
@@ -139,7 +145,7 @@ class event : public coro::primitive<event<T>> {
   coro::waiter_queue waiters_;
   std::optional<T> value_;
   std::atomic<bool> given_{false};
-  bool set_ = false;  // `given_`, as the home knows it
+  bool set_ = false;  // `given_`, as the owner loop knows it
 };
 
 }  // namespace coracle

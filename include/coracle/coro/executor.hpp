@@ -1,4 +1,4 @@
-// executor: where coroutines run. A loop of the runtime is one; the room coro knows no more of it.
+// executor: where coroutines run. A loop of the runtime is one; src/coro knows no more about it.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -13,50 +13,56 @@
 
 namespace coracle::coro {
 
-// A piece of work that waits in an executor's queue. Intrusive: it lives in whoever posts it, is
-// in at most one queue, and must stay alive until run() was called.
+/// A runnable: an entry in an executor's queue. It is intrusive: the poster owns it. It is in at most one
+/// queue, and must stay alive until run() was called.
 struct work {
   void (*run)(work&) noexcept = nullptr;
   work* next = nullptr;
 };
 
-// A timer, intrusive likewise: must be disarmed (or have fired) before it is destroyed. `fire` is
-// called on the executor's thread, never before `when`, and may arm the timer again.
+/// A timer, intrusive as `work` is: it must be disarmed, or have fired, before it is destroyed. `fire` is
+/// called on the executor's thread, never before `when`, and may arm the timer again.
 struct timer {
   void (*fire)(timer&) noexcept = nullptr;
   time_point when{};
-  // Links of the executor that holds it; armed while `holder` is not null.
+  // Links of the executor that holds it. The timer is armed while `holder` is not null.
   timer* next = nullptr;
   timer* prev = nullptr;
   void* holder = nullptr;
   std::uint32_t place = 0;
 };
 
-// Driven by at most one thread at a time. Everything but post() is for that thread only.
+/// Runs coroutines, runnables and timers. At most one thread drives it at a time. Every member except post()
+/// is for that thread only.
 class executor {
  public:
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;
 
-  // Queues `w` behind what is queued already. Any thread; wakes the executor when it sleeps.
+  /// Appends `w` to the queue. Any thread may call this; it wakes the executor if it sleeps.
   virtual void post(work& w) noexcept = 0;
-  // Queues `w` for the next turn, so that I/O and timers come first. Own thread only.
+  /// Queues `w` for the next turn (iteration) of the executor, so that I/O and timers run first. Only on the
+  /// executor's thread.
   virtual void post_next_turn(work& w) noexcept { post(w); }
-  // Runs `w` at the end of the current turn, before the executor looks at I/O again: the place to
-  // send what the turn has gathered. Own thread only.
+  /// Runs `w` at the end of the current turn, before the executor checks for I/O again: the place to send
+  /// what has been collected during the turn. Only on the executor's thread.
   virtual void at_turn_end(work& w) noexcept = 0;
+  /// Arms `t` to fire at `when`.
   virtual void arm(timer& t, time_point when) noexcept = 0;
+  /// Disarms `t`. Does nothing if it is not armed.
   virtual void disarm(timer& t) noexcept = 0;
-  // The time at the start of the current turn.
+  /// Returns the time at the start of the current turn.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-  // The executor that this thread is driving at the moment, or null on a plain thread.
+  /// Returns the executor that this thread drives at the moment, or null on a plain thread.
   [[nodiscard]] static executor* current() noexcept { return current_; }
+  /// Returns whether this thread drives this executor at the moment.
   [[nodiscard]] bool is_current() const noexcept { return current_ == this; }
-  // The tasks that run here, for its thread only.
+  /// Returns the tasks that run here. For the executor's thread only.
   [[nodiscard]] task_tree& tasks() noexcept { return tasks_; }
-  // The executor's own T, a kind of attachment with a default constructor. For its thread only; there are few of
-  // them, and finding one costs a comparison or two.
+  /// Returns the executor's own object of type T, which derives from `attachment` and has a default
+  /// constructor; makes it on first use. For the executor's thread only. There are few of them, so finding
+  /// one takes a comparison or two.
   template <class T>
   [[nodiscard]] T& attached() {
     static constexpr char type = 0;
@@ -69,17 +75,17 @@ class executor {
     attachments_ = std::move(made);
     return found;
   }
-  // Tells kinds of executors apart without RTTI: the address of something that the kind owns, or null.
+  /// Distinguishes kinds of executors without RTTI: the address of an object that the kind owns, or null.
   [[nodiscard]] const void* kind() const noexcept { return kind_; }
 
  protected:
   explicit executor(const void* kind = nullptr) noexcept : kind_(kind) {}
   ~executor() = default;
-  // Before anything runs on it.
+  /// Makes the frame pool allocate from `resource`. Must be called before anything runs on the executor.
   void take_memory_from(std::pmr::memory_resource& resource) noexcept { frames_.use(resource); }
   [[nodiscard]] const frame_pool& frames() const noexcept { return frames_; }
 
-  // Makes an executor the thread's current one for a scope; they nest.
+  /// Makes an executor the current one of this thread for the lifetime of the entry. Entries nest.
   class entry {
    public:
     explicit entry(executor& e) noexcept
@@ -106,7 +112,7 @@ class executor {
   std::unique_ptr<attachment> attachments_;
 };
 
-// The current executor; a defect of the caller (abort) where there is none.
+/// Returns the current executor. Calling it where there is none is a defect of the caller and aborts.
 executor& this_executor() noexcept;
 
 }  // namespace coracle::coro

@@ -1,4 +1,4 @@
-// generator<T>: a coroutine that gives a row of values to a plain loop, one at a time.
+// generator<T>: a coroutine that produces a sequence of values for a plain loop, one at a time.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -15,14 +15,17 @@
 
 namespace coracle {
 
-// for (auto& x : g): runs up to each co_yield on the caller's stack; no executor, no co_await inside.
-//
-//   coracle::generator<int> count(int n) { for (int i = 0; i < n; ++i) co_yield i; }
-//
-// Owns its frame, which comes from the thread's frame pool, and belongs to one thread at a time. It is walked through once. An element is valid until the iterator moves on;
-// generator<T> yields copies of lvalues, generator<T&> and generator<const T&> the thing itself. An
-// exception in the body comes out of begin() or ++ and ends the row. Destroyed early, the body is
-// unwound where it stands at its co_yield. What its arguments refer to must outlive the generator.
+/// A coroutine that produces values for `for (auto& x : g)`. It runs up to each co_yield on the caller's
+/// stack, needs no executor and cannot use co_await.
+///
+///     coracle::generator<int> count(int n) { for (int i = 0; i < n; ++i) co_yield i; }
+///
+/// The generator owns its frame, which comes from the frame pool of the thread, and belongs to one thread at
+/// a time. It can be iterated once. An element is valid until the iterator is incremented. generator<T>
+/// yields copies of lvalues; generator<T&> and generator<const T&> yield references to the objects
+/// themselves. An exception in the body is thrown by begin() or by ++ and ends the sequence. If the generator
+/// is destroyed early, the body is unwound from its co_yield. What the arguments of the coroutine refer to
+/// must outlive the generator.
 template <class T>
 class [[nodiscard]] generator {
  public:
@@ -44,7 +47,8 @@ class [[nodiscard]] generator {
   }
   ~generator() { reset(); }
 
-  // Starts the body; once. An empty generator gives an empty row.
+  /// Starts the body and returns an iterator to the first element. May be called once. An empty generator
+  /// yields an empty sequence.
   [[nodiscard]] iterator begin() {
     if (frame_) frame_.promise().advance(frame_);
     return iterator(frame_);
@@ -62,7 +66,7 @@ class [[nodiscard]] generator {
 template <class T>
 class generator<T>::promise_type {
   using pointer = std::add_pointer_t<reference>;
-  // Keeps the copy of an lvalue in the frame while the loop looks at it.
+  // Keeps the copy of an lvalue in the frame while the loop uses it.
   class copy {
    public:
     explicit copy(const value_type& from) : value_(from) {}
@@ -84,7 +88,7 @@ class generator<T>::promise_type {
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
-  // A temporary lives until the loop asks for the next element.
+  // A temporary lives until the loop requests the next element.
   std::suspend_always yield_value(std::remove_reference_t<T>&& element) noexcept
     requires(!std::is_lvalue_reference_v<T>)
   {
@@ -102,7 +106,7 @@ class generator<T>::promise_type {
     element_ = std::addressof(element);
     return {};
   }
-  // Whoever waits needs an executor and an awaiter: that is async_generator.
+  // A body that waits needs an executor and an awaiter: use async_generator.
   template <class A>
   void await_transform(A&&) = delete;
 

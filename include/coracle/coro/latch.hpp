@@ -1,4 +1,4 @@
-// latch: opens for good when it has been counted down to zero.
+// latch: releases its waiters when its count reaches zero; single use.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -10,14 +10,15 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): co_await from any task, count_down() from any thread. It does
-// not go back: for counting up again there is wait_group.
-//
-// Waiters resume through their loop's queue, first come first served, after the work that counted to
-// zero; they do not look at the latch any more, so it may be destroyed as soon as it is open, also
-// by a waiter on another thread than the one that counts down: that one is done with it by then.
-// A stop of a waiter's environment throws coro::cancelled out of its await and leaves the count as
-// it is. Awaiting an open latch at home does not suspend.
+/// A counter that releases all waiters when it reaches zero. It has an owner loop (coro/impl/primitive.hpp):
+/// any task may co_await it, and count_down() may be called on any thread. A latch cannot count up;
+/// wait_group can.
+///
+/// Waiters resume through their own loop's queue, first come, first served, after the work item that counted
+/// down to zero. They do not access the latch any more, so it may be destroyed as soon as it is open, even by
+/// a waiter on another thread than the one that counts down: that call no longer uses the latch then. If a
+/// waiter's environment is stopped, its await throws coro::cancelled and the count does not change. Awaiting
+/// an open latch does not suspend on the owner loop.
 class latch : public coro::primitive<latch> {
  public:
   explicit latch(std::size_t count) noexcept : count_(count) {}
@@ -27,14 +28,17 @@ class latch : public coro::primitive<latch> {
     CORACLE_ASSERT(waiters_.empty(), "a latch was destroyed while tasks wait for it: join them first");
   }
 
+  /// Decrements the count by n. Does not wait. Counting below zero is a defect of the caller and aborts.
   void count_down(std::size_t n = 1) noexcept {
     if (at_home()) count_down_here(n);
     else call_home(n);
   }
+  /// Returns whether the count is zero. For the owner loop.
   [[nodiscard]] bool is_open() const noexcept { return count_ == 0; }
+  /// Returns the present count. For the owner loop.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  // Counts down by one when it is destroyed, on every path out of a task.
+  /// Counts down by one when it is destroyed, on every path out of a task.
   class [[nodiscard]] arrival {
    public:
     explicit arrival(latch& l) noexcept : latch_(l) {}

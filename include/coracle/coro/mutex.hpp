@@ -1,4 +1,4 @@
-// mutex: one task at a time, across awaits.
+// mutex: mutual exclusion between tasks, held across awaits.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -13,18 +13,21 @@ namespace coracle {
 
 class condition_variable;
 
-// Has a home loop (coro/impl/primitive.hpp): lock() from any task, try_lock() at home; a guard may end on any
-// thread. Tasks of one loop that run without awaiting anything in between need none: it is for what
-// has to stay whole across an await, or is shared between loops. (A lock from another loop costs a
-// trip to the home and back: data that several loops use often is better kept by one of them.)
-//
-//   const coracle::mutex::guard held = co_await m.lock();
-//
-// Order: first come, first served; unlocking hands the mutex to the first waiter, and nobody gets
-// between. The waiter resumes through its loop's queue, after the current work.
-// A stop of a waiter's environment throws coro::cancelled out of its await and leaves the queue as
-// if it had never waited; a stop after the mutex was handed to it does not take that back. A free
-// mutex is locked even by a task that was asked to stop.
+/// Mutual exclusion between tasks. It has an owner loop (coro/impl/primitive.hpp): any task may await lock(),
+/// try_lock() is for the owner loop, and a guard may be destroyed on any thread.
+///
+///     const coracle::mutex::guard held = co_await m.lock();
+///
+/// Tasks of one loop that do not await anything in between need no mutex: it is for state that must stay
+/// consistent across an await, or that several loops share. A lock from another loop costs a round trip to
+/// the owner loop, so data that several loops use often is better owned by one of them.
+///
+/// Order: first come, first served. Unlocking hands the mutex to the first waiter, and no other task can take
+/// it in between. The waiter resumes through its own loop's queue, after the current work item.
+///
+/// If a waiter's environment is stopped, its await throws coro::cancelled and the waiter leaves the queue. A
+/// stop after the mutex was handed to it does not undo that. A task that was requested to stop still gets a
+/// mutex that is free.
 class mutex : public coro::primitive<mutex> {
  public:
   mutex() noexcept = default;
@@ -34,7 +37,7 @@ class mutex : public coro::primitive<mutex> {
     CORACLE_ASSERT(unlocking || !locked_, "a mutex was destroyed while locked: destroy its guards first");
   }
 
-  // Holds the lock until it is destroyed, or unlock(). Move only; the mutex must outlive it.
+  /// Holds the lock until it is destroyed or unlock() is called. Move-only; the mutex must outlive it.
   class [[nodiscard]] guard {
    public:
     guard() noexcept = default;
@@ -46,10 +49,12 @@ class mutex : public coro::primitive<mutex> {
     ~guard() {
       if (mutex_) mutex_->unlock();
     }
+    /// Releases the lock early. Throws usage_error if the guard holds no lock.
     void unlock() {
       CORACLE_REQUIRE(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
       std::exchange(mutex_, nullptr)->unlock();
     }
+    /// Returns whether the guard holds the lock.
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
 
    private:
@@ -71,13 +76,16 @@ class mutex : public coro::primitive<mutex> {
     friend waiting_call;
     bool attempt() noexcept { return !std::exchange(at().locked_, true); }
   };
+  /// Waits until the mutex is free, locks it and returns a guard.
   lock_awaiter lock() noexcept { return lock_awaiter(*this); }
 
-  // An empty guard where somebody holds the lock; does not wait.
+  /// Locks the mutex if it is free and returns a guard, which is empty otherwise. Does not wait. Throws
+  /// usage_error off the owner loop.
   guard try_lock() {
     CORACLE_REQUIRE(at_home(), "try_lock() of a mutex away from its home loop: co_await lock() there");
     return std::exchange(locked_, true) ? guard() : guard(*this);
   }
+  /// Returns whether the mutex is locked. For the owner loop.
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
 
  private:
@@ -90,7 +98,7 @@ class mutex : public coro::primitive<mutex> {
     else call_home();
   }
   void unlock_here() noexcept {
-    if (coro::waiter* next = waiters_.pop_front()) next->resume_soon();  // and it stays locked
+    if (coro::waiter* next = waiters_.pop_front()) next->resume_soon();  // the mutex stays locked
     else locked_ = false;
   }
   void called_from_elsewhere(std::uint64_t) noexcept { unlock_here(); }

@@ -1,4 +1,4 @@
-// oneshot<T>: one value, from whoever has it to the one task that waits for it.
+// oneshot<T>: passes one value from a sender to the task that waits for it.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -13,13 +13,14 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): receive() from any task, send() and close() from any thread. One
-// sender sends once or gives up by close(); one task at a time receives.
-//
-// The receiver resumes through its loop's queue, after the current work. The value is moved to it
-// by then: the oneshot may be destroyed when the receiver was granted it, and by whoever receives.
-// A stop of the receiver's environment throws coro::cancelled out of its await and takes nothing:
-// a later receive() still gets the value. A stop after send() does not undo the receive.
+/// Passes one value from a sender to a receiver. It has an owner loop (coro/impl/primitive.hpp): any task may
+/// await receive(); send() and close() may be called on any thread. The one sender either sends once or gives
+/// up with close(); one task at a time receives.
+///
+/// The receiver resumes through its own loop's queue, after the current work item. The value has been moved
+/// to it by then, so the oneshot may be destroyed once the value was handed over, also by the receiver. If
+/// the receiver's environment is stopped, its await throws coro::cancelled and takes nothing: a later
+/// receive() still gets the value. A stop after send() does not undo the receive.
 template <class T>
 class oneshot : public coro::primitive<oneshot<T>> {
   static_assert(std::is_nothrow_move_constructible_v<T>, "the value must not be lost in a throwing move");
@@ -34,23 +35,24 @@ class oneshot : public coro::primitive<oneshot<T>> {
                    "a oneshot was destroyed while a task waits for it: send() or close(), and join it");
   }
 
+  /// Sends the value. Does not wait. Throws usage_error after send() or close().
   void send(T value) {
     CORACLE_REQUIRE(!sender_ended_,
                     "a oneshot was sent to after its value or its close(): for more values use a channel");
     value_.emplace(std::move(value));
     end();
   }
-  // No value will come: the receiver gets std::nullopt. Does nothing after send().
+  /// Ends the sender's side without a value: the receiver gets std::nullopt. Does nothing after send().
   void close() noexcept {
     if (!sender_ended_) end();
   }
-  // Whether receive() would give its answer without waiting.
+  /// Returns whether receive() would complete without waiting. For the owner loop.
   [[nodiscard]] bool is_ready() const noexcept { return ended_; }
 
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, oneshot> {
    public:
     using coro::waiting_call<awaiter, oneshot>::waiting_call;
-    // The value, or nothing when it was closed without one.
+    /// Returns the value, or an empty optional if the sender called close().
     std::optional<T> await_resume() {
       this->throw_if_stopped();
       return std::move(value_);
@@ -75,6 +77,7 @@ class oneshot : public coro::primitive<oneshot<T>> {
     }
     std::optional<T> value_;
   };
+  /// Waits for the value. Receiving the value a second time is a defect of the caller and aborts.
   awaiter receive() noexcept { return awaiter(*this); }
 
  private:
@@ -95,8 +98,8 @@ class oneshot : public coro::primitive<oneshot<T>> {
   }
   void called_from_elsewhere(std::uint64_t) noexcept { end_here(); }
 
-  std::optional<T> value_;  // the sender's until it has ended
-  bool sender_ended_ = false;  // the sender's
+  std::optional<T> value_;  // used by the sender until it has ended
+  bool sender_ended_ = false;  // used by the sender only
   bool ended_ = false;
   bool taken_ = false;
   coro::waiter_queue waiters_;  // none or one

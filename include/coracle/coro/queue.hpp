@@ -1,4 +1,4 @@
-// queue<T>: a bounded queue of messages between tasks, for any number of senders and receivers.
+// queue<T>: a bounded multi-producer, multi-consumer queue of messages between tasks.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -25,28 +25,30 @@ struct kept_message {
 
 }  // namespace coro
 
-// Has a home loop (coro/impl/primitive.hpp): send() and receive() from any task, post() and close() from any
-// thread, try_send() and try_receive() at home. Any number of senders and receivers.
-//
-//   if (!co_await jobs.send(std::move(job))) ...               // closed: `job` is as it was
-//   while (true) {
-//     std::optional<job> next = co_await jobs.receive();
-//     if (!next) break;                                        // closed and drained
-//
-// Capacity 0 is a rendezvous: a send waits until a receiver takes the message. Otherwise it waits
-// only while the queue is full.
-//
-// Order: messages arrive in the order of the sends; waiting senders and receivers take turns first
-// come first served, and try_send() and try_receive() do not get between. Waiters resume through
-// their loop's queue, after the current work. A message is moved out of the sender's object when it is sent.
-//
-// A stop of a waiter's environment throws coro::cancelled out of its await: a send that was stopped
-// has not moved its message, a receive that was stopped has taken none. A stop after the message
-// was passed on does not undo that: the await ends well.
-//
-// close(): sends give false from then on, the waiting ones included, whose messages stay theirs.
-// Receives give what is in the queue, then std::nullopt. The memory for `capacity` messages is
-// taken in the constructor, none after it.
+/// A bounded queue for any number of senders and receivers. It has an owner loop (coro/impl/primitive.hpp):
+/// any task may await send() and receive(), post() and close() may be called on any thread, and try_send()
+/// and try_receive() are for the owner loop.
+///
+///     if (!co_await jobs.send(std::move(job))) ...               // closed: `job` is unchanged
+///     while (true) {
+///       std::optional<job> next = co_await jobs.receive();
+///       if (!next) break;                                        // closed and drained
+///
+/// A queue of capacity 0 is a rendezvous: a send waits until a receiver takes the message. Otherwise a send
+/// waits only while the queue is full.
+///
+/// Order: messages are received in the order in which they were sent. Waiting senders and receivers are
+/// served first come, first served, and try_send() and try_receive() do not overtake them. Waiters resume
+/// through their own loop's queue, after the current work item. A message is moved out of the sender's object
+/// when it is sent.
+///
+/// If a waiter's environment is stopped, its await throws coro::cancelled: a stopped send has not moved its
+/// message, and a stopped receive has taken none. A stop after the message was passed on does not undo that:
+/// the await succeeds.
+///
+/// After close(), sends return false, also those that wait, and their messages stay with the senders.
+/// Receives return the messages in the queue, then std::nullopt. The constructor allocates the memory for
+/// `capacity` messages; the queue never grows.
 template <class T>
 class queue : public coro::primitive<queue<T>> {
   static_assert(std::is_nothrow_move_constructible_v<T>, "a message must not be lost in a throwing move");
@@ -65,7 +67,7 @@ class queue : public coro::primitive<queue<T>> {
    public:
     send_awaiter(queue& c, T& message) noexcept
         : coro::waiting_call<send_awaiter, queue>(c), message_(message) {}
-    // Whether it was sent; false: the queue is closed.
+    /// Returns whether the message was sent; false when the queue is closed.
     [[nodiscard]] bool await_resume() const {
       this->throw_if_stopped();
       return sent_;
@@ -86,7 +88,7 @@ class queue : public coro::primitive<queue<T>> {
     T& message_;
     bool sent_ = false;
   };
-  // Of a copy, which the awaiter keeps.
+  /// Sends a copy, which the awaiter keeps.
   class [[nodiscard]] copy_send_awaiter : coro::kept_message<T>, public send_awaiter {
    public:
     copy_send_awaiter(queue& c, const T& message)
@@ -96,8 +98,8 @@ class queue : public coro::primitive<queue<T>> {
   class [[nodiscard]] receive_awaiter : public coro::waiting_call<receive_awaiter, queue> {
    public:
     using coro::waiting_call<receive_awaiter, queue>::waiting_call;
-    // What is there at home is not taken before await_resume(), straight out of its place: an optional that
-    // is moved on right after it was filled costs more than all the rest.
+    // On the owner loop, a message that is present is not taken before await_resume(), directly from its
+    // slot: moving an optional right after filling it costs more than everything else.
     [[nodiscard]] bool await_ready() noexcept {
       return this->at().at_home() && (this->at().has_message() || this->at().closed_);
     }
@@ -116,45 +118,51 @@ class queue : public coro::primitive<queue<T>> {
       return message_ || this->at().closed_;
     }
     void enqueue(coro::waiter& w) noexcept { this->at().receivers_.push_back(w); }
-    // Apart, or g++ 12 sees a way on which an empty optional's inside is read.
+    // Not inlined, or g++ 12 warns about a path on which the content of an empty optional is read.
     [[gnu::noinline]] void granted(std::optional<T>& into) {
       this->throw_if_stopped();
       if (message_) into.emplace(std::move(*message_));
     }
     std::optional<T> message_;
   };
-  // Of an rvalue: it has to stay where it is until the await ends, and is moved from when it is sent.
+  /// Sends an rvalue. The message must stay where it is until the await ends, and is moved from when it is
+  /// sent.
   send_awaiter send(T&& message) noexcept { return send_awaiter(*this, message); }
+  /// Sends a copy of `message`.
   copy_send_awaiter send(const T& message)
     requires std::is_copy_constructible_v<T>
   {
     return copy_send_awaiter(*this, message);
   }
+  /// Waits for the next message; returns std::nullopt when the queue is closed and drained.
   receive_awaiter receive() noexcept { return receive_awaiter(*this); }
 
-  // False, and `message` is as it was, where send() would wait or the queue is closed. On the queue's home loop only:
-  // post() is what a plain thread or another loop calls that does not wait.
+  /// Sends the message if send() would not wait. Otherwise, or if the queue is closed, returns false and
+  /// leaves `message` unchanged. Throws usage_error off the owner loop; plain threads and other loops that do
+  /// not want to wait call post().
   [[nodiscard]] bool try_send(T&& message) {
     CORACLE_REQUIRE(this->at_home(),
                     "try_send() away from the queue's home loop: co_await send(), or post()");
     return take_in(std::move(message));
   }
-  // Nothing where receive() would wait or the queue is closed and drained.
+  /// Returns the next message; nothing if receive() would wait or the queue is closed and drained. Throws
+  /// usage_error off the owner loop.
   [[nodiscard]] std::optional<T> try_receive() {
     CORACLE_REQUIRE(this->at_home(), "try_receive() away from the queue's home loop: co_await receive()");
     std::optional<T> message;
     hand_out(message);
     return message;
   }
-  // From any thread, and without a wait: a send whose end is not awaited. While the queue is full the message waits in
-  // the row of senders, and it is dropped when the queue is closed. Allocates away from home and while it waits, without
-  // a bound: a thread that sends more than the receivers take needs a bound of its own, or calls block_on(c.send(...)).
+  /// Sends a message from any thread, without waiting for the end of the send. While the queue is full, the
+  /// message waits among the senders; close() drops it. Allocates off the owner loop and while the message
+  /// waits, without a bound: a thread that sends faster than the receivers take needs a limit of its own, or
+  /// calls block_on(c.send(...)).
   void post(T message) {
     if (this->at_home()) send_unwatched(std::move(message));
     else this->run_at_home([this, m = std::move(message)]() mutable { send_unwatched(std::move(m)); });
   }
 
-  // Idempotent.
+  /// Closes the queue. Idempotent.
   void close() noexcept {
     if (this->at_home()) close_here();
     else this->call_home();
@@ -167,7 +175,7 @@ class queue : public coro::primitive<queue<T>> {
   friend base;
   template <class, class>
   friend class coro::waiting_call;
-  // Receivers wait only while the queue is empty, senders only while it is full.
+  // Receivers wait only while the queue is empty, and senders only while it is full.
   bool take_in(T&& message) noexcept {
     if (closed_) return false;
     if (coro::waiter* w = receivers_.pop_front()) {
@@ -180,7 +188,7 @@ class queue : public coro::primitive<queue<T>> {
     return true;
   }
   [[nodiscard]] bool has_message() noexcept { return !messages_.empty() || !senders_.empty(); }
-  // Into an empty one, in place: g++ 12 copies an optional that is returned, through memory and with a stall.
+  // Fills `into`, which is empty, in place: g++ 12 copies a returned optional through memory, with a stall.
   void hand_out(std::optional<T>& into) noexcept {
     coro::waiter* const sender = senders_.pop_front();
     if (messages_.empty()) {
@@ -191,7 +199,7 @@ class queue : public coro::primitive<queue<T>> {
       messages_.pop();
       if (sender) messages_.push(std::move(send_awaiter::of(*sender).message_));
     }
-    // Last, when its message is out of its frame: it may run on another thread at once.
+    // Last, after its message was moved out of its frame: the sender may run on another thread at once.
     if (sender) send_awaiter::of(*sender).resume(*sender);
   }
   void send_unwatched(T message) {

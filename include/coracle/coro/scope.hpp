@@ -1,4 +1,4 @@
-// scope: tasks that run beside each other and are joined before their owner goes on.
+// scope: tasks that run concurrently and are joined before their owner continues.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -11,20 +11,23 @@
 
 namespace coracle {
 
-// Lives on one executor. Its tasks inherit the environment it was made with, with a stop token of
-// the scope's own that also stops when the environment's does:
-//
-//   coracle::scope work{co_await coro::this_environment()};
-//   work.spawn(pump(a, b));
-//   co_await work.join();
-//
-// Destroying a scope with running tasks is a defect of the caller: join it on every path. The
-// first exception of a task stops the others and comes out of join(); coro::cancelled is none after the
-// scope's own request_stop(), being what was asked for.
+/// Runs tasks concurrently and joins them. Lives on one executor. Its tasks inherit the environment that the
+/// scope was made with, but with the scope's own stop token, which also stops when that of the environment
+/// does:
+///
+///     coracle::scope work{co_await coro::this_environment()};
+///     work.spawn(pump(a, b));
+///     co_await work.join();
+///
+/// Destroying a scope while tasks run is a defect of the caller and aborts: join it on every path. The first
+/// exception of a task stops the other tasks, and join() rethrows it. After the scope's own request_stop(),
+/// coro::cancelled is not an error, since it was requested.
 class scope final : coro::completion {
  public:
-  // Inherits nothing, and dumps hang its tasks below nobody: whose it is cannot be told.
+  /// Makes a scope that inherits nothing. Dumps show its tasks without a parent, because the owner is
+  /// unknown.
   scope() noexcept : scope(coro::no_environment, nullptr) {}
+  /// `inherited` is the environment of the owner; it must outlive the scope.
   explicit scope(const coro::environment& inherited) noexcept : scope(inherited, coro::tree_node::asker()) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
@@ -32,14 +35,17 @@ class scope final : coro::completion {
     CORACLE_ASSERT(running_ == 0, "a scope was destroyed with running tasks: co_await join() on every path");
   }
 
-  // Starts `t` at once, on the caller's stack, until it suspends for the first time.
+  /// Starts `t` immediately, on the caller's stack, until it suspends for the first time. Throws usage_error
+  /// if `t` is empty or has ended.
   void spawn(task<> t);
-  // Asks every task to stop; they end at their next await that can be cancelled.
+  /// Requests every task to stop. Each ends at its next await that can be cancelled.
   void request_stop() noexcept {
     stop_asked_ = true;
     stop_.request_stop();
   }
+  /// Returns the number of tasks that have not ended.
   [[nodiscard]] std::size_t running() const noexcept { return running_; }
+  /// Returns the environment that the tasks run under; valid as long as the scope lives.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
   class join_awaiter {
@@ -57,7 +63,8 @@ class scope final : coro::completion {
    private:
     scope& scope_;
   };
-  // Waits until no task runs; is not itself ended by a stop, since the tasks are.
+  /// Waits until no task runs, and rethrows the first exception. A stop of the awaiter's environment does not
+  /// end this wait by itself: it stops the tasks. One task at a time may join.
   [[nodiscard]] join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:
@@ -69,7 +76,7 @@ class scope final : coro::completion {
                                    std::coroutine_handle<> frame) noexcept override;
   coro::stop_source stop_;
   coro::environment environment_;
-  const coro::tree_node* parent_;  // for dumps only
+  const coro::tree_node* parent_;  // used by dumps only
   std::size_t running_ = 0;
   std::coroutine_handle<> joiner_;
   std::exception_ptr error_;

@@ -1,4 +1,4 @@
-// semaphore: so many permits; a task takes some or waits until there are enough.
+// semaphore: a counting semaphore for coroutines.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -12,20 +12,23 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): acquire() and acquire_guard() from any task, release() from any thread,
-// try_acquire() and try_acquire_guard() at home; a guard may end on any thread.
-//
-//   const coracle::semaphore::guard held = co_await s.acquire_guard();   // one permit, until `held` ends
-//
-// A guard releases what it has acquired, also when its scope is left by an exception. acquire() is for permits that
-// another part of the program releases: release() needs no acquire() before it, and adds permits.
-//
-// Order: first come, first served, however many permits each wants: one that waits for many is not
-// overtaken by those that want few, nor by try_acquire(). Waiters resume through their
-// loop's queue, after the current work.
-// A stop of a waiter's environment throws coro::cancelled out of its await; it has taken no permit,
-// and those behind it that fit now get theirs. A stop after the permits were granted does not take
-// them back. A task that was asked to stop still gets permits that are there.
+/// A counting semaphore. It has an owner loop (coro/impl/primitive.hpp): any task may await acquire() and
+/// acquire_guard(), release() may be called on any thread, try_acquire() and try_acquire_guard() are for the
+/// owner loop, and a guard may be destroyed on any thread.
+///
+///     const coracle::semaphore::guard held = co_await s.acquire_guard();   // one permit, until `held` ends
+///
+/// A guard releases the permits it has acquired, also when an exception leaves its scope. acquire() is for
+/// permits that another part of the program releases: release() needs no acquire() before it, and adds
+/// permits.
+///
+/// Order: first come, first served, independent of the number of permits: a task that waits for many is not
+/// overtaken by tasks that want few, nor by try_acquire(). Waiters resume through their own loop's queue,
+/// after the current work item.
+///
+/// If a waiter's environment is stopped, its await throws coro::cancelled and has taken no permit; tasks
+/// behind it whose requests can be satisfied now get their permits. A stop after the permits were granted
+/// does not take them back. A task that was requested to stop still gets permits that are available.
 class semaphore : public coro::primitive<semaphore> {
  public:
   explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
@@ -35,7 +38,7 @@ class semaphore : public coro::primitive<semaphore> {
     CORACLE_ASSERT(waiters_.empty(), "a semaphore was destroyed while tasks wait for it: join them first");
   }
 
-  // Holds permits until it is destroyed, or release(). Move only; the semaphore must outlive it.
+  /// Holds permits until it is destroyed or release() is called. Move-only; the semaphore must outlive it.
   class [[nodiscard]] guard {
    public:
     guard() noexcept = default;
@@ -50,11 +53,13 @@ class semaphore : public coro::primitive<semaphore> {
     ~guard() {
       if (semaphore_) semaphore_->release(permits_);
     }
+    /// Releases the permits early. Throws usage_error if the guard holds none.
     void release() {
       CORACLE_REQUIRE(semaphore_,
                       "released a guard that holds no permits: release each guard once, or let it end");
       std::exchange(semaphore_, nullptr)->release(permits_);
     }
+    /// Returns whether the guard holds permits.
     explicit operator bool() const noexcept { return semaphore_ != nullptr; }
 
    private:
@@ -93,21 +98,25 @@ class semaphore : public coro::primitive<semaphore> {
       return at().held(wanted_);
     }
   };
+  /// Waits until n permits are available and takes them.
   acquire_awaiter acquire(std::size_t n = 1) noexcept { return {*this, n}; }
+  /// Like acquire(), but returns a guard that releases the permits.
   acquire_guard_awaiter acquire_guard(std::size_t n = 1) noexcept { return {*this, n}; }
 
-  // Takes n permits if they are there and no task waits.
+  /// Takes n permits if they are available and no task waits; returns whether it did. Throws usage_error off
+  /// the owner loop.
   [[nodiscard]] bool try_acquire(std::size_t n = 1) {
     CORACLE_REQUIRE(at_home(), "try_acquire() away from the semaphore's home loop: co_await acquire() there");
     return take(n);
   }
-  // An empty guard where try_acquire() gives false.
+  /// Like try_acquire(), but returns a guard, which is empty where try_acquire() would return false.
   guard try_acquire_guard(std::size_t n = 1) { return try_acquire(n) ? held(n) : guard(); }
+  /// Adds n permits and wakes the waiters whose requests can be satisfied. Does not wait.
   void release(std::size_t n = 1) noexcept {
     if (at_home()) release_here(n);
     else call_home(n);
   }
-  // What try_acquire() could take if nobody waits.
+  /// Returns the number of permits that try_acquire() could take if no task waits. For the owner loop.
   [[nodiscard]] std::size_t available() const noexcept { return permits_; }
 
  private:

@@ -1,4 +1,4 @@
-// shared_mutex: many tasks that look, or one that changes.
+// shared_mutex: a reader-writer lock for tasks.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -12,16 +12,17 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): lock() and lock_shared() from any task, the try_ forms at home;
-// a guard may end on any thread.
-//
-// Order: first come, first served. Those that share and stand next to each other in the queue get it
-// together; nobody overtakes a task that waits, so neither kind starves. A task that holds a
-// share and asks for another may therefore wait for itself. Waiters resume through their
-// loop's queue, after the current work.
-// A stop of a waiter's environment throws coro::cancelled out of its await; those behind it that
-// fit now get their turn. A stop after the lock was granted does not take it back. A task that was
-// asked to stop still gets a lock that is free for it.
+/// A reader-writer lock. It has an owner loop (coro/impl/primitive.hpp): any task may await lock() and
+/// lock_shared(), the try_ forms are for the owner loop, and a guard may be destroyed on any thread.
+///
+/// Order: first come, first served. Tasks that want shared locks and are adjacent in the queue get them
+/// together. No task overtakes one that waits, so neither kind starves; therefore a task that holds a shared
+/// lock and requests another may deadlock. Waiters resume through their own loop's queue, after the current
+/// work item.
+///
+/// If a waiter's environment is stopped, its await throws coro::cancelled; tasks behind it that can be served
+/// now are. A stop after the lock was granted does not take it back. A task that was requested to stop still
+/// gets a lock that is available.
 class shared_mutex : public coro::primitive<shared_mutex> {
  public:
   enum class mode : bool { exclusive, shared };
@@ -34,8 +35,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
                    "a shared_mutex was destroyed while locked: destroy its guards first");
   }
 
-  // Holds the lock, or a share of it, until it is destroyed, or unlock(). Move only; the mutex must
-  // outlive it.
+  /// Holds an exclusive or shared lock until it is destroyed or unlock() is called. Move-only; the mutex must
+  /// outlive it.
   template <mode M>
   class [[nodiscard]] basic_guard {
    public:
@@ -49,10 +50,12 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     ~basic_guard() {
       if (mutex_) mutex_->unlock();
     }
+    /// Releases the lock early. Throws usage_error if the guard holds no lock.
     void unlock() {
       CORACLE_REQUIRE(mutex_, "unlocked a guard that holds no lock: unlock each guard once, or let it end");
       std::exchange(mutex_, nullptr)->unlock();
     }
+    /// Returns whether the guard holds a lock.
     explicit operator bool() const noexcept { return mutex_ != nullptr; }
 
    private:
@@ -86,10 +89,12 @@ class shared_mutex : public coro::primitive<shared_mutex> {
       return at().template held<M>();
     }
   };
+  /// Waits for the exclusive lock and returns a guard.
   lock_awaiter<mode::exclusive> lock() noexcept { return lock_awaiter<mode::exclusive>(*this); }
+  /// Waits for a shared lock and returns a guard.
   lock_awaiter<mode::shared> lock_shared() noexcept { return lock_awaiter<mode::shared>(*this); }
 
-  // An empty guard where lock() or lock_shared() would wait.
+  /// Return an empty guard where lock() or lock_shared() would wait. Throw usage_error off the owner loop.
   guard try_lock() { return try_take<mode::exclusive>(); }
   shared_guard try_lock_shared() { return try_take<mode::shared>(); }
 
@@ -120,7 +125,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
     if (at_home()) unlock_here(1);
     else call_home();
   }
-  // Either kind: both are never held at once, and one is as long as its unlocking is on its way.
+  // Unlocks either kind: the two kinds are never held at the same time, and a lock counts as held until its
+  // unlocking arrives.
   void unlock_here(std::size_t n) noexcept {
     if (changing_) changing_ = false;
     else looking_ -= n;

@@ -1,4 +1,4 @@
-// sleep_for and sleep_until: waiting on the executor's timers.
+// sleep_for and sleep_until: wait on the executor's timers.
 #pragma once
 
 #include "coracle/coro/environment.hpp"
@@ -9,15 +9,15 @@
 
 namespace coracle {
 
-// Resumes on the executor it was awaited on, at or after its time. A stop of the awaiter's
-// environment ends it early by throwing coro::cancelled.
+/// co_await sleep_until(t) suspends the task until `t` and resumes it on the executor it was awaited on,
+/// never early. If the awaiter's environment is stopped, the sleep ends early by throwing coro::cancelled.
 class sleep_until : coro::timer, coro::stop_callback {
  public:
   explicit sleep_until(time_point until) noexcept;
   ~sleep_until() {
     if (holder) coro::this_executor().disarm(*this);
   }
-  // Before it is awaited.
+  /// Moves a sleep that has not been awaited yet.
   sleep_until(sleep_until&& other) noexcept : sleep_until(other.until_) {}
   sleep_until& operator=(sleep_until&&) = delete;
   [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -38,7 +38,8 @@ class sleep_until : coro::timer, coro::stop_callback {
   bool stopped_ = false;
 };
 
-// The same, from now on. A duration of zero or less still gives other work of the turn a chance.
+/// co_await sleep_for(d) sleeps until `d` from now. A duration of zero or less still lets other work of the
+/// turn run.
 class sleep_for : public sleep_until {
  public:
   explicit sleep_for(duration d) noexcept : sleep_until(deadline_after(coro::this_executor().now(), d)) {}

@@ -1,4 +1,4 @@
-// stop_on: a task that a second stop token stops, beside that of its environment.
+// stop_on: adds a second stop token to a task, next to that of its environment.
 #pragma once
 
 #include "coracle/coro/impl/limited_wait.hpp"
@@ -34,11 +34,12 @@ class second_stop : stop_callback {
 
 }  // namespace coro
 
-/// co_await stop_on(token, wait) of a task<T>, or of another awaiter of T that can be moved, gives result<T>
-/// (status for void; result<T> and status stay what they are): what the wait gave, or CANCELLED when the token
-/// fired and the task ended by coro::cancelled. A task that ends well in spite of the stop keeps its value; its
-/// other exceptions pass through, and so does coro::cancelled where the environment's own stop is the cause. A
-/// token that has fired before stops the wait at once. The token's source must outlive the wait, on the same loop.
+/// co_await stop_on(token, wait) runs a wait that `token` may stop. `wait` is a task<T>, or another movable
+/// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
+/// are): the value of the wait, or CANCELLED when the token fired and the task ended with coro::cancelled. A
+/// task that completes in spite of the stop keeps its value. Its other exceptions propagate, and so does
+/// coro::cancelled when the environment's own stop is the cause. A token that fired before stops the wait
+/// immediately. The token's source must outlive the wait, and belong to the same loop.
 template <class T>
 class [[nodiscard]] stop_on : public coro::limited_wait<T, coro::second_stop, coro::stop_token> {
  public:

@@ -1,4 +1,4 @@
-// stop_source and stop_token: a request to stop, inside one executor.
+// stop_source and stop_token: requests to stop within one executor.
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -9,8 +9,8 @@ namespace coracle::coro {
 
 class stop_source;
 
-// Called once when stop is requested, on the requester's stack; unlinked before the call. Must be
-// destroyed (or unlinked) on the executor's thread before the source is.
+/// A callback that runs once when stop is requested, on the requester's stack; it is unlinked before the
+/// call. It must be destroyed or unlinked, on the executor's thread, before its source is destroyed.
 class stop_callback : public base::list_hook {
  public:
   using function = void (*)(stop_callback&) noexcept;
@@ -21,38 +21,43 @@ class stop_callback : public base::list_hook {
   function function_;
 };
 
-// A view of a source, or of none ("never stops"). Valid as long as the source lives.
+/// A view of a stop_source, or of none ("never stops"). Valid as long as the source lives.
 class stop_token {
  public:
   stop_token() noexcept = default;
   explicit stop_token(stop_source* source) noexcept : source_(source) {}
+  /// Returns whether the source was requested to stop.
   [[nodiscard]] inline bool stop_requested() const noexcept;
+  /// Returns whether there is a source.
   [[nodiscard]] bool stop_possible() const noexcept { return source_ != nullptr; }
-  // Has `c` called on stop. Returns false, and does not link `c`, when stop was requested already.
+  /// Registers `c` to be called on stop. Returns false, without registering `c`, if stop was requested
+  /// already.
   inline bool subscribe(stop_callback& c) const noexcept;
 
  private:
   stop_source* source_ = nullptr;
 };
 
-// Single-threaded by design: a tree of tasks lives on one executor, and whoever wants to stop it
-// from elsewhere posts. No allocation, no atomics.
+/// Requests a tree of tasks to stop. Single-threaded by design: a tree of tasks lives on one executor, and
+/// code on other threads posts to that executor to stop it. Does not allocate and uses no atomics.
 class stop_source : private stop_callback {
  public:
   stop_source() noexcept : stop_callback(&stop_source::parent_stopped) {}
-  // Stops when the parent does, too.
+  /// Makes a source that also stops when `parent` does.
   explicit stop_source(stop_token parent) noexcept : stop_source() {
     if (!parent.subscribe(*this)) requested_ = true;
   }
   stop_source(const stop_source&) = delete;
   stop_source& operator=(const stop_source&) = delete;
 
-  // Calls every callback, those that others add or remove meanwhile included. Idempotent.
+  /// Calls every registered callback once, except those that are removed meanwhile. Idempotent.
   void request_stop() noexcept {
     if (std::exchange(requested_, true)) return;
     while (stop_callback* c = callbacks_.pop_front()) (*c)();
   }
+  /// Returns whether stop was requested.
   [[nodiscard]] bool stop_requested() const noexcept { return requested_; }
+  /// Returns a token of this source.
   [[nodiscard]] stop_token token() noexcept { return stop_token(this); }
 
  private:

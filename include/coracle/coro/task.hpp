@@ -29,7 +29,7 @@ class task_promise : public promise_base {
   void unhandled_exception() noexcept { error_ = std::current_exception(); }
   T take() {
     if (error_) std::rethrow_exception(std::move(error_));
-    // Undefined by the language. g++ and clang go on to the final suspend point.
+    // The language leaves this case undefined; g++ and clang continue to the final suspend point.
     CORACLE_REQUIRE(value_, "a task<T> reached its end without co_return: return a value on every path");
     return std::move(*value_);
   }
@@ -57,12 +57,13 @@ class task_promise<void> : public promise_base {
 
 }  // namespace coro
 
-// Owns its frame. Await it once, as an rvalue, on the executor where it shall run; it inherits the
-// awaiter's environment (stop token, deadline). What its arguments refer to must outlive the
-// await. Destroying a task that was started and has not ended is a defect of the caller.
-//
-// RUNTIME trap: GCC 12 destroys some temporaries in a co_await expression twice: await named
-// objects, or calls whose arguments are named or not aggregates (docs/guides/hazards.md).
+/// A lazy coroutine with a result of type T. It owns its frame. Await it once, as an rvalue, on the executor
+/// where it shall run. It inherits the awaiter's environment (stop token and deadline). What the coroutine's
+/// arguments refer to must outlive the await. Destroying a task that was started and has not ended is a
+/// defect of the caller.
+///
+/// Known compiler bug: GCC 12 destroys some temporaries in a co_await expression twice. Await named objects,
+/// or calls whose arguments are named or are not aggregates (docs/guides/hazards.md).
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -82,9 +83,10 @@ class [[nodiscard]] task {
   }
   ~task() { reset(); }
 
-  // It can be awaited or started: it holds a frame that has not ended. False once it has been moved from, and after its await.
+  /// Returns whether the task can be awaited or started: it holds a frame that has not ended. False after the
+  /// task was moved from and after its await.
   [[nodiscard]] bool valid() const noexcept { return frame_ && !frame_.done(); }
-  // Gives the frame away: the caller starts and destroys it.
+  /// Gives up ownership of the frame: the caller must start and destroy it.
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
 
   class awaiter {

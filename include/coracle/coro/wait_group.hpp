@@ -1,4 +1,4 @@
-// wait_group: counts work that is under way; a task waits until none is.
+// wait_group: counts work in progress; tasks wait until the count is zero.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -11,18 +11,19 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): co_await from any task, add() and done() from any thread; an
-// add() counts before every done() and await that come after it. Starts at zero, and may be used again
-// when it is back there. For tasks whose errors and end matter, see scope.
-//
-// Waiters resume through their loop's queue, first come first served, after the work that called the
-// last done(). They were released by that call: work that is added before they run does not make
-// them wait again, and they do not look at the group any more, so it may be destroyed then, also by
-// a waiter on another thread than the one that is done. A stop of a waiter's environment throws
-// coro::cancelled out of its await and leaves the count as it is. Awaiting a group at zero at home does
-// not suspend.
+/// Counts work in progress; tasks wait until the count is zero. It has an owner loop
+/// (coro/impl/primitive.hpp): any task may co_await it, and add() and done() may be called on any thread. An
+/// add() takes effect before every done() and await that follow it. The count starts at zero, and the group
+/// can be reused when the count is zero again. For tasks whose errors and end matter, see scope.
+///
+/// Waiters resume through their own loop's queue, first come, first served, after the work item that called
+/// the last done(). That call has released them: work that is added before they run does not make them wait
+/// again. They do not access the group any more, so it may be destroyed then, even by a waiter on another
+/// thread than the one that called done(). If a waiter's environment is stopped, its await throws
+/// coro::cancelled and the count does not change. Awaiting a group whose count is zero does not suspend on
+/// the owner loop.
 class wait_group : public coro::primitive<wait_group> {
-  // Calls from elsewhere add up in two halves of a word.
+  // Calls from other loops are summed in the two halves of one word: adds in the upper, dones in the lower.
   static constexpr std::uint64_t one_add = std::uint64_t{1} << 32;
 
  public:
@@ -33,20 +34,24 @@ class wait_group : public coro::primitive<wait_group> {
     CORACLE_ASSERT(waiters_.empty(), "a wait_group was destroyed while tasks wait for it: join them first");
   }
 
-  // At most 2^32 - 1 at a time.
+  /// Adds n to the count; n is at most 2^32 - 1, else throws usage_error. Does not wait.
   void add(std::size_t n = 1) {
     CORACLE_REQUIRE(n < one_add, "wait_group::add() of 2^32 or more at once: add less at a time");
     if (at_home()) count_ += n;
     else call_home(n * one_add);
   }
+  /// Subtracts one from the count. Does not wait. Subtracting below zero is a defect of the caller and
+  /// aborts.
   void done() noexcept {
-    // What would be the last one goes behind the calls that are on their way: an add() may be among them.
+    // A done() that could be the last one is posted after the calls in flight, since an add() may be among
+    // them.
     if (at_home() && (count_ > 1 || !calls_under_way())) done_here(1);
     else call_home();
   }
+  /// Returns the present count. For the owner loop.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  // Adds one when it is made, before the work starts, and is done when it is destroyed.
+  /// Adds one when it is constructed, before the work starts, and calls done() when it is destroyed.
   class [[nodiscard]] member {
    public:
     explicit member(wait_group& g) noexcept : group_(g) { group_.add(); }

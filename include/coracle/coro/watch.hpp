@@ -1,4 +1,4 @@
-// watch<T>: a value that changes, and tasks that want to know its latest state.
+// watch<T>: a value that changes, and tasks that wait for its latest state.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -12,20 +12,22 @@
 
 namespace coracle {
 
-// Has a home loop (coro/impl/primitive.hpp): observer::changed() from any task, set() and close() from any thread,
-// value() at home; an observer may be made on any thread.
-//
-//   coracle::watch<limits>::observer mine(current);
-//   while (auto latest = co_await mine.changed()) adjust(*latest);      // the present value first
-//
-// An observer is told that there is a value which it has not seen, and gets the latest one; values in
-// between are not promised. For every value there is channel or broadcast.
-//
-// Waiting observers resume through their loop's queue, first come first served, after the current work. Each
-// gets a copy, made at home; one that throws ends the program. A stop of a waiter's environment throws
-// coro::cancelled out of its await, and it has seen nothing; a stop after it was given the value does not
-// undo that. close(): observers see the latest value, if they have not, then std::nullopt; what is
-// set after it is dropped. set() allocates away from home only.
+/// Distributes the latest state of a value. It has an owner loop (coro/impl/primitive.hpp): any task may
+/// await observer::changed(), set() and close() may be called on any thread, value() is for the owner loop,
+/// and an observer may be made on any thread.
+///
+///     coracle::watch<limits>::observer mine(current);
+///     while (auto latest = co_await mine.changed()) adjust(*latest);      // the present value first
+///
+/// An observer is notified that there is a value it has not seen, and gets the latest one; it may miss values
+/// in between. To receive every value, use queue or broadcast.
+///
+/// Waiting observers resume through their own loop's queue, first come, first served, after the current work
+/// item. Each gets a copy, made on the owner loop; a copy constructor that throws ends the program. If a
+/// waiter's environment is stopped, its await throws coro::cancelled and the observer has seen nothing. A
+/// stop after it was given the value does not undo that. After close(), observers get the latest value if
+/// they have not seen it, then std::nullopt; values set after close() are dropped. set() allocates only when
+/// it is called off the owner loop.
 template <class T>
 class watch : public coro::primitive<watch<T>> {
   static_assert(std::is_copy_constructible_v<T>, "every observer gets a copy of the value");
@@ -41,15 +43,17 @@ class watch : public coro::primitive<watch<T>> {
                    "a watch was destroyed while observers wait: close() it and join them first");
   }
 
+  /// Replaces the value and notifies all observers. Does not wait.
   void set(T value) {
     if (this->at_home()) set_here(std::move(value));
     else this->run_at_home([this, v = std::move(value)]() mutable { set_here(std::move(v)); });
   }
-  // Idempotent.
+  /// Closes the watch. Idempotent.
   void close() noexcept {
     if (this->at_home()) close_here();
     else this->call_home();
   }
+  /// Returns the latest value. For the owner loop; valid until the next set().
   [[nodiscard]] const T& value() const noexcept { return value_; }
 
   class observer;
@@ -76,11 +80,13 @@ class watch : public coro::primitive<watch<T>> {
     std::optional<T> seen_;
   };
 
-  // Has seen nothing yet. One task at a time; must not outlive the watch, nor go while its changed() waits.
+  /// Follows the value; has seen nothing at first. For one task at a time. It must not outlive the watch and
+  /// must not be destroyed while its changed() waits.
   class observer {
    public:
     explicit observer(watch& w) noexcept : of_(w) {}
-    // The latest value, when there is one that it has not seen; nothing when there will be none.
+    /// Returns the latest value when there is one that this observer has not seen, or an empty optional when
+    /// the watch is closed and there will be none.
     awaiter changed() noexcept { return awaiter(*this); }
 
    private:

@@ -1,4 +1,4 @@
-// when_all: several tasks beside each other, on one executor; goes on when all have ended.
+// when_all: runs several tasks concurrently on one executor and waits until all have ended.
 #pragma once
 
 #include "coracle/coro/impl/as_task.hpp"
@@ -14,16 +14,16 @@ namespace coracle {
 
 namespace coro {
 
-// A task's value in a tuple: void becomes std::monostate-like empty.
+// Stands for the value of a void task in a tuple.
 struct nothing {};
 template <class T>
 using value_or_nothing = std::conditional_t<std::is_void_v<T>, nothing, T>;
 
 }  // namespace coro
 
-// co_await when_all(a(), b()), of tasks or of other awaiters that can be moved, gives std::tuple of the
-// values (coro::nothing for void). Every task is run to its end; if some threw, the first in argument order is rethrown then:
-// when_all_settled keeps them all.
+/// co_await when_all(a(), b()) runs tasks, or other movable awaiters, concurrently and returns a std::tuple
+/// of their values (coro::nothing for void). Every task runs to its end. If some threw, the exception of the
+/// first one in argument order is rethrown then; when_all_settled returns all of them.
 template <class... Ts>
 class [[nodiscard]] when_all_awaiter : public coro::concurrent<Ts...> {
  public:
@@ -50,7 +50,7 @@ when_all_awaiter<coro::awaited_t<Waits>...> when_all(Waits... waits) {
   return when_all_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-// The same over a range, giving std::vector of the values in order (nothing for void).
+/// The same over a range: returns a std::vector of the values in order (nothing for void).
 template <class T>
 class [[nodiscard]] when_all_range_awaiter : public coro::concurrent_range<T> {
  public:

@@ -1,4 +1,4 @@
-// when_all_settled: as when_all, but every task's value and every task's exception is kept.
+// when_all_settled: like when_all, but returns the value or exception of every task.
 #pragma once
 
 #include "coracle/coro/impl/as_task.hpp"
@@ -12,13 +12,13 @@
 
 namespace coracle {
 
-// co_await when_all_settled(std::move(a), std::move(b)) gives std::tuple<outcome<A>, outcome<B>>.
-//
-// The tasks start in argument order on the caller's stack, inherit the awaiter's environment and run
-// beside each other on its executor; the awaiter goes on when the last has ended, on that one's
-// stack. Nothing is rethrown and no error stops the others: an outcome says how its task ended, by
-// coro::cancelled when a stop of the environment reached it. A stop is passed on to the tasks and
-// does not cut the wait short, so no value is lost by it.
+/// co_await when_all_settled(std::move(a), std::move(b)) returns std::tuple<outcome<A>, outcome<B>>.
+///
+/// The tasks start in argument order on the caller's stack, inherit the awaiter's environment and run
+/// concurrently on its executor. The awaiter resumes when the last task has ended, on that task's stack. No
+/// exception is rethrown and no error stops the other tasks: each outcome tells how its task ended, which is
+/// coro::cancelled if a stop of the environment reached it. A stop is passed on to the tasks and does not
+/// shorten the wait, so no value is lost.
 template <class... Ts>
 class [[nodiscard]] when_all_settled_awaiter : public coro::concurrent<Ts...> {
  public:
@@ -34,7 +34,7 @@ when_all_settled_awaiter<coro::awaited_t<Waits>...> when_all_settled(Waits... wa
   return when_all_settled_awaiter<coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-// The same over a range, giving std::vector<outcome<T>> in the order of the tasks.
+/// The same over a range: returns a std::vector<outcome<T>> in the order of the tasks.
 template <class T>
 class [[nodiscard]] when_all_settled_range_awaiter : public coro::concurrent_range<T> {
  public:

@@ -1,4 +1,4 @@
-// when_any: several tasks beside each other; the first that ends wins, the others are stopped.
+// when_any: runs several tasks concurrently; the first to end wins, and the others are stopped.
 #pragma once
 
 #include "coracle/coro/impl/as_task.hpp"
@@ -15,20 +15,23 @@
 
 namespace coracle {
 
-// What co_await when_any(a(), b()) gives, of tasks or of other awaiters that can be moved: index() says which
-// ended first, get<0>() is the value of the first argument. A loser that ended well in spite of the stop keeps its
-// value, so that nothing that it had received is lost: ok<I>() says so, get<I>() has it. get() of a
-// loser that failed throws its exception (coro::cancelled, as a rule).
+/// The result of co_await when_any(a(), b()), where a() and b() are tasks or other movable awaiters. index()
+/// tells which one ended first; get<0>() is the value of the first argument. A loser that completed in spite
+/// of the stop keeps its value, so nothing that it received is lost: ok<I>() tells whether there is a value,
+/// and get<I>() returns it. get() of a loser that failed throws its exception, usually coro::cancelled.
 template <class... Ts>
 class first_of {
  public:
   first_of(std::size_t index, std::tuple<outcome<Ts>...> all) : index_(index), all_(std::move(all)) {}
 
+  /// Returns the position of the winner among the arguments.
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// Returns whether task I completed with a value.
   template <std::size_t I>
   [[nodiscard]] bool ok() const noexcept {
     return std::get<I>(all_).ok();
   }
+  /// Returns the value of task I, or throws its exception.
   template <std::size_t I>
   decltype(auto) get() & {
     return std::get<I>(all_).value();
@@ -37,7 +40,7 @@ class first_of {
   decltype(auto) get() && {
     return std::get<I>(std::move(all_)).value();
   }
-  // How every task ended, in argument order.
+  /// Returns the outcomes of all tasks, in argument order.
   [[nodiscard]] std::tuple<outcome<Ts>...>& outcomes() noexcept { return all_; }
 
  private:
@@ -45,7 +48,7 @@ class first_of {
   std::tuple<outcome<Ts>...> all_;
 };
 
-// The same of a range: value() is the winner's.
+/// The same for a range; value() returns the value of the winner or throws its exception.
 template <class T>
 class first_of_range {
  public:
@@ -61,17 +64,17 @@ class first_of_range {
   std::vector<outcome<T>> all_;
 };
 
-// The tasks start in argument order on the caller's stack and run on its executor, in the awaiter's
-// environment with a stop of their own that is chained to the environment's. When one ends at once,
-// those after it never start (their outcome is coro::cancelled). When the first has ended, by value or
-// by exception, the others are asked to stop; the awaiter goes on when all have ended, on the last
-// one's stack. No task outlives the await.
-//
-// The winner's exception is rethrown; other losers' exceptions are dropped unless first_of is asked
-// for them. A stop of the awaiter's environment stops all: the first to end, with coro::cancelled as a
-// rule, is the winner. A loser's value would go down with the winner's exception: where a message may
-// have been received by then, use when_any_settled, which throws nothing and leaves the winner's
-// exception to get().
+/// co_await when_any(...) starts the tasks in argument order on the caller's stack and runs them on its
+/// executor, in the awaiter's environment but with a stop token of their own, which also stops when that of
+/// the environment does. If a task ends immediately, those after it never start (their outcome is
+/// coro::cancelled). When the first task has ended, with a value or an exception, the others are requested to
+/// stop; the awaiter resumes when all have ended, on the stack of the last one. No task outlives the await.
+///
+/// The winner's exception is rethrown. The losers' exceptions are dropped, unless the caller reads them from
+/// first_of. A stop of the awaiter's environment stops all tasks: the first to end, usually with
+/// coro::cancelled, is the winner. When the winner's exception is rethrown, the losers' values are lost;
+/// where a loser may have received a message by then, use when_any_settled, which throws nothing and leaves
+/// the winner's exception to get().
 template <bool Rethrow, class... Ts>
 class [[nodiscard]] when_any_awaiter {
  public:
@@ -122,7 +125,7 @@ when_any_awaiter<false, coro::awaited_t<Waits>...> when_any_settled(Waits... wai
   return when_any_awaiter<false, coro::awaited_t<Waits>...>(coro::as_task(std::move(waits))...);
 }
 
-// The same over a range, which must not be empty.
+/// The same over a range, which must not be empty (usage_error).
 template <bool Rethrow, class T>
 class [[nodiscard]] when_any_range_awaiter {
  public:

@@ -1,4 +1,4 @@
-// with_timeout: a task with a time limit, which stops the task and still waits for its end.
+// with_timeout: a task with a time limit. When the limit passes, it stops the task and waits for its end.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -28,10 +28,11 @@ class time_limit : timer {
 
 }  // namespace coro
 
-// co_await with_timeout(1s, wait) of a task<T>, or of another awaiter of T that can be moved, gives result<T>
-// (status for void; result<T> and status stay what they are): what the wait gave, or
-// DEADLINE_EXCEEDED when the limit passed and the task ended by coro::cancelled. A task that ends well in
-// spite of the stop keeps its value; its other exceptions pass through. Calls made inside see the deadline.
+/// co_await with_timeout(1s, wait) runs a wait with a time limit. `wait` is a task<T>, or another movable
+/// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
+/// are): the value of the wait, or DEADLINE_EXCEEDED when the limit passed and the task ended with
+/// coro::cancelled. A task that completes in spite of the stop keeps its value; its other exceptions
+/// propagate. Calls made inside inherit the deadline.
 template <class T>
 class [[nodiscard]] with_timeout : public coro::limited_wait<T, coro::time_limit, duration> {
  public:

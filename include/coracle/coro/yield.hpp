@@ -1,4 +1,4 @@
-// yield: a long computation gives way to everything else on its loop.
+// yield: lets a long computation give way to other work of its loop.
 #pragma once
 
 #include "coracle/coro/environment.hpp"
@@ -8,9 +8,9 @@
 
 namespace coracle {
 
-// co_await yield() resumes in the executor's next turn: all work that is queued, I/O and timers come
-// first. Throws coro::cancelled when the environment was asked to stop by then, so that a
-// computation that yields can be stopped. No allocation.
+/// co_await yield() resumes in the executor's next turn, after all queued work, I/O and timers. Throws
+/// coro::cancelled if the environment was requested to stop by then, so that a computation that yields can be
+/// stopped. Does not allocate.
 class [[nodiscard]] yield : coro::work {
  public:
   yield() noexcept {

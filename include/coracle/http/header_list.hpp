@@ -1,4 +1,4 @@
-// An ordered list of header fields that owns its bytes.
+// header_list: an ordered list of header fields that owns its bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace coracle::http {
 
-// One field of a header_list, borrowed: valid until the list is changed, moved from or destroyed.
+/// One field of a header_list. Borrowed: valid until the list is changed, moved from or destroyed.
 struct header_view {
   std::string_view name;
   std::string_view value;
@@ -20,12 +20,13 @@ struct header_view {
   friend bool operator==(const header_view&, const header_view&) = default;
 };
 
-// Header fields in order of arrival, repeated names included. The object is a pointer to one growing block of memory, null
-// while nothing was ever added: most calls carry no metadata, and an empty list costs them next to nothing. A list that is
-// cleared and filled again allocates nothing once it has seen its largest content. The list keeps what it is given: its
-// caller decides what is valid (http/header_validator.hpp) and lower-cases names. One thread at a time; add() may be given
-// views into the list itself.
-// All bytes of one list together must stay below 4 GiB, else add() throws std::length_error.
+/// An ordered list of header fields, which may contain a name more than once. The object is a pointer to one
+/// growing block of memory, null until the first field is added: most calls carry no metadata, and an empty
+/// list costs them next to nothing. A list that is cleared and refilled allocates nothing once it has held
+/// its largest content. The list does not validate: its caller decides what is valid
+/// (http/header_validator.hpp) and converts names to lower case. For one thread at a time.
+///
+/// The bytes of one list must total less than 4 GiB; otherwise add() throws std::length_error.
 class header_list {
  public:
   class iterator;
@@ -42,33 +43,37 @@ class header_list {
   }
   ~header_list() { free(block_); }
 
+  /// Appends a field and copies its bytes. The arguments may be views into the list itself.
   void add(std::string_view name, std::string_view value);
 
-  // Makes room for so many fields and bytes of names and values.
+  /// Reserves memory for this number of fields and bytes of names and values.
   void reserve(std::size_t fields, std::size_t bytes);
-  // Empties the list and keeps its memory for the next use.
+  /// Removes all fields and keeps the memory for the next use.
   void clear() noexcept;
-  // Empties the list and frees its memory if it holds more than `keep_bytes` of it.
+  /// Removes all fields, and frees the memory if it is more than `keep_bytes`.
   void release(std::size_t keep_bytes = 0) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return block_ ? block_->count : 0; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  /// Returns a view of the field at `index`, which must be less than size().
   [[nodiscard]] header_view operator[](std::size_t index) const noexcept;
   [[nodiscard]] iterator begin() const noexcept;
   [[nodiscard]] iterator end() const noexcept;
 
-  // Names are compared byte by byte. find() gives the first field's value, find_last() the last one's.
+  /// find() returns the value of the first field with that name, find_last() that of the last one; nothing if
+  /// there is none. The comparison is case-sensitive. The result borrows from the list.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept;
   [[nodiscard]] std::optional<std::string_view> find_last(std::string_view name) const noexcept;
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
+  /// Returns the number of fields with that name.
   [[nodiscard]] std::size_t count(std::string_view name) const noexcept;
 
-  // The size that SETTINGS_MAX_HEADER_LIST_SIZE limits: names, values and 32 bytes a field
-  // (RFC 9113 6.5.2, as RFC 7541 4.1 counts).
+  /// Returns the size that SETTINGS_MAX_HEADER_LIST_SIZE limits: the bytes of names and values, and 32 bytes
+  /// per field (RFC 9113 6.5.2, RFC 7541 4.1).
   [[nodiscard]] std::size_t list_size_bytes() const noexcept {
     return block_ ? block_->used + block_->count * field_overhead_bytes : 0;
   }
-  // Memory held on the heap, for quotas.
+  /// Returns the number of bytes allocated on the heap, for quotas.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept {
     return block_ ? sizeof(block) + block_->capacity : 0;
   }
@@ -83,11 +88,11 @@ class header_list {
     std::uint32_t name_bytes;
     std::uint32_t value_bytes;
   };
-  // Before its memory, in which names and values grow from the front, and their places from the back.
+  // Precedes its memory, in which names and values grow from the front and their places from the back.
   struct block {
     std::size_t capacity;  // in bytes; a multiple of a place's alignment
-    std::uint32_t used;  // by names and values
-    std::uint32_t count;  // of places
+    std::uint32_t used;  // bytes of names and values
+    std::uint32_t count;  // number of places
 
     [[nodiscard]] char* text() noexcept { return reinterpret_cast<char*>(this + 1); }
     [[nodiscard]] place* place_of(std::size_t index) noexcept {
@@ -108,8 +113,8 @@ class header_list {
   block* block_ = nullptr;
 };
 
-// Gives header_view by value; valid as long as the list is not changed. The value is const, so that also
-// `for (auto& [name, value] : list)` compiles: the reference prolongs its life.
+/// Iterates over a header_list and returns header_view by value; valid until the list changes. The returned
+/// value is const, so that `for (auto& [name, value] : list)` compiles: the reference extends its lifetime.
 class header_list::iterator {
  public:
   using iterator_category = std::random_access_iterator_tag;
@@ -159,7 +164,7 @@ class header_list::iterator {
   std::size_t index_ = 0;
 };
 
-// Inline: adding and reading fields is on the path of every call.
+// Inline: every call adds and reads fields.
 
 inline header_list::iterator header_list::begin() const noexcept { return {this, 0}; }
 inline header_list::iterator header_list::end() const noexcept { return {this, size()}; }
@@ -170,7 +175,7 @@ inline header_view header_list::operator[](std::size_t index) const noexcept {
   return {{name, p.name_bytes}, {name + p.name_bytes, p.value_bytes}};
 }
 
-// There is room.
+// The caller has checked that there is room.
 inline void header_list::push(std::string_view name, std::string_view value) noexcept {
   block& b = *block_;
   char* to = b.text() + b.used;

@@ -1,4 +1,4 @@
-// address: where a stream leads to or a listener waits: IPv4, IPv6 or a UNIX path, as a value.
+// address: an IPv4, IPv6 or UNIX socket address, as a value.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -13,30 +13,33 @@
 
 namespace coracle::net {
 
-// A literal, never a name: nothing here asks DNS. Any thread may use and copy its own.
+/// The address that a stream connects to or a listener binds: IPv4, IPv6 or a UNIX path. Holds a literal,
+/// never a host name: this class does not query DNS. Any thread may use and copy its own object.
 class address {
  public:
   enum class family : std::uint8_t {
-    none,      // a default-made address
+    none,      ///< a default-constructed address
     ipv4,
     ipv6,
-    path,      // a UNIX socket in the file system
-    abstract,  // a UNIX socket in Linux's namespace of names
+    path,      ///< a UNIX socket in the file system
+    abstract,  ///< a UNIX socket in Linux's abstract namespace
   };
 
   address() noexcept = default;
   static address ipv4(std::array<std::uint8_t, 4> bytes, std::uint16_t port) noexcept;
-  // `scope` is the interface's index that link-local addresses need, 0 for all others.
+  /// Makes an IPv6 address. `scope` is the interface index that link-local addresses need, and 0 for all
+  /// others.
   static address ipv6(const std::array<std::uint8_t, 16>& bytes, std::uint16_t port,
                       std::uint32_t scope = 0) noexcept;
   static address loopback_v4(std::uint16_t port) noexcept { return ipv4({127, 0, 0, 1}, port); }
   static address loopback_v6(std::uint16_t port) noexcept;
-  // INVALID_ARGUMENT when the path is empty or longer than the kernel's 107 bytes.
+  /// Makes the address of a UNIX socket file. Fails with INVALID_ARGUMENT when the path is empty or longer
+  /// than the kernel's limit of 107 bytes.
   static result<address> path(std::string_view path);
   static result<address> abstract(std::string_view name);
 
-  // "127.0.0.1:50051", "[::1]:0", "[fe80::1%2]:80", "unix:relative", "unix:/path", "unix:///path" or
-  // "unix-abstract:name". INVALID_ARGUMENT, with the mend, for everything else.
+  /// Parses "127.0.0.1:50051", "[::1]:0", "[fe80::1%2]:80", "unix:relative", "unix:/path", "unix:///path" or
+  /// "unix-abstract:name". Fails with INVALID_ARGUMENT and a message that suggests a fix for any other text.
   static result<address> parse(std::string_view text);
 
   [[nodiscard]] family kind() const noexcept { return family_; }
@@ -45,15 +48,15 @@ class address {
     return family_ == family::path || family_ == family::abstract;
   }
   [[nodiscard]] bool is_loopback() const noexcept;
-  // 0 for UNIX sockets.
+  /// Returns the port, or 0 for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] address with_port(std::uint16_t port) const;
-  // The path or the abstract name; empty for IP.
+  /// Returns the path or the abstract name; empty for IP addresses.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  // The first 4 for ipv4, all 16 for ipv6, in network order.
+  /// Returns the address in network byte order: the first 4 bytes for ipv4, all 16 for ipv6.
   [[nodiscard]] const std::array<std::uint8_t, 16>& ip_bytes() const noexcept { return ip_; }
   [[nodiscard]] std::uint32_t scope() const noexcept { return scope_; }
-  // What parse() takes; "(none)" for a default-made address.
+  /// Returns the text that parse() accepts, or "(none)" for a default-constructed address.
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const address&, const address&) = default;
@@ -69,8 +72,9 @@ class address {
 
 std::ostream& operator<<(std::ostream& out, const address& a);
 
-// As parse(), and "localhost:80", which means both loopbacks (127.0.0.1, then [::1]) without asking DNS. Any
-// other name is an INVALID_ARGUMENT that says that names need a resolver. Never empty.
+/// Parses like address::parse(), and accepts "localhost:80", which stands for both loopback addresses
+/// (127.0.0.1, then [::1]) without a DNS query. Fails with INVALID_ARGUMENT for any other name, with a
+/// message that says that names need a resolver. The result is never empty.
 result<std::vector<address>> parse_addresses(std::string_view text);
 
 }  // namespace coracle::net

@@ -1,4 +1,4 @@
-// connect: a stream to a host by name, over whichever of its addresses answers first (RFC 8305).
+// connect: connects a stream to the first address of a host that answers (RFC 8305).
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -14,22 +14,26 @@
 
 namespace coracle::net {
 
-// How long one address is alone before the next is tried beside it (RFC 8305 5, its recommended value).
+/// The time that one attempt has before the next address is tried in parallel (the value that RFC 8305 5
+/// recommends).
 inline constexpr duration connection_attempt_delay = std::chrono::milliseconds(250);
 
-// Happy eyeballs: the families take turns, beginning with that of the first address; the next attempt starts
-// when the newest has failed, at once, or after connection_attempt_delay. The first to connect wins; the others
-// are cancelled, and awaited to their end. Nothing of them is left afterwards.
-//
-// When all fail the status names the error of each: their code if they agree, else UNAVAILABLE. CANCELLED on
-// a stop, DEADLINE_EXCEEDED by the environment's deadline. INVALID_ARGUMENT for no addresses.
+/// Connects to the first of the addresses `to` that answers (Happy Eyeballs, RFC 8305). The address families
+/// alternate, beginning with the family of the first address. The next attempt starts as soon as the latest
+/// one fails, or after connection_attempt_delay. The first attempt that succeeds wins; the others are
+/// cancelled and awaited, so that nothing of them remains when this returns.
+///
+/// When all attempts fail, the message contains the error of each; the code is theirs if all agree, and
+/// UNAVAILABLE otherwise. Fails with CANCELLED on a stop, with DEADLINE_EXCEEDED when the environment's
+/// deadline passes, and with INVALID_ARGUMENT when `to` is empty.
 task<result<stream>> connect(std::vector<address> to);
 
-// The same for the addresses that `names` gives, which must outlive the await; its errors are passed on. Both
-// families are asked for in one question, so that they can be sorted together (RFC 6724): there is no
-// separate answer for IPv4 and thus no resolution delay (RFC 8305 3).
+/// Resolves `host` with `names`, then connects to its addresses as above. `names` must outlive the await;
+/// errors of the resolver are returned unchanged. One query asks for both families, so that their addresses
+/// can be sorted together (RFC 6724): there is no separate answer for IPv4, and thus no resolution delay (RFC
+/// 8305 3).
 task<result<stream>> connect(resolver& names, std::string host, std::uint16_t port);
-// With a resolver of its own.
+/// Connects as above, with a resolver of its own.
 task<result<stream>> connect(std::string host, std::uint16_t port);
 
 }  // namespace coracle::net

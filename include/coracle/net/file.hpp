@@ -1,4 +1,4 @@
-// file: a file of the file system, for coroutines.
+// file: a file in the file system, for coroutines.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -13,52 +13,56 @@
 
 namespace coracle::net {
 
-class open_file;  // private: a descriptor and what is in flight on it
+class open_file;  // private: a descriptor and the operations in flight on it
 
-// Lives on the loop it was opened on; all of it is for that loop's coroutines. Any number of read_at() and
-// write_at() may be under way beside each other, and one read() or write(); the file and the bytes must stay
-// in place until they have ended.
-//
-// The kernel does the work by itself on io_uring, a thread of the blocking pool elsewhere (offload()). A stop
-// or a passed deadline of the awaiter's environment ends what has not begun, as CANCELLED or
-// DEADLINE_EXCEEDED; what has begun is waited for. In a simulation files are the real ones of the machine,
-// reached in virtual time: what they hold is not drawn from the seed.
-//
-// Errors name the file: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED when the disk is full
-// or descriptors have run out, DATA_LOSS when the disk fails, FAILED_PRECONDITION when it was not opened for that.
+/// A file in the file system, read and written by coroutines. Lives on the loop on which it was opened; only
+/// coroutines of that loop may use it. Any number of read_at() and write_at() calls may be in flight at a
+/// time, and one read() or write(). The file and the bytes must stay in place until these calls end.
+///
+/// With io_uring the kernel performs the operations; with other backends a thread of the blocking pool does
+/// (see offload()). A stop or a passed deadline of the awaiter's environment ends an operation that has not
+/// begun, with CANCELLED or DEADLINE_EXCEEDED; an operation that has begun is awaited. In a simulation, files
+/// are the real ones of the machine, accessed in virtual time: their contents do not depend on the seed.
+///
+/// Error messages name the file. The codes are NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
+/// RESOURCE_EXHAUSTED when the disk is full or the process has no descriptors left, DATA_LOSS when the disk
+/// fails, and FAILED_PRECONDITION when the file was not opened for the operation.
 class file {
  public:
   file() noexcept;
   file(file&&) noexcept;
   file& operator=(file&&) noexcept;
-  // Closes, if close() was not called. Nothing may be under way.
+  /// Closes the file if close() was not called. No operation may be in flight.
   ~file();
 
-  // INVALID_ARGUMENT for what has no positions (pipes, terminals: see input), and for folders.
+  /// Opens the file at `path`. Fails with INVALID_ARGUMENT for a directory, and for a file without positions,
+  /// such as a pipe or a terminal (see net::input).
   static task<result<file>> open(std::string path, file_options how = {});
 
-  // Fills `into` from `offset` on, with less only at the end of the file: 0 behind it. INVALID_ARGUMENT when
-  // `into` is empty.
+  /// Reads from `offset` until `into` is full or the file ends, and returns the number of bytes: 0 beyond the
+  /// end. Fails with INVALID_ARGUMENT when `into` is empty.
   [[nodiscard]] task<result<std::size_t>> read_at(std::uint64_t offset, mutable_bytes into);
-  // All of the bytes, from `offset` on; a file opened with append() takes them at its end. After a failure
-  // nobody knows how much was written.
+  /// Writes all of `bytes` at `offset`, or at the end if the file was opened with append(). After a failure
+  /// it is unknown how much was written.
   [[nodiscard]] task<status> write_at(std::uint64_t offset, bytes_view bytes);
 
-  // The same from position() on, and moves it behind what was read or written.
+  /// Like read_at() and write_at(), but from position(), which advances past the bytes that were read or
+  /// written.
   [[nodiscard]] task<result<std::size_t>> read(mutable_bytes into);
   [[nodiscard]] task<status> write(bytes_view bytes);
-  // Of this object; 0 at first.
+  /// Returns the position of this object in bytes, initially 0.
   [[nodiscard]] std::uint64_t position() const noexcept;
   void seek(std::uint64_t position) noexcept;
 
-  // Returns when what was written is on the disk (fsync). sync_data() leaves out times and other things that
-  // reading does not need (fdatasync).
+  /// Waits until the data that was written is on the disk (fsync). sync_data() omits the times and other
+  /// metadata that reading does not need (fdatasync).
   [[nodiscard]] task<status> sync();
   [[nodiscard]] task<status> sync_data();
-  // In bytes.
+  /// Returns the size of the file in bytes.
   [[nodiscard]] task<result<std::uint64_t>> size();
 
-  // Nothing may be under way. Does not wait for the disk: sync() does, and tells of failures.
+  /// Closes the file. No operation may be in flight. Does not wait for the disk: call sync() first to wait
+  /// and to learn of write errors.
   void close() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return file_ != nullptr; }
 

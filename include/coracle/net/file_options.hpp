@@ -1,28 +1,33 @@
-// file_options: what file::open() is asked for.
+// file_options: how file::open() opens a file.
 #pragma once
 
 #include <type_traits>
 
 namespace coracle::net {
 
-// As it is made, it reads a file that exists. Not an aggregate: it is passed into awaited calls.
+/// Options of file::open(). The default opens an existing file for reading.
+///
+/// Not an aggregate, because it is passed into awaited calls.
 class file_options {
  public:
   file_options() noexcept {}
-  // A file to be written from scratch: made if it is not there, emptied if it is.
+  /// Returns the options for writing a file from scratch: creates it if it does not exist, and truncates it
+  /// if it does.
   static file_options overwrite() noexcept { return file_options().read(false).write().create().truncate(); }
 
   file_options& read(bool on = true) noexcept { return read_ = on, *this; }
   file_options& write(bool on = true) noexcept { return write_ = on, *this; }
-  // Makes the file if it is not there, with permissions().
+  /// Creates the file with permissions() if it does not exist.
   file_options& create(bool on = true) noexcept { return create_ = on, *this; }
-  // Makes the file, and fails with ALREADY_EXISTS if it is there.
+  /// Creates the file, and fails with ALREADY_EXISTS if it exists.
   file_options& create_new(bool on = true) noexcept { return create_new_ = on, *this; }
-  // Empties it.
+  /// Truncates the file to 0 bytes.
   file_options& truncate(bool on = true) noexcept { return truncate_ = on, *this; }
-  // Every write goes to the end, whatever its offset, also beside other processes.
+  /// Makes every write append to the file, whatever its offset, even when other processes write to the file
+  /// too.
   file_options& append(bool on = true) noexcept { return append_ = on, *this; }
-  // Of a file that is made, less the process's umask. Default 0666.
+  /// Sets the permissions of a file that open() creates, from which the process's umask is removed. Default
+  /// 0666.
   file_options& permissions(unsigned mode) noexcept { return permissions_ = mode, *this; }
 
   [[nodiscard]] bool reads() const noexcept { return read_; }

@@ -1,4 +1,4 @@
-// input: bytes from a pipe, a terminal, a device or a redirected file, for coroutines.
+// input: reads bytes from a pipe, a terminal, a device or a redirected file, for coroutines.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -10,31 +10,34 @@
 
 namespace coracle::net {
 
-class open_descriptor;  // private: a descriptor and what waits on it
+class open_descriptor;  // private: a descriptor and the operation that waits on it
 
-// Lives on the loop it was made on; all of it is for that loop's coroutines. One read waits at a time, and the
-// input must outlive it. Nothing else of the descriptor is changed: it stays blocking for the other programs
-// that share it, and the loop waits for it all the same.
+/// The reading end of a pipe, a terminal, a device or a redirected file. Lives on the loop on which it was
+/// made; only coroutines of that loop may use it. At most one read may be in flight, and the input must
+/// outlive it. Does not change the mode of the descriptor: it stays blocking for the other programs that
+/// share it, and the loop still waits without blocking.
 class input {
  public:
   input() noexcept;
   input(input&&) noexcept;
   input& operator=(input&&) noexcept;
-  // Closes, if close() was not called. No read may be waiting.
+  /// Closes the input if close() was not called. No read may be in flight.
   ~input();
 
-  // Over a descriptor that is closed with the input, or with borrow() stays the caller's, who keeps it open as
-  // long. On the current loop. UNIMPLEMENTED in a simulation, where a descriptor of the machine has no place;
-  // pipe() has one.
+  /// Makes an input on the current loop. adopt() closes `descriptor` together with the input; borrow() leaves
+  /// it to the caller, who must keep it open while the input exists. Both fail with UNIMPLEMENTED in a
+  /// simulation, which has no descriptors of the machine; use pipe() there.
   static result<input> adopt(int descriptor);
   static result<input> borrow(int descriptor);
 
-  // At least one byte, at most into.size(); 0 at the end: of the file, of the pipe when its last writer has
-  // gone, of a terminal's input (Ctrl-D). A terminal gives a line at a time. The bytes must stay in place until
-  // the await ends. CANCELLED on a stop and DEADLINE_EXCEEDED by the environment's deadline, with nothing taken.
+  /// Reads at least one and at most into.size() bytes, and returns their number: 0 at the end of a file, at
+  /// the end of a pipe whose last writer has closed it, and at the end of a terminal's input (Ctrl-D). A
+  /// terminal returns one line at a time. The bytes of `into` must stay in place until the await ends. Fails
+  /// with CANCELLED on a stop and with DEADLINE_EXCEEDED when the environment's deadline passes; nothing was
+  /// consumed then.
   [[nodiscard]] task<result<std::size_t>> read(mutable_bytes into);
 
-  // Nothing may be waiting.
+  /// Closes the input. No read may be in flight.
   void close() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ != nullptr; }
 
@@ -44,7 +47,7 @@ class input {
   std::unique_ptr<open_descriptor> descriptor_;
 };
 
-// What the user types, or what is redirected into the program: descriptor 0, borrowed.
+/// Returns an input that borrows descriptor 0: what the user types, or what is redirected into the program.
 result<input> standard_input();
 
 }  // namespace coracle::net

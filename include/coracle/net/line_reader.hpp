@@ -1,4 +1,4 @@
-// line_reader: the lines of a stream, an input or anything else that has read().
+// line_reader: reads the lines of a stream, an input or any other source with a read().
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -12,20 +12,21 @@
 
 namespace coracle::net {
 
-// Reads ahead: what it has taken and not given yet goes with it. The source must outlive it; one next() waits at
-// a time.
+/// Reads lines from `Source`. Reads ahead: bytes that it has taken from the source and not returned yet are
+/// lost when it is destroyed. The source must outlive it. At most one next() may be in flight.
 template <class Source>
 class line_reader {
  public:
-  // A peer that never ends its line must not fill the memory.
+  /// The default limit of a line, so that a peer that never ends its line cannot exhaust the memory.
   static constexpr std::size_t default_line_bytes_max = 64 * 1024;
 
   explicit line_reader(Source& from, std::size_t line_bytes_max = default_line_bytes_max) noexcept
       : from_(from), line_bytes_max_(line_bytes_max) {}
 
-  // The next line without its end ("\n" or "\r\n"); nothing at the end of the source. A last line without an end
-  // is one too. RESOURCE_EXHAUSTED for a line that is too long, else the source's own errors. After one that
-  // was stopped the next call goes on where it stood.
+  /// Returns the next line without its terminator ("\n" or "\r\n"), or nullopt at the end of the source. A
+  /// last line without a terminator counts as a line. Fails with RESOURCE_EXHAUSTED for a line that exceeds
+  /// the limit, and with the source's own errors. After a call that was stopped, the next call continues at
+  /// the same place.
   [[nodiscard]] task<result<std::optional<std::string>>> next() {
     for (;;) {
       const std::size_t end = held_.find('\n', searched_);

@@ -1,4 +1,4 @@
-// listener: waits for connections at an address, for coroutines.
+// listener: accepts connections at an address, for coroutines.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -10,15 +10,18 @@
 
 namespace coracle::net {
 
-// Not an aggregate: it is passed into awaited calls.
+/// Options of listener::open().
+///
+/// Not an aggregate, because it is passed into awaited calls.
 class listen_options {
  public:
   listen_options() noexcept {}
-  // Connections that the kernel keeps for us until they are accepted; the system may cap it (somaxconn).
+  /// Sets the number of connections that the kernel queues until they are accepted; the system may cap it
+  /// (somaxconn). Default 1024.
   listen_options& backlog(int n) noexcept { return backlog_ = n, *this; }
-  // Several listeners, one a loop, share the port and the kernel spreads connections over them.
+  /// Lets several listeners, one per loop, share the port; the kernel distributes connections over them.
   listen_options& reuse_port(bool on = true) noexcept { return reuse_port_ = on, *this; }
-  // "[::]:port" takes no IPv4 connections.
+  /// Restricts "[::]:port" to IPv6: it accepts no IPv4 connections.
   listen_options& only_ipv6(bool on = true) noexcept { return only_ipv6_ = on, *this; }
 
   [[nodiscard]] int backlog() const noexcept { return backlog_; }
@@ -33,32 +36,34 @@ class listen_options {
 
 class listening_socket;  // private: the bound socket
 
-// Lives on the loop it was opened on; all of it is for that loop's coroutines.
+/// Accepts connections at one address. Lives on the loop on which it was opened; only coroutines of that loop
+/// may use it.
 class listener {
  public:
   listener() noexcept;
   listener(listener&&) noexcept;
   listener& operator=(listener&&) noexcept;
-  // Closes, if close() was not called. No accept() may be waiting.
+  /// Closes the listener if close() was not called. No accept() may be in flight.
   ~listener();
 
-  // Binds and listens on the current loop. One line that names the mend otherwise: ALREADY_EXISTS when the
-  // address is in use, PERMISSION_DENIED, INVALID_ARGUMENT when the machine has no such address. A UNIX
-  // socket file that nobody listens on any more is replaced.
+  /// Binds to `at` and listens, on the current loop. Replaces a UNIX socket file on which no process listens
+  /// any more. Fails with a one-line message that suggests a fix: ALREADY_EXISTS when the address is in use,
+  /// PERMISSION_DENIED, or INVALID_ARGUMENT when the machine has no such address.
   static result<listener> open(const address& at, const listen_options& options = {});
 
-  // The next connection; one accept() waits at a time. Connections that broke before they got here are
-  // passed over. While the process has no descriptors or memory left, it rests for 50 ms at a time and tries
-  // again, and says so in the runtime's log when that begins; connections wait in the kernel. CANCELLED on a
-  // stop or after close(), DEADLINE_EXCEEDED by the environment's deadline, also in a rest.
+  /// Waits for the next connection. At most one accept() may be in flight. Skips connections that broke
+  /// before they were accepted. While the process has no descriptors or memory left, pauses for 50 ms at a
+  /// time before it retries, and logs the first pause in the runtime's log; connections wait in the kernel
+  /// meanwhile. Fails with CANCELLED on a stop or after close(), and with DEADLINE_EXCEEDED when the
+  /// environment's deadline passes, also during a pause.
   [[nodiscard]] task<result<stream>> accept();
 
-  // Ends a waiting accept(), waits for it, and frees the address (and the socket's file). Connections that
-  // were not accepted yet are reset by the kernel.
+  /// Ends an accept() that is in flight, waits for its end, and releases the address and the socket file. The
+  /// kernel resets connections that were not accepted yet.
   [[nodiscard]] task<void> close();
 
   [[nodiscard]] bool is_open() const noexcept { return socket_ != nullptr; }
-  // With the real port where 0 was asked for. Of an open listener.
+  /// Returns the address of an open listener, with the actual port if port 0 was requested.
   [[nodiscard]] const address& local_address() const noexcept;
 
  private:

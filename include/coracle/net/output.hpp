@@ -1,4 +1,4 @@
-// output: bytes into a pipe, a terminal, a device or a redirected file, for coroutines.
+// output: writes bytes to a pipe, a terminal, a device or a redirected file, for coroutines.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -9,27 +9,32 @@
 
 namespace coracle::net {
 
-class open_descriptor;  // private: a descriptor and what waits on it
+class open_descriptor;  // private: a descriptor and the operation that waits on it
 
-// The other direction of input, with the same rules: its loop, one write at a time, nothing about the descriptor
-// is changed.
+/// The writing end of a pipe, a terminal, a device or a redirected file. The rules of net::input apply: lives
+/// on the loop on which it was made, at most one write may be in flight, and the mode of the descriptor stays
+/// unchanged.
 class output {
  public:
   output() noexcept;
   output(output&&) noexcept;
   output& operator=(output&&) noexcept;
-  // Closes, if close() was not called. No write may be waiting.
+  /// Closes the output if close() was not called. No write may be in flight.
   ~output();
 
-  // As those of input.
+  /// Makes an output on the current loop. adopt() closes `descriptor` together with the output; borrow()
+  /// leaves it to the caller, who must keep it open while the output exists. Both fail with UNIMPLEMENTED in
+  /// a simulation.
   static result<output> adopt(int descriptor);
   static result<output> borrow(int descriptor);
 
-  // All of the bytes; they must stay in place until the await ends. UNAVAILABLE when nobody reads any more; no
-  // SIGPIPE comes. After a write that fails or ends early nobody knows how much has left.
+  /// Writes all of `bytes`, which must stay in place until the await ends. Fails with UNAVAILABLE when the
+  /// reader has closed its end; no SIGPIPE is raised. After a write that fails or ends early it is unknown
+  /// how much was written.
   [[nodiscard]] task<status> write(bytes_view bytes);
 
-  // Nothing may be waiting. The reader of a pipe gets the rest, then the end.
+  /// Closes the output. No write may be in flight. The reader of a pipe receives the remaining bytes, then
+  /// the end.
   void close() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return descriptor_ != nullptr; }
 
@@ -39,7 +44,7 @@ class output {
   std::unique_ptr<open_descriptor> descriptor_;
 };
 
-// Descriptor 1, borrowed.
+/// Returns an output that borrows descriptor 1.
 result<output> standard_output();
 
 }  // namespace coracle::net

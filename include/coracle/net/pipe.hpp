@@ -1,4 +1,4 @@
-// pipe: bytes go in at one end and come out at the other.
+// pipe: a pipe within the process, with an end to write to and an end to read from.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -9,7 +9,7 @@
 
 namespace coracle::net {
 
-// Two ends of one pipe, each to be moved out and closed on its own.
+/// The two ends of one pipe. Each may be moved out and closed separately.
 class pipe_ends {
  public:
   input read_end;
@@ -20,8 +20,8 @@ class pipe_ends {
   pipe_ends(std::unique_ptr<open_descriptor> from, std::unique_ptr<open_descriptor> into) noexcept;
 };
 
-// On the current loop; the system bounds what a pipe holds (64 KiB), and a writer waits beyond it.
-// RESOURCE_EXHAUSTED when the process is out of descriptors.
+/// Makes a pipe on the current loop. The system limits how much a pipe holds (64 KiB); a writer waits while
+/// it is full. Fails with RESOURCE_EXHAUSTED when the process has no descriptors left.
 result<pipe_ends> pipe();
 
 }  // namespace coracle::net

@@ -1,4 +1,4 @@
-// resolver: turns the names of hosts into addresses.
+// resolver: resolves host names to addresses.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -15,37 +15,41 @@ namespace coracle::net {
 
 class dns_source;  // private: c-ares on a loop
 
-// Lives on the loop on which it is asked first; all of it is for that loop's coroutines. Nothing is in
-// flight, no descriptor is open and no thread exists while nobody waits for it, so that it may be kept for
-// as long as one likes. What one answer says is not kept for the next: ask again for news.
-//
-// Where the answers come from:
-// - IP literals and "localhost" with all names below it (RFC 6761 6.3) are answered at once, here.
-// - On a kernel, c-ares answers: from /etc/hosts and from the name servers, search list and options of
-//   /etc/resolv.conf, which it reads when the first of several questions is asked. It also reads RES_OPTIONS,
-//   LOCALDOMAIN and HOSTALIASES from the environment. These small files are read on the loop.
-// - In a simulation the world answers: see sim::world::set_name().
+/// Resolves host names to addresses. Lives on the loop of its first query; only coroutines of that loop may
+/// use it. While no resolve() is in flight, it has no query in flight, no open descriptor and no thread, so
+/// that a program may keep it indefinitely. It does not cache answers: each resolve() queries again.
+///
+/// Where the answers come from:
+///
+/// - IP literals, and "localhost" with all names below it (RFC 6761 6.3), are answered locally and at once.
+/// - On a kernel backend c-ares answers, from /etc/hosts and from the name servers, with the search list and
+///   options of /etc/resolv.conf. It reads these files when the first of several concurrent queries starts.
+///   It also reads RES_OPTIONS, LOCALDOMAIN and HOSTALIASES from the environment. Reading these small files
+///   blocks the loop.
+/// - In a simulation the world answers: see sim::world::set_name().
 class resolver {
  public:
-  // What one answer holds at most; the rest of it is dropped.
+  /// The maximum number of addresses in one answer; further addresses are dropped.
   static constexpr std::size_t answers_max = 64;
 
   resolver() noexcept;
   resolver(resolver&&) noexcept;
   resolver& operator=(resolver&&) noexcept;
-  // No resolve() may be waiting.
+  /// Destroys the resolver. No resolve() may be in flight.
   ~resolver();
 
-  // The addresses of `host`, IPv4 and IPv6 beside each other, never empty, in the order in which to try them
-  // (RFC 6724, as c-ares sorts). `host` is a name, or a literal as in "127.0.0.1", "::1" or "fe80::1%2".
-  //
-  // INVALID_ARGUMENT, with the mend, for what can be neither; NOT_FOUND when there is no such name or it has
-  // no address; UNAVAILABLE when the name servers do not answer or answer nonsense. CANCELLED on a stop and
-  // DEADLINE_EXCEEDED by the environment's deadline, at once: c-ares can end all of its questions or none, so
-  // that a question given up may still be on the wire for the sake of others. The last one to wait
-  // goes on only when every socket is closed.
-  //
-  // Any number may wait beside each other; 100 at a time are put to the servers, the others stand in line.
+  /// Returns the IPv4 and IPv6 addresses of `host` with `port`, in the order in which to try them (RFC 6724,
+  /// as c-ares sorts). The result is never empty. `host` is a name, or a literal such as "127.0.0.1", "::1"
+  /// or "fe80::1%2".
+  ///
+  /// Fails with INVALID_ARGUMENT and a message that suggests a fix when `host` can be neither, with NOT_FOUND
+  /// when the name does not exist or has no address, and with UNAVAILABLE when the name servers do not answer
+  /// or send invalid answers. Fails at once with CANCELLED on a stop and with DEADLINE_EXCEEDED when the
+  /// environment's deadline passes. c-ares can only cancel all of its queries together, so a cancelled query
+  /// may stay on the wire while others are in flight. The last resolve() that ends resumes only after every
+  /// socket is closed.
+  ///
+  /// Any number of calls may be in flight; 100 at a time are sent to the servers, and the others are queued.
   [[nodiscard]] task<result<std::vector<address>>> resolve(std::string host, std::uint16_t port);
 
  private:

@@ -1,4 +1,4 @@
-// signal_watch: a task waits for SIGINT, SIGTERM and their like.
+// signal_watch: waits for SIGINT, SIGTERM and similar signals, for coroutines.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -11,22 +11,24 @@
 
 namespace coracle::net {
 
-// Lives on the loop it was opened on. While one exists, its signals do nothing else in the whole process;
-// what they did before is back when the last one is gone. Several may watch the same signal: each sees it.
-// The signal masks of threads stay as they are, so that at least one thread must let the signal through. In
-// a simulation, the world sends the signals.
+/// Delivers signals to a task. Lives on the loop on which it was opened. While a watch exists, its signals
+/// have no other effect in the whole process; their previous dispositions are restored when the last watch is
+/// gone. Several watches may watch the same signal, and each receives it. The signal masks of threads stay
+/// unchanged, so at least one thread must not block the signal. In a simulation, the world sends the signals.
 class signal_watch {
  public:
-  // On the current loop. RESOURCE_EXHAUSTED beyond eight at a time in one process.
+  /// Watches the given signals on the current loop. Fails with RESOURCE_EXHAUSTED when the process already
+  /// has eight watches.
   static result<signal_watch> open(std::initializer_list<process_signal> watched = {
                                        process_signal::interrupt, process_signal::terminate});
   signal_watch(signal_watch&&) noexcept;
   signal_watch& operator=(signal_watch&&) noexcept;
-  // Nothing may be waiting.
+  /// Stops watching. No next() may be in flight.
   ~signal_watch();
 
-  // The next signal that came since open(); several of one kind before anybody asked count as one. One task
-  // waits at a time. CANCELLED on a stop, DEADLINE_EXCEEDED by the environment's deadline.
+  /// Waits for the next signal since open(). Several signals of one kind that arrive before the call count as
+  /// one. At most one next() may be in flight. Fails with CANCELLED on a stop and with DEADLINE_EXCEEDED when
+  /// the environment's deadline passes.
   [[nodiscard]] task<result<process_signal>> next();
 
  private:

@@ -18,8 +18,8 @@ class open_stream;  // private: a handle and its operations in flight
 class stream;
 task<result<stream>> connect(std::vector<address> to);  // coracle/net/connect.hpp
 
-// What stream::read() and write() give: await it once. It makes no coroutine; it may be moved, and given to
-// with_timeout(), when_any() and the like. It refers to the stream and the bytes.
+/// The awaitable that stream::read() returns: await it once. Allocates no coroutine frame. It may be moved,
+/// and passed to with_timeout(), when_any() and the like. It refers to the stream and to the bytes.
 class [[nodiscard]] stream_read {
  public:
   stream_read(open_stream& s, mutable_bytes into) noexcept : stream_(&s), into_(into) {}
@@ -36,6 +36,7 @@ class [[nodiscard]] stream_read {
   mutable_bytes into_;
 };
 
+/// The awaitable that stream::write() returns, with the rules of stream_read.
 class [[nodiscard]] stream_write {
  public:
   stream_write(open_stream& s, bytes_view bytes) noexcept : stream_(&s), bytes_(bytes) {}
@@ -52,39 +53,44 @@ class [[nodiscard]] stream_write {
   bytes_view bytes_;
 };
 
-// Lives on the loop it was made on; all of it is for that loop's coroutines. One read and one write may
-// wait at a time, beside each other. The stream must outlive both; a moved-from stream may only be
-// destroyed or assigned to.
-//
-// Every wait ends early when the awaiter's environment says so, and only once the kernel has let go of the
-// bytes: CANCELLED on a stop, DEADLINE_EXCEEDED when the environment's deadline has passed. A connection
-// that broke is UNAVAILABLE.
+/// A TCP or UNIX connection. Lives on the loop on which it was made; only coroutines of that loop may use it.
+/// At most one read and one write may be in flight, also at the same time. The stream must outlive both. A
+/// moved-from stream may only be destroyed or assigned to.
+///
+/// Every operation ends early when the awaiter's environment requires it, and only after the kernel no longer
+/// uses the bytes: with CANCELLED on a stop, with DEADLINE_EXCEEDED when the environment's deadline has
+/// passed. A broken connection is reported as UNAVAILABLE.
 class stream {
  public:
   stream() noexcept;
   stream(stream&&) noexcept;
   stream& operator=(stream&&) noexcept;
-  // Closes, if close() was not called. No operation may be waiting.
+  /// Closes the stream if close() was not called. No operation may be in flight.
   ~stream();
 
-  // Connects from the current loop. UNAVAILABLE when nobody listens there or it cannot be reached.
+  /// Connects to `to` from the current loop. Fails with UNAVAILABLE when no process listens there or the
+  /// address is unreachable.
   static task<result<stream>> connect(address to);
 
-  // At least one byte, at most into.size(); 0 when the peer has ended its side. The bytes of `into` must stay
-  // in place until the await ends. A read that ends early has taken nothing.
+  /// Reads at least one and at most into.size() bytes, and returns their number: 0 after the peer has closed
+  /// its sending direction. The bytes of `into` must stay in place until the await ends. A read that ends
+  /// early has consumed nothing.
   stream_read read(mutable_bytes into);
-  // All of the bytes; they must stay in place until the await ends. After a write that fails or ends early
-  // nobody knows how much has left: only close() makes sense then.
+  /// Writes all of `bytes`, which must stay in place until the await ends. After a write that fails or ends
+  /// early it is unknown how much was sent, and only close() is useful.
   stream_write write(bytes_view bytes);
 
-  // Ends the direction to the peer, who reads the rest and then 0. Reading goes on.
+  /// Closes the sending direction: the peer reads the remaining bytes, then the end. Reading continues to
+  /// work.
   void shutdown_send() noexcept;
-  // Gives the connection up: nothing may be waiting. `abort` resets it, so that the peer sees an error.
+  /// Closes the connection. No operation may be in flight. With `abort` the connection is reset, so that the
+  /// peer sees an error.
   void close(bool abort = false) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return open_ != nullptr; }
-  // Of an open stream.
+  /// Returns the local address of an open stream.
   [[nodiscard]] const address& local_address() const noexcept;
+  /// Returns the peer's address of an open stream.
   [[nodiscard]] const address& peer_address() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// udp_socket: datagrams for coroutines, over IPv4 and IPv6.
+// udp_socket: sends and receives datagrams over IPv4 and IPv6, for coroutines.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -12,13 +12,15 @@
 
 namespace coracle::net {
 
-// Not an aggregate: it is passed into awaited calls.
+/// Options of udp_socket::bind().
+///
+/// Not an aggregate, because it is passed into awaited calls.
 class udp_options {
  public:
   udp_options() noexcept {}
-  // Several sockets, one a loop, share the port and the kernel spreads senders over them.
+  /// Lets several sockets, one per loop, share the port; the kernel distributes senders over them.
   udp_options& reuse_port(bool on = true) noexcept { return reuse_port_ = on, *this; }
-  // "[::]:port" takes no IPv4 datagrams.
+  /// Restricts "[::]:port" to IPv6: it receives no IPv4 datagrams.
   udp_options& only_ipv6(bool on = true) noexcept { return only_ipv6_ = on, *this; }
 
   [[nodiscard]] bool reuse_port() const noexcept { return reuse_port_; }
@@ -29,11 +31,11 @@ class udp_options {
   bool only_ipv6_ = false;
 };
 
-// What receive_from() has put into the buffer, and who sent it.
+/// The size and the sender of the datagram that receive_from() has placed in the buffer.
 class received_datagram {
  public:
   received_datagram(std::size_t size, address sender) noexcept : size_(size), sender_(std::move(sender)) {}
-  // In bytes; 0 is a datagram too.
+  /// Returns the size in bytes; an empty datagram has size 0.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const address& sender() const noexcept { return sender_; }
 
@@ -42,45 +44,50 @@ class received_datagram {
   address sender_;
 };
 
-class open_socket;  // private: a handle and what waits on it
+class open_socket;  // private: a handle and the operations that wait on it
 
-// Lives on the loop it was made on; all of it is for that loop's coroutines. One send and one receive may wait
-// at a time, beside each other; the socket must outlive both.
-//
-// Datagrams are whole, may be lost, doubled or overtake each other, and one that finds no room at its
-// receiver is dropped without a word. Every wait ends early when the awaiter's environment says so, and only
-// once the kernel has let go of the bytes: CANCELLED on a stop, DEADLINE_EXCEEDED by its deadline.
+/// A UDP socket. Lives on the loop on which it was made; only coroutines of that loop may use it. At most one
+/// send and one receive may be in flight, also at the same time. The socket must outlive both.
+///
+/// Datagrams arrive whole, but may be lost, duplicated or reordered; one that finds no room at its receiver
+/// is dropped silently. Every operation ends early when the awaiter's environment requires it, and only after
+/// the kernel no longer uses the bytes: with CANCELLED on a stop, with DEADLINE_EXCEEDED when the
+/// environment's deadline has passed.
 class udp_socket {
  public:
   udp_socket() noexcept;
   udp_socket(udp_socket&&) noexcept;
   udp_socket& operator=(udp_socket&&) noexcept;
-  // Closes, if close() was not called. No operation may be waiting.
+  /// Closes the socket if close() was not called. No operation may be in flight.
   ~udp_socket();
 
-  // On the current loop; port 0 takes a free one. One line that names the mend otherwise: ALREADY_EXISTS when
-  // the port is in use, PERMISSION_DENIED, INVALID_ARGUMENT when the machine has no such address.
+  /// Binds to `at` on the current loop; port 0 selects a free port. Fails with a one-line message that
+  /// suggests a fix: ALREADY_EXISTS when the port is in use, PERMISSION_DENIED, or INVALID_ARGUMENT when the
+  /// machine has no such address.
   static result<udp_socket> bind(const address& at, const udp_options& options = {});
 
-  // Fixes the peer: datagrams of others are passed over, send() sends there, and a send or receive is
-  // UNAVAILABLE when an earlier datagram found nobody. Sends nothing itself and does not wait. May be
-  // called again with another peer.
+  /// Sets the peer: datagrams from other senders are ignored, and send() sends to the peer. A send or a
+  /// receive fails with UNAVAILABLE when no process received an earlier datagram at the peer. Sends nothing
+  /// itself and does not wait. May be called again with another peer.
   status connect(const address& peer);
 
-  // One datagram; the bytes must stay in place until the await ends. INVALID_ARGUMENT when it is too large
-  // (65,507 bytes over IPv4). A send that ends early has sent nothing.
+  /// Sends one datagram to `to`. The bytes must stay in place until the await ends. Fails with
+  /// INVALID_ARGUMENT when the datagram is too large (65,507 bytes over IPv4). A send that ends early has
+  /// sent nothing.
   [[nodiscard]] task<status> send_to(bytes_view datagram, address to);
-  // The same to the peer that connect() has fixed.
+  /// Sends one datagram to the peer that connect() has set, with the same rules.
   [[nodiscard]] task<status> send(bytes_view datagram);
 
-  // The next datagram, into the front of `into`, which must stay in place until the await ends. One that is
-  // larger is lost: RESOURCE_EXHAUSTED says its size and its sender.
+  /// Receives the next datagram into the front of `into`, which must stay in place until the await ends. A
+  /// larger datagram is lost; the call then fails with RESOURCE_EXHAUSTED and a message with its size and its
+  /// sender.
   [[nodiscard]] task<result<received_datagram>> receive_from(mutable_bytes into);
 
-  // Nothing may be waiting.
+  /// Closes the socket. No operation may be in flight.
   void close() noexcept;
   [[nodiscard]] bool is_open() const noexcept { return socket_ != nullptr; }
-  // With the real port where 0 was asked for. Of an open socket; costs a system call.
+  /// Returns the address of an open socket, with the actual port if port 0 was requested. Costs a system
+  /// call.
   [[nodiscard]] address local_address() const;
 
  private:

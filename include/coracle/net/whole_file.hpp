@@ -1,4 +1,4 @@
-// read_file and write_file: a whole file at once.
+// read_file and write_file: read and write a whole file in one call.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -10,13 +10,13 @@
 
 namespace coracle::net {
 
-// All of the file, under the rules and with the errors of net::file. RESOURCE_EXHAUSTED when it holds more than
-// `bytes_max`: a file is somebody else's to fill.
+/// Reads all of the file, with the rules and errors of net::file. Fails with RESOURCE_EXHAUSTED when it holds
+/// more than `bytes_max` bytes, because other programs may control its size.
 task<result<std::string>> read_file(std::string path, std::size_t bytes_max = std::size_t{64} << 20);
 
-// Makes the file if it is not there, and replaces what it held; the bytes must stay in place until the await
-// ends. Neither atomic nor on the disk when it returns: whoever needs that writes another file, sync()s it
-// and renames it.
+/// Writes all of `bytes` to the file, which it creates if it does not exist and truncates if it does. The
+/// bytes must stay in place until the await ends. The write is neither atomic nor durable when the call
+/// returns: to have both, write to another file, sync() it and rename it.
 task<status> write_file(std::string path, bytes_view bytes);
 
 }  // namespace coracle::net

@@ -1,4 +1,4 @@
-// baggage: pairs of text that travel with a call and all that are made on its behalf (W3C Baggage).
+// baggage: key-value pairs that travel with a call and with all calls made on its behalf (W3C Baggage).
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,39 @@
 
 namespace coracle {
 
-// A value; a tenant, a priority, an experiment. Whoever is called can read it: no secrets. On the wire it is the
-// metadata `baggage: tenant=acme,priority=high`, where values may be any text and properties behind a ';' are kept.
+/// Key-value pairs such as a tenant, a priority or an experiment. A value type.
+///
+/// Every service that the call reaches can read them, so they must not hold secrets. On the wire they are the
+/// metadata `baggage: tenant=acme,priority=high`. A value may be any text. The properties after a ';' are
+/// kept.
 class baggage {
  public:
-  // W3C Baggage 3.3.2 has everybody carry this much; more is refused here, and not carried on from a client.
+  /// The maximum number of members. W3C Baggage 3.3.2 requires every party to propagate up to this many;
+  /// set() and parse() reject more.
   static constexpr std::size_t members_max = 64;
+  /// The maximum size of the header, from the same section. set() and parse() reject a larger one, and a
+  /// larger one from a client is not propagated.
   static constexpr std::size_t bytes_max = 8192;
 
   baggage() = default;
-  // What a header says; malformed members are left out, and all of them when it is above the limits.
+  /// Parses a header. Leaves out malformed members, and returns an empty baggage if the header exceeds the
+  /// limits.
   static baggage parse(std::string_view header);
 
-  // Adds or replaces. False, and nothing changes, when the key is no token (RFC 9110 5.6.2) or the whole would be above the
-  // limits.
+  /// Adds the member or replaces its value. Returns false, and changes nothing, if the key is not a token
+  /// (RFC 9110 5.6.2) or the result would exceed the limits.
   bool set(std::string_view key, std::string_view value);
   void remove(std::string_view key);
   [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
-  // For call_options::metadata("baggage", ...), where no handler stands behind a call.
+  /// Returns the header value, for call_options::metadata("baggage", ...) in a call that no handler makes.
   [[nodiscard]] std::string header() const;
 
  private:
   struct member {
     std::string key;
-    std::string encoded;  // value and properties as they travel
+    std::string encoded;  // value and properties, as on the wire
   };
   [[nodiscard]] std::vector<member>::iterator place_of(std::string_view key);
   [[nodiscard]] std::size_t bytes_without(std::string_view key) const noexcept;

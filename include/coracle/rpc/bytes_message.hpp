@@ -1,4 +1,4 @@
-// bytes_message: a message that is left as it is on the wire, for programs that pass messages on or know better.
+// bytes_message: a message in its encoded form, for programs that forward messages or use their own encoding.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -10,16 +10,18 @@
 
 namespace coracle {
 
-// In place of a protobuf class wherever a call takes one: generic_stub, generic_service, and the typed calls of
-// stub.hpp. Holds what the message's codec made, decompressed and without its envelope; an empty one is an empty
-// message. Calls copy it once each way.
+/// Takes the place of a protobuf class wherever a call takes one: generic_stub, generic_service, and the
+/// typed calls of stub.hpp.
+///
+/// It holds what the message's codec wrote: decompressed, and without the envelope. An empty object is an
+/// empty message. Calls copy the bytes once in each direction.
 class bytes_message {
  public:
   bytes_message() noexcept = default;
   explicit bytes_message(std::string bytes) noexcept : bytes_(std::move(bytes)) {}
   explicit bytes_message(bytes_view bytes) : bytes_(as_text(bytes)) {}
 
-  // Borrowed until it changes.
+  /// Returns the bytes; valid until the message changes.
   [[nodiscard]] bytes_view view() const noexcept { return as_bytes(bytes_); }
   [[nodiscard]] const std::string& bytes() const& noexcept { return bytes_; }
   [[nodiscard]] std::string bytes() && noexcept { return std::move(bytes_); }

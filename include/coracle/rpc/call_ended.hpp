@@ -1,4 +1,4 @@
-// call_ended: thrown out of a read or write whose call is over; unwinds a handler.
+// call_ended: the exception that a read or write throws when its call has ended; it unwinds a handler.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -8,9 +8,11 @@
 
 namespace coracle {
 
-// In a handler, let it pass: the call has ended (reset by the client, past its deadline, broken
-// message, drain) and nobody is left to hear its reply. In a client it carries the call's status.
-// Use the _result form of an operation where a value is wanted instead.
+/// Thrown by a read or a write whose call has ended.
+///
+/// A handler should let it propagate: the call has ended (reset by the client, deadline exceeded, malformed
+/// message, drain), and no reply can reach the client. On the client it carries the status of the call. The
+/// `_result` form of an operation returns a value instead of throwing.
 class call_ended : public coro::cancelled {
  public:
   explicit call_ended(status why) : why_(std::move(why)), text_(why_.to_string()) {}

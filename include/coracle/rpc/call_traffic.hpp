@@ -1,12 +1,14 @@
-// call_traffic: how many messages a call has exchanged, and how large they were.
+// call_traffic: the number and the size of the messages that a call has exchanged.
 #pragma once
 
 #include <cstdint>
 
 namespace coracle {
 
-// Messages that were handed over to the handler or reader, and such as were written. Bytes are those of the
-// messages as they travel (compressed, where they are), without the five of each envelope.
+/// Counts the messages that were delivered to the handler or reader, and those that were written.
+///
+/// Bytes are the size of the messages on the wire (compressed, if they are), without the 5-byte prefix of
+/// each envelope.
 struct call_traffic {
   std::uint64_t messages_received = 0;
   std::uint64_t messages_sent = 0;

@@ -1,4 +1,4 @@
-// connection_snapshot: what a connection has done so far, for channelz and for operators.
+// connection_snapshot: the state and the counters of a connection, for channelz and for operators.
 #pragma once
 
 #include "coracle/net/address.hpp"
@@ -11,20 +11,20 @@
 
 namespace coracle {
 
-// Zero where nothing of the kind has happened yet.
+/// A date and time; zero if the event has not happened yet.
 using wall_time = std::chrono::system_clock::time_point;
 
-// One connection (a "socket" in channelz). Numbers since it was made.
+/// The state of one connection (a "socket" in channelz). Counters start when the connection is made.
 class connection_snapshot {
  public:
   connection_snapshot() = default;
-  std::uint64_t id = 0;  // among those of its server or its runtime's channels; never given twice
-  net::address local;    // none in memory
+  std::uint64_t id = 0;  ///< unique within its server or its runtime's channels; never reused
+  net::address local;    ///< empty for in-memory connections
   net::address peer;
   bool secure = false;
-  std::shared_ptr<const auth_context> auth;  // null in plaintext, and during the handshake
+  std::shared_ptr<const auth_context> auth;  ///< null in plaintext, and during the handshake
   std::uint64_t streams_started = 0;
-  std::uint64_t streams_succeeded = 0;  // whose end was sent (server) or received (client)
+  std::uint64_t streams_succeeded = 0;  ///< the end of the stream was sent (server) or received (client)
   std::uint64_t streams_failed = 0;
   std::uint64_t streams_open = 0;
   std::uint64_t messages_sent = 0;
@@ -33,8 +33,8 @@ class connection_snapshot {
   wall_time last_stream_started{};
   wall_time last_message_sent{};
   wall_time last_message_received{};
-  std::int64_t send_window_bytes = 0;     // what the peer lets the connection send at the moment
-  std::int64_t receive_window_bytes = 0;  // what the peer may send
+  std::int64_t send_window_bytes = 0;     ///< how much the peer currently allows this side to send
+  std::int64_t receive_window_bytes = 0;  ///< how much the peer may currently send
 };
 
 static_assert(!std::is_aggregate_v<connection_snapshot>,

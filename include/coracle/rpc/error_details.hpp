@@ -1,4 +1,4 @@
-// The details of errors that programs ask for most, as plain values; on the wire they are messages of google.rpc.
+// error_details: the most common google.rpc error details, as plain values.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -11,12 +11,14 @@
 
 namespace coracle {
 
-// google.rpc.ErrorInfo: why, for programs. `reason` is a constant ("TITLE_TAKEN") of the domain's ("movies.example").
+/// google.rpc.ErrorInfo: the reason of an error, for programs. `reason` is a constant such as "TITLE_TAKEN",
+/// which is unique within `domain` ("movies.example").
 class error_info {
  public:
   static constexpr std::string_view type_name = "google.rpc.ErrorInfo";
   error_info() = default;
   error_info(std::string_view reason, std::string_view domain) : reason_(reason), domain_(domain) {}
+  /// Adds an entry to the metadata.
   error_info& with(std::string_view key, std::string_view value) {
     metadata_.emplace_back(key, value);
     return *this;
@@ -24,6 +26,7 @@ class error_info {
 
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
   [[nodiscard]] const std::string& domain() const noexcept { return domain_; }
+  /// Returns the metadata value of `key`, if there is one; valid until the object changes.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept;
 
   [[nodiscard]] std::string to_bytes() const;
@@ -35,7 +38,7 @@ class error_info {
   std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
-// google.rpc.RetryInfo: not before so long.
+/// google.rpc.RetryInfo: how long the client should wait before it retries.
 class retry_info {
  public:
   static constexpr std::string_view type_name = "google.rpc.RetryInfo";
@@ -50,16 +53,16 @@ class retry_info {
   duration delay_{};
 };
 
-// google.rpc.BadRequest: which fields of the request are wrong.
+/// google.rpc.BadRequest: the invalid fields of a request.
 class bad_request {
  public:
   static constexpr std::string_view type_name = "google.rpc.BadRequest";
-  // field: a path, "movie.title".
+  /// Adds a violation. `field` is a path such as "movie.title".
   bad_request& field(std::string_view field, std::string_view description) {
     violations_.emplace_back(field, description);
     return *this;
   }
-  // Pairs of field and description.
+  /// Returns pairs of a field and a description.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& violations() const noexcept {
     return violations_;
   }

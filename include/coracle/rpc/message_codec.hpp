@@ -1,4 +1,4 @@
-// message_codec: another form of protobuf messages on the wire, such as JSON.
+// message_codec: another encoding of protobuf messages on the wire, such as JSON.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -13,25 +13,31 @@ class Message;
 
 namespace coracle {
 
-// A call's content-type says which one its messages have: "application/grpc+NAME"; "application/grpc" and
-// "application/grpc+proto" are protobuf's binary format, for which there is no object (grpc/grpc
-// doc/PROTOCOL-HTTP2.md). A client chooses one per call, call_options::codec(); a server knows those that
-// server_options::codec() gave it, and answers in the one that it was asked in.
-//
-// Used by calls on every loop at once. Messages of LITE_RUNTIME have no such form: their calls end with INTERNAL.
+/// Encodes and decodes protobuf messages in a form other than protobuf's binary format. Users derive from it.
+///
+/// The content-type of a call names the encoding of its messages: "application/grpc+NAME". "application/grpc"
+/// and "application/grpc+proto" mean protobuf's binary format, which needs no codec object (grpc/grpc
+/// doc/PROTOCOL-HTTP2.md). A client chooses the codec of each call with call_options::codec(). A server
+/// supports the codecs that were passed to server_options::codec(), and replies in the encoding of the
+/// request.
+///
+/// Calls on all loops use the same object concurrently. Messages of LITE_RUNTIME have no reflection and
+/// cannot be encoded this way: their calls end with INTERNAL.
 class message_codec {
  public:
   virtual ~message_codec() = default;
-  // Lower-case letters, digits, '-', '_' and '.'; not "proto". The same each time.
+  /// Returns the name: lower-case letters, digits, '-', '_' and '.', but not "proto". It must always be the
+  /// same.
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  // Appends the message. Not ok: the call ends with it.
+  /// Appends the encoded message to `to`. A status that is not OK ends the call.
   virtual status write(const google::protobuf::Message& message, std::string& to) const = 0;
-  // Into a message that may hold something: clear it. Not ok: the call ends with it, INTERNAL by custom.
+  /// Decodes `from` into `message`, which may hold earlier content: clear it first. A status that is not OK,
+  /// usually INTERNAL, ends the call.
   virtual status read(google::protobuf::Message& message, bytes_view from) const = 0;
 };
 
-// "json", in protobuf's JSON mapping. Names that the message does not have are passed over when reading, as the
-// binary format does it. Lives as long as the program.
+/// Returns the codec "json", which uses protobuf's JSON mapping. It ignores unknown fields when it reads, as
+/// the binary format does. The object lives until the program ends.
 const message_codec& json_codec() noexcept;
 
 }  // namespace coracle

@@ -1,12 +1,13 @@
-// message_size: of one message on its way.
+// message_size: the size of one message, decoded and on the wire.
 #pragma once
 
 #include <cstdint>
 
 namespace coracle {
 
-// As the application has it, and as it travels (compressed, if it is). Without the five bytes of gRPC's prefix and
-// HTTP/2's framing, as gRFC A66 counts.
+/// The size of a message as the application encodes it, and on the wire (compressed, if it is).
+///
+/// Neither includes the 5-byte gRPC prefix or the HTTP/2 framing, as gRFC A66 specifies.
 struct message_size {
   std::uint64_t bytes = 0;
   std::uint64_t wire_bytes = 0;

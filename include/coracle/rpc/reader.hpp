@@ -1,4 +1,4 @@
-// reader<T>: the messages of a client's stream, as a handler sees them.
+// reader<T>: reads the messages of a client's stream in a handler.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -13,7 +13,7 @@ namespace coracle {
 
 namespace rpc {
 
-// Awaits one message of any call; the two classes below differ in how they tell of an end.
+// Awaits one message of a call. The two classes below differ in how they report the end of the call.
 template <class T>
 class message_awaiter : protected read_operation {
  public:
@@ -51,7 +51,7 @@ class next_result_awaiter : public message_awaiter<T> {
   }
 };
 
-// Reads into a message of the caller's, whose memory is used again: for long streams.
+// Reads into a message of the caller and reuses its memory, for long streams.
 template <class T>
 class read_awaiter : protected read_operation {
  public:
@@ -74,25 +74,28 @@ class read_awaiter : protected read_operation {
 
 }  // namespace rpc
 
-// A handle, cheap to copy; valid until the handler has ended. Used on the handler's loop, by one
-// task at a time (another may write meanwhile).
-//
-// A false or empty answer means one thing only: the client ended its stream properly. Any other
-// end (reset, deadline, drain, a message that does not parse) throws call_ended, or is the status
-// of next_result(): a cut upload is never taken for a whole one.
+/// Reads the messages that the client sends. A handle, cheap to copy; valid until the handler has ended.
+///
+/// Use it on the handler's loop, from one task at a time (another task may write meanwhile).
+///
+/// A false or empty result always means that the client ended its stream properly. After any other end
+/// (reset, deadline, drain, a message that does not parse) the operation throws call_ended, and next_result()
+/// returns the status, so that a truncated upload is never mistaken for a complete one.
 template <class T>
 class reader {
  public:
   reader() noexcept = default;
   explicit reader(rpc::call* c) noexcept : call_(c) {}
 
-  // std::optional<T>
+  /// Awaits the next message: `std::optional<T>`, empty at the end of the stream. Throws call_ended if the
+  /// call has failed.
   [[nodiscard]] rpc::next_awaiter<T> next() noexcept { return rpc::next_awaiter<T>(call_); }
-  // result<std::optional<T>>
+  /// Awaits the next message, without throwing: `result<std::optional<T>>`.
   [[nodiscard]] rpc::next_result_awaiter<T> next_result() noexcept {
     return rpc::next_result_awaiter<T>(call_);
   }
-  // bool; `into` must stay until the await ends.
+  /// Awaits the next message and decodes it into `into`, which must outlive the await: `bool`, false at the
+  /// end of the stream. Throws call_ended if the call has failed.
   [[nodiscard]] rpc::read_awaiter<T> read(T& into) noexcept { return rpc::read_awaiter<T>(call_, into); }
 
  private:

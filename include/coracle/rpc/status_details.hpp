@@ -1,4 +1,4 @@
-// status_details: typed details of a status, which travel as google.rpc.Status in grpc-status-details-bin.
+// status_details: typed details of a status, sent as google.rpc.Status in grpc-status-details-bin.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -26,20 +26,25 @@ template <class T>
 concept message_detail = std::is_base_of_v<google::protobuf::MessageLite, T>;
 
 [[nodiscard]] status add_detail(const status& to, std::string_view type_name, std::string_view bytes);
-// Of the first detail of that type: its bytes, borrowed from `s`.
+// Returns the bytes of the first detail of that type, borrowed from `s`.
 [[nodiscard]] std::optional<std::string_view> bytes_of_detail(const status& s, std::string_view type_name);
 [[nodiscard]] std::string type_name_of(const google::protobuf::MessageLite& message);
 [[nodiscard]] std::string bytes_of(const google::protobuf::MessageLite& message);
 
 }  // namespace rpc
 
+/// A type that can be a detail of a status: a type of error_details.hpp, or a protobuf message.
 template <class T>
 concept status_detail = rpc::plain_detail<T> || rpc::message_detail<T>;
 
-// `s` with details behind those that it has: values of error_details.hpp, or any protobuf messages (google.rpc's, your
-// own). gRPC carries 8 KiB of metadata at least: details are for a few hundred bytes. Not for an OK.
-//
-//   co_return with_details(status::invalid_argument("a title is needed"), error_info("NO_TITLE", "movies.example"));
+/// Returns `s` with `details` added after those that it has.
+///
+/// Details are values of error_details.hpp, or any protobuf messages (those of google.rpc, or your own). Keep
+/// them to a few hundred bytes: gRPC guarantees only 8 KiB for all metadata. `s` must not be OK: that is a
+/// usage error.
+///
+///   co_return with_details(status::invalid_argument("a title is needed"),
+///                          error_info("NO_TITLE", "movies.example"));
 template <status_detail... Details>
 [[nodiscard]] status with_details(status s, const Details&... details) {
   const auto add = [&](const auto& d) {
@@ -52,9 +57,9 @@ template <status_detail... Details>
   return s;
 }
 
-// The first detail of type T. Nothing when there is none, or it does not parse.
-//
-//   if (const auto wait = find_detail<retry_info>(reply.status())) co_await sleep_for(wait->delay());
+/// Returns the first detail of type T, or nothing if there is none or it does not parse.
+///
+///   if (const auto wait = find_detail<retry_info>(reply.status())) co_await sleep_for(wait->delay());
 template <status_detail T>
 [[nodiscard]] std::optional<T> find_detail(const status& s) {
   if constexpr (rpc::plain_detail<T>) {

@@ -1,4 +1,4 @@
-// trace_context: which trace a call belongs to, and below which span.
+// trace_context: the trace that a call belongs to, and the span that made the call.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -11,33 +11,41 @@
 
 namespace coracle {
 
-// A value. On the wire it is `traceparent` and `tracestate` (W3C Trace Context) or `grpc-trace-bin` (OpenCensus'
-// binary form, which other implementations of gRPC use).
+/// The position of a call in a distributed trace. A value type.
+///
+/// On the wire it is `traceparent` and `tracestate` (W3C Trace Context), or `grpc-trace-bin` (OpenCensus'
+/// binary form, which other gRPC implementations use).
 class trace_context {
  public:
   using trace_id = std::array<std::uint8_t, 16>;
   using span_id = std::array<std::uint8_t, 8>;
-  // A longer tracestate is not carried on; W3C Trace Context 3.3.1.5 asks for at least as much.
+  /// The maximum size of the tracestate in bytes. A longer one is dropped. W3C Trace Context 3.3.1.5 requires
+  /// support for at least this much.
   static constexpr std::size_t state_bytes_max = 512;
 
   trace_context(const trace_id& trace, const span_id& span, bool sampled, std::string_view state = {});
 
-  // "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"; of versions to come the part that this one knows.
-  // Nothing when it is malformed, or an id is all zeros.
+  /// Parses a traceparent such as "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01". Of a later
+  /// version it reads the part that this version defines. Returns nothing if the text is malformed or an id
+  /// is all zeros.
   static std::optional<trace_context> parse(std::string_view traceparent, std::string_view state = {});
+  /// Parses the value of grpc-trace-bin. Returns nothing if it is malformed or an id is all zeros.
   static std::optional<trace_context> parse_binary(std::string_view bytes);
 
   [[nodiscard]] const trace_id& trace() const noexcept { return trace_; }
-  // Of the span that the call was made in.
+  /// Returns the id of the span that made the call.
   [[nodiscard]] const span_id& span() const noexcept { return span_; }
   [[nodiscard]] bool sampled() const noexcept { return sampled_; }
   [[nodiscard]] const std::string& state() const noexcept { return state_; }
-  // The same trace, seen from a span of one's own: what a tracer hands to the calls that are made in it.
+  /// Returns the same trace with `span` as the current span. A tracer passes the result to the calls made
+  /// within that span.
   [[nodiscard]] trace_context below(const span_id& span) const {
     return trace_context(trace_, span, sampled_, state_);
   }
 
+  /// Returns the value of the `traceparent` header.
   [[nodiscard]] std::string traceparent() const;
+  /// Returns the value of grpc-trace-bin.
   [[nodiscard]] std::string binary() const;
 
  private:

@@ -1,4 +1,4 @@
-// writer<T>: the messages of a stream that a handler writes.
+// writer<T>: writes the messages of a stream in a handler.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -40,19 +40,21 @@ class write_awaiter : public write_result_awaiter<T> {
 
 }  // namespace rpc
 
-// Writes messages of a stream, for handlers that write from several places or beside reading. A
-// handle, cheap to copy; valid until the handler has ended. One write at a time, on its loop.
+/// Writes the messages of a stream, for handlers that write from several places or while they read.
+///
+/// A handle, cheap to copy; valid until the handler has ended. Use it on the handler's loop, with one write
+/// at a time.
 template <class T>
 class writer {
  public:
   writer() noexcept = default;
   explicit writer(rpc::call* c) noexcept : call_(c) {}
-  // Waits while the stream or connection is out of window or holds too much unsent already.
-  // Throws call_ended when the call is over.
+  /// Sends `message`. Waits while the flow-control window of the stream or the connection is exhausted, or
+  /// the stream has too much unsent data. Throws call_ended if the call is over.
   [[nodiscard]] rpc::write_awaiter<T> write(const T& message, const write_options& options = {}) noexcept {
     return {call_, message, options};
   }
-  // status instead.
+  /// Like write(), but returns a status instead of throwing.
   [[nodiscard]] rpc::write_result_awaiter<T> write_result(const T& message,
                                                           const write_options& options = {}) noexcept {
     return {call_, message, options};

@@ -1,4 +1,4 @@
-// loop: one thread's share of a runtime. It runs work, fires timers and waits for I/O.
+// loop: one thread's share of a runtime. It runs coroutines, fires timers and waits for I/O.
 #pragma once
 
 #include "coracle/base/log.hpp"
@@ -18,46 +18,50 @@ namespace runtime_internal {
 class backend;  // private: src/runtime/backend.hpp
 }
 
-// Owned by its runtime and as long-lived; made by nothing else. Driven by at most one thread at a
-// time: the one in runtime::run(), a thread of the runtime's, or a simulation.
-//
-// Threads: post(), owner(), index(), log() and backend_name() may be called from any thread;
-// everything else only on the loop, that is from a coroutine, timer or work that it runs.
-//
-// A turn runs queued work (at most a budget of works and time, so that busy work cannot starve I/O), then the hooks
-// of at_turn_end(), then submits and waits once, delivers completions and fires timers. There is
-// one system call a turn on io_uring.
+/// One event loop of a runtime. Its runtime makes and owns it, and it lives as long as the runtime. At most
+/// one thread drives it at a time: the thread in runtime::run(), a thread of the runtime, or a simulation.
+///
+/// Threads: post(), owner(), index(), log() and backend_name() may be called from any thread. Everything else
+/// may be called only on the loop, that is, from a coroutine, timer or runnable that it runs.
+///
+/// A turn is one iteration of the loop. It runs queued runnables, limited by a number and a time so that a
+/// busy queue cannot starve I/O, then the hooks of at_turn_end(). Then it submits I/O and waits once,
+/// delivers completions and fires timers. With io_uring, a turn makes one system call.
 class loop : public coro::executor {
  public:
-  // The loop that this thread drives at the moment; null on plain threads and under other executors.
+  /// Returns the loop that this thread drives at the moment; null on plain threads and under other executors.
   [[nodiscard]] static loop* current() noexcept;
 
-  // From coro::executor, with these additions:
-  //   post(w)         on the loop: to the end of its queue; elsewhere: through a lock-free mailbox, waking the
-  //                   loop at most once per sleep. Works of one thread run in the order they were posted in.
-  //   post_next_turn(w)  after I/O and timers had a turn of theirs.
-  //   at_turn_end(w)  hooks run in order; work that they post still runs in this turn, within bounds.
+  // Inherited from coro::executor, with these additions:
+  //   post(w)         on the loop: appends to its queue; elsewhere: goes through a lock-free queue of remote
+  //                   calls and wakes the loop at most once per sleep. Runnables of one thread run in
+  //                   the order in which they were posted.
+  //   post_next_turn(w)  runs `w` after I/O and timers had a turn.
+  //   at_turn_end(w)  hooks run in order; what they post still runs in this turn, within the limits.
   //   arm(t, when)    never fires early; arming an armed timer moves it. `never` is allowed.
   //   now()           the time when the current turn began or its I/O was collected, whichever is later.
 
+  /// Returns the runtime that owns this loop.
   [[nodiscard]] runtime& owner() const noexcept { return owner_; }
-  // Its place in the runtime: 0 <= index() < owner().size().
+  /// Returns the loop's index in the runtime: 0 <= index() < owner().size().
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
+  /// Returns the logger of the runtime.
   [[nodiscard]] logger& log() const noexcept { return log_; }
-  // The date and time of day, read anew: for logs and certificates. It jumps, forward and back, whenever somebody
-  // sets the clock; timers and deadlines go by now(), and notice nothing. Of the simulated host in sim.
+  /// Returns the date and time of day, for logs and certificates; reads the clock at each call. It jumps,
+  /// forwards and backwards, whenever the system clock is set. Timers and deadlines use now() and are not
+  /// affected. In a simulation, it is the wall clock of the simulated host.
   [[nodiscard]] std::chrono::system_clock::time_point wall_now() const noexcept;
-  // "io_uring", "epoll" or "sim".
+  /// Returns "io_uring", "epoll" or "sim".
   [[nodiscard]] std::string_view backend_name() const noexcept;
 
-  // What it has done so far. On the loop, or while nobody drives it: nothing here is atomic. From elsewhere,
-  // send a task there that reads it.
+  /// Returns what the loop has done so far. Call it on the loop, or while no thread drives the loop, because
+  /// the counters are not atomic. To read them from elsewhere, run a task on the loop that reads them.
   [[nodiscard]] loop_counters counted() const noexcept;
 
-  // What root tasks of this loop inherit: stops when the runtime stops.
+  /// Returns the environment that root tasks of this loop inherit; it stops when the runtime stops.
   [[nodiscard]] const coro::environment& environment() const noexcept { return environment_; }
 
-  // The library's own way to do I/O; its header is private.
+  /// For internal use: the library's interface for I/O, whose header is private.
   [[nodiscard]] coracle::runtime_internal::backend& io() noexcept { return backend_; }
 
  protected:

@@ -1,4 +1,4 @@
-// sim::name_record: what looking up a name gives in a simulated world.
+// sim::name_record: the result of a name lookup in a simulated world.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -11,21 +11,22 @@
 
 namespace coracle::sim {
 
-// A value. Without addresses it says that there is no such name.
+/// The result of looking up one name. A value. Without addresses, the name does not exist.
 class name_record {
  public:
+  /// An IP address.
   struct ip {
     bool v6 = false;
     std::array<std::uint8_t, 16> bytes{};  // the first 4 for IPv4
   };
 
   name_record() noexcept = default;
-  // "10.0.0.1" or "fd00::1"; anything else is a defect of the test and aborts. Several are given in the order
-  // in which they were added.
+  /// Adds an address such as "10.0.0.1" or "fd00::1"; any other text is a defect of the test and aborts.
+  /// Lookups return the addresses in the order in which they were added.
   name_record& address(std::string_view literal);
-  // The name servers do not answer: UNAVAILABLE, whatever the addresses.
+  /// Makes lookups fail with UNAVAILABLE, as if the name servers did not answer, whatever the addresses.
   name_record& failing(bool on = true) noexcept { return failing_ = on, *this; }
-  // How long the answer takes to come, of whatever kind it is. Default 1 ms.
+  /// Sets the time that a lookup takes, whatever its result. Default: 1 ms.
   name_record& latency(duration d) noexcept { return latency_ = d, *this; }
 
   [[nodiscard]] const std::vector<ip>& addresses() const noexcept { return addresses_; }

@@ -1,4 +1,4 @@
-// offload: a function that blocks, run away from the loops.
+// offload: runs a blocking function on a thread pool, off the loops.
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -22,7 +22,7 @@ class blocking_pool;
 
 namespace coro {
 
-// What offload() hands to the pool. Lives in the awaiting coroutine's frame.
+// The entry of an offload() in the pool's queue. Lives in the awaiting coroutine's frame.
 class blocking_job : public work, timer, stop_callback {
  public:
   blocking_job(const blocking_job&) = delete;
@@ -31,7 +31,8 @@ class blocking_job : public work, timer, stop_callback {
  protected:
   explicit blocking_job(void (*call)(blocking_job&) noexcept) noexcept;
   ~blocking_job() = default;
-  // False when the environment was stopped already, or no thread can be started: the caller does not suspend.
+  // Returns false when the environment was stopped before or no thread can be started: the caller does not
+  // suspend.
   bool start(std::coroutine_handle<> waiter, const environment& e) noexcept;
   void throw_if_not_called() const {
     if (stopped_) throw cancelled();
@@ -55,16 +56,15 @@ class blocking_job : public work, timer, stop_callback {
 
 }  // namespace coro
 
-// co_await offload(fn, args...) calls fn(args...) on a thread of the runtime's blocking pool and
-// resumes on the loop that awaited it, with the value or the exception. Arguments are moved or
-// copied into the awaiter, as std::thread does. At most runtime_options::blocking_threads() calls
-// run at once; the awaiters beyond that wait, first come first served, and take no memory but
-// their own frames.
-//
-// A stop of the awaiter's environment takes a call that has not begun out of the queue and throws
-// coro::cancelled; a call that has begun is waited for. Under simulation the call runs on the
-// loop, at a later virtual time. Throws status_error (RESOURCE_EXHAUSTED) when the pool has no thread and the
-// system refuses to start one; fn is not called then.
+/// co_await offload(fn, args...) calls fn(args...) on a thread of the runtime's blocking pool and resumes on
+/// the loop that awaited it, with the value or the exception. Arguments are moved or copied into the awaiter,
+/// as std::thread does. At most runtime_options::blocking_threads() calls run at once. Further awaiters wait,
+/// first come, first served, and use no memory beyond their own frames.
+///
+/// If the awaiter's environment is stopped, a call that has not begun is removed from the queue and the await
+/// throws coro::cancelled; a call that has begun is awaited. In a simulation the call runs on the loop, at a
+/// later virtual time. Throws status_error (RESOURCE_EXHAUSTED) when the pool has no thread and the system
+/// refuses to start one; fn is not called then.
 template <class Fn, class... Args>
 class [[nodiscard]] offload : coro::blocking_job {
  public:

@@ -1,4 +1,4 @@
-// on: a task runs on another loop, and its awaiter goes on here with the value.
+// on: runs a task on another loop and resumes the awaiter on its own loop with the result.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -15,8 +15,8 @@ class loop;
 
 namespace coro {
 
-// A task's way to another loop and back. Lives in the awaiting frame: the await ends when each of its
-// messages is home again, so nothing of it can be on its way to a frame that is gone.
+// The path of a task to another loop and back. Lives in the awaiting frame. The await ends only when all
+// messages have returned to the origin, so no message can be in flight to a frame that is gone.
 class visit : completion, stop_callback {
  public:
   visit(const visit&) = delete;
@@ -25,7 +25,7 @@ class visit : completion, stop_callback {
  protected:
   explicit visit(loop& where) noexcept;
   ~visit() = default;
-  // False when `where` is the loop that this runs on: the caller starts the task itself.
+  // Returns false when `where` is the current loop: the caller then starts the task itself.
   bool begin(std::coroutine_handle<> waiter, const tree_node* node, const environment& e,
              std::coroutine_handle<> task, promise_base& promise);
 
@@ -44,21 +44,22 @@ class visit : completion, stop_callback {
   const tree_node* node_ = nullptr;
   std::coroutine_handle<> task_;
   promise_base* promise_ = nullptr;
-  stop_source stop_;         // the visited loop's
+  stop_source stop_;         // used on the visited loop
   environment environment_;  // of the task
-  message trip_{*this};      // there to start the task, back with its end
-  message news_{*this};      // there with a stop, back when it is delivered
-  int away_ = 0;             // messages; the home loop's
+  message trip_{*this};      // goes there to start the task, returns with its end
+  message news_{*this};      // goes there with a stop, returns when it was delivered
+  int away_ = 0;             // messages not returned yet; used on the origin loop
 };
 
 }  // namespace coro
 
-// co_await on(loop, task) runs the task on that loop of the same runtime, and resumes on the loop that
-// awaited it, with the task's value or exception. The task inherits the awaiter's deadline and call; a stop of
-// the awaiter's environment reaches it through the other loop's mailbox. The await ends with the task,
-// never before. On the loop itself the task is just awaited. No allocation.
-//
-// What the task refers to is used on another thread meanwhile; its frame is freed here.
+/// co_await on(loop, task) runs the task on that loop, which must belong to the same runtime, and resumes on
+/// the loop that awaited it, with the task's value or exception. The task inherits the awaiter's deadline and
+/// call. A stop of the awaiter's environment reaches it through the other loop's queue of remote calls. The
+/// await never ends before the task does. If `loop` is the current one, the task is simply awaited. Does not
+/// allocate.
+///
+/// What the task refers to is used on another thread meanwhile; its frame is freed on the awaiting loop.
 template <class T>
 class [[nodiscard]] on final : coro::visit {
  public:

@@ -1,4 +1,4 @@
-// parallel_for and parallel_reduce: a computation over a range, spread over threads away from the loops.
+// parallel_for and parallel_reduce: computations over a range on several threads, off the loops.
 #pragma once
 
 #include "coracle/coro/scope.hpp"
@@ -33,10 +33,10 @@ template <class Body>
 task<> help(parallel_chunks& chunks, Body& body) {
   try {
     co_await offload(&take_chunks<Body>, &chunks, &body);
-  } catch (const cancelled&) {  // it did not begin: what that means, the chunks know
+  } catch (const cancelled&) {  // it did not begin; `chunks` reports that
   }
 }
-// body(chunk) for each chunk, on the threads of offload().
+// Calls body(chunk) for each chunk, on the threads of offload().
 template <class Body>
 task<> run_chunks(parallel_chunks& chunks, Body& body) {
   const environment& here = co_await this_environment();
@@ -80,15 +80,16 @@ concept safe_in_co_await = std::is_lvalue_reference_v<Fn> || std::is_trivially_d
 
 }  // namespace coro
 
-// co_await parallel_for(range, fn) calls fn(element) for each element of a random-access range, and
-// parallel_for(n, fn) calls fn(i) for 0 <= i < n: on several threads at a time, as many as the process has
-// cores, taken from those of offload() (runtime_options::blocking_threads()), so that the loops stay
-// free for I/O. Resumes on the loop that awaited it, when every call has ended.
-//
-// The range is cut into at most 256 chunks, by its size alone. An exception of fn keeps chunks from
-// beginning, and comes out: the one that a plain loop would have met first. A stop of the awaiter's
-// environment acts between chunks and throws coro::cancelled. Under simulation all of it runs on the
-// loop, at a later virtual time. A range given as an lvalue must outlive the await; fn is moved in.
+/// co_await parallel_for(range, fn) calls fn(element) for each element of a random-access range, and
+/// parallel_for(n, fn) calls fn(i) for 0 <= i < n. The calls run on several threads at a time: as many as the
+/// process has cores, but not more than runtime_options::blocking_threads(). The threads are those of
+/// offload(), so the loops stay free for I/O. Resumes on the loop that awaited it, when every call has ended.
+///
+/// The range is divided into at most 256 chunks, depending only on its size. After an exception of fn no
+/// further chunk begins, and the exception is rethrown: the one that a sequential loop would have met first.
+/// A stop of the awaiter's environment takes effect between chunks and throws coro::cancelled. In a
+/// simulation all calls run on the loop, at a later virtual time. A range passed as an lvalue must outlive
+/// the await; fn is moved in.
 template <std::ranges::random_access_range Range, class Fn>
   requires std::ranges::sized_range<Range> &&
            std::invocable<std::decay_t<Fn>&, std::ranges::range_reference_t<Range>>
@@ -103,10 +104,11 @@ template <class Fn>
   return parallel_for(std::views::iota(std::size_t{0}, n), std::forward<Fn>(fn));
 }
 
-// The same with values: combine(combine(init, map(e0)), map(e1)) ... for an associative combine(T, T).
-// Grouped by the range's size alone, so that floating point gives the same on any machine.
-//
-//   const double sum = co_await parallel_reduce(samples, 0.0, &square, std::plus<>());
+/// The same with values: returns combine(combine(init, map(e0)), map(e1)) ... for an associative combine(T,
+/// T). The grouping depends only on the size of the range, so floating-point results are the same on every
+/// machine.
+///
+///     const double sum = co_await parallel_reduce(samples, 0.0, &square, std::plus<>());
 template <std::ranges::random_access_range Range, class T, class Map, class Combine>
   requires std::ranges::sized_range<Range> &&
            std::convertible_to<

@@ -1,9 +1,10 @@
-// process_signal: what the world may ask of a running program, without the system's header.
+// process_signal: the signals that a program can handle, without the system's header.
 #pragma once
 
 #include <cstdint>
 
 namespace coracle {
+/// A signal of the process.
 
 enum class process_signal : std::uint8_t {
   interrupt,  // SIGINT
@@ -12,6 +13,7 @@ enum class process_signal : std::uint8_t {
   user1,      // SIGUSR1
   user2,      // SIGUSR2
 };
+/// The number of values of process_signal.
 inline constexpr int process_signals = 5;
 
 }  // namespace coracle

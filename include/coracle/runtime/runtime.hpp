@@ -1,4 +1,4 @@
-// runtime: the loops of a program, their threads and what they share.
+// runtime: the loops of a program, their threads and their shared state.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -23,45 +23,56 @@ namespace runtime_internal {
 class runtime_core;  // private: src/runtime/runtime_core.hpp
 }
 
-// Threads: every member may be called from any thread, the constructor, the destructor and all that
-// drives or waits (run() and its kin, poll(), pollable(), start(), restart()) from any that drives no
-// loop (else: abort).
-//
-// Life: made, then run() or one of its kin, or start(), or sync_wait(), which starts it. Root tasks
-// are what spawn() was given. stop() asks all of them to end, and roots spawned later find their stop
-// token fired, until restart(). An exception that leaves a root without a handler (coro::cancelled after
-// a stop excepted) is logged, stops the runtime, and the first one comes out of run().
+/// Owns the loops of a program and their threads.
+///
+/// Threads: every member may be called from any thread, with these exceptions: the constructor, the
+/// destructor and everything that drives or waits (run(), run_until(), run_for(), run_while(), poll(),
+/// pollable(), start(), restart()) must be called on a thread that drives no loop. On a thread that drives
+/// one, these members throw usage_error; the destructor aborts.
+///
+/// Life cycle: construct the runtime, then call run() or one of its variants, or start(), or sync_wait(),
+/// which starts it. The tasks passed to spawn() are the root tasks. stop() requests all of them to end, and
+/// root tasks that are spawned later find their stop token fired, until restart(). If an exception leaves a
+/// root task that has no error handler (except coro::cancelled after a stop), it is logged and stops the
+/// runtime, and run() rethrows the first one.
 class runtime {
  public:
+  /// Makes a runtime with the default options.
   runtime();
-  // Throws status_error: FAILED_PRECONDITION when a backend that was asked for by name does not
-  // work here, or CORACLE_BACKEND has a value that is none of the three; RESOURCE_EXHAUSTED when the
-  // process has no descriptors or memory left for a loop; the text says which.
+  /// Makes a runtime. Throws status_error: FAILED_PRECONDITION when a backend that was selected by name does
+  /// not work on this system, or when CORACLE_BACKEND has none of its three values; RESOURCE_EXHAUSTED when
+  /// the process has no descriptors or memory left for a loop. The message tells which.
   explicit runtime(const runtime_options& options);
-  explicit runtime(std::size_t loops);  // the same with runtime_options().loops(loops)
-  // For the room's own use: over backends that somebody else made and drives.
+  /// The same with runtime_options().loops(loops).
+  explicit runtime(std::size_t loops);
+  /// For internal use by src/runtime: makes a runtime over backends that another component made and drives.
   explicit runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept;
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
-  // stop(), waits until every root has ended (driving the loops on threads of its own where nobody
-  // does), and joins the threads. A root that ignores its stop token holds this up. No other thread
-  // may be inside run() or sync_wait().
+  /// Calls stop(), waits until every root task has ended (driving the loops that no thread drives, on this
+  /// thread and on threads of its own), and joins the threads. A root task that ignores its stop token delays
+  /// this. No other thread may be inside run() or sync_wait().
   ~runtime();
 
+  /// Returns the number of loops.
   [[nodiscard]] std::size_t size() const noexcept;
-  // The i-th loop; i < size().
+  /// Returns the i-th loop; i < size(), else throws usage_error.
   [[nodiscard]] loop& at(std::size_t i);
+  /// Returns the logger of the options.
   [[nodiscard]] logger& log() const noexcept;
-  // That of loop 0; loops differ only where resources gave out in between.
+  /// Returns the backend of loop 0. Loops have different backends only if resources ran out while they were
+  /// made.
   [[nodiscard]] std::string_view backend_name() const noexcept;
 
-  // Starts `t` on the next loop in turn (on that loop's thread, never inside this call). Before,
-  // during and after run(), from any thread and from tasks, without bound. What its arguments refer to
-  // must outlive it.
+  /// Starts `t` on the next loop in round-robin order, on that loop's thread and never inside this call. May
+  /// be called before, during and after run(), from any thread and from tasks; the number of tasks is not
+  /// limited. What the arguments of the task refer to must outlive it. Throws usage_error if the task is
+  /// empty or has ended.
   void spawn(task<> t) { spawn_on(next(), std::move(t)); }
+  /// The same on the loop `where`, which must belong to this runtime (else: usage_error).
   void spawn_on(loop& where, task<> t);
-  // The same for a root that may fail alone: an exception that leaves `t` goes to on_error, as a
-  // std::exception_ptr, on t's loop. What on_error itself throws escapes from the root.
+  /// The same for a root task with its own error handler: an exception that leaves `t` is passed to on_error,
+  /// as a std::exception_ptr, on t's loop. An exception that on_error throws leaves the root task.
   template <class OnError>
     requires std::is_invocable_v<OnError&, std::exception_ptr>
   void spawn(task<> t, OnError on_error) {
@@ -72,8 +83,8 @@ class runtime {
   void spawn_on(loop& where, task<> t, OnError on_error) {
     spawn_on(where, coro::handle_errors(std::move(t), std::move(on_error)));
   }
-  // spawn(fn(args...)) for a function or a lambda that captures nothing: a coroutine does not keep
-  // the captures of the lambda that made it alive. Parameters taken by value live in its frame.
+  /// Calls spawn(fn(args...)) for a function or a lambda without captures: a coroutine does not keep the
+  /// captures of its lambda alive. Parameters that are taken by value live in the coroutine's frame.
   template <class Fn, class... Args>
     requires std::is_invocable_r_v<task<>, Fn, Args...>
   void spawn(Fn&& fn, Args&&... args) {
@@ -82,44 +93,50 @@ class runtime {
     spawn(std::invoke(std::forward<Fn>(fn), std::forward<Args>(args)...));
   }
 
-  // Drives loop 0 on this thread, and the others on threads of their own, which stay until the
-  // destructor. Returns when no root is left and no work_guard is held, or when stop() was called and
-  // the roots have ended; rethrows what escaped from a root. When loop 0 is driven already (start(), or
-  // run() elsewhere), only waits. May be called again.
+  /// Drives loop 0 on this thread, and the others on threads of their own, which run until the destructor.
+  /// Returns when no root task is left and no work_guard is held, or when stop() was called and the root
+  /// tasks have ended. Rethrows the first exception that left a root task. If loop 0 is driven already (by
+  /// start(), or by run() on another thread), only waits. May be called again.
   void run();
-  // As run(), but returns when the time has come, too. True while something is left to run.
+  /// Like run(), but also returns at time `when`. Returns true while work is left.
   bool run_until(time_point when);
+  /// Like run(), but also returns after `d`. Returns true while work is left.
   bool run_for(duration d) { return run_until(deadline_after(now(), d)); }
-  // As run(), but looks at goes_on() before each turn of loop 0, here, and returns when it says no: what
-  // changes its answer happens on loop 0 or wakes it. Not while another thread drives loop 0. True while
-  // something is left to run. goes_on() must not throw.
+  /// Like run(), but checks goes_on() on this thread before each turn of loop 0, and returns when it returns
+  /// false: whatever changes its result must happen on loop 0 or wake it. Aborts if another thread drives
+  /// loop 0. Returns true while work is left. goes_on() must not throw.
   bool run_while(const std::function<bool()>& goes_on);
-  // One turn of loop 0 on this thread, which does not wait. Loop 0 then belongs to this thread, between
-  // calls, too, until leave() or the destructor: other threads abort in poll() and pollable(). Other
-  // loops as with run(). True while something is left; else rethrows what escaped from a root.
+  /// Runs one turn of loop 0 on this thread, without waiting for events. Loop 0 then belongs to this thread,
+  /// also between calls, until leave() or the destructor: poll() and pollable() on other threads abort. The
+  /// other loops run as with run(). Returns true while work is left; otherwise rethrows the first exception
+  /// that left a root task.
   bool poll();
-  // For a foreign event loop: a descriptor that is readable when poll() has something to do. Submits
-  // what is queued and arms the next deadline, so ask for it anew before each wait, after the last
-  // poll(). Never read it, never close it. Throws status_error: RESOURCE_EXHAUSTED without descriptors.
+  /// Returns a descriptor for a foreign event loop, which is readable when poll() has something to do.
+  /// Submits queued I/O and arms the next deadline, so call it again before each wait, after the last poll().
+  /// The caller must neither read nor close it. Throws status_error (RESOURCE_EXHAUSTED) when the process has
+  /// no descriptors left.
   [[nodiscard]] int pollable();
-  // Lets another thread drive loop 0. On the thread that called poll() or pollable().
+  /// Lets another thread drive loop 0. Call it on the thread that called poll() or pollable() (else: abort).
   void leave();
-  // Drives every loop that nobody drives on a thread of its own, until the destructor. Idempotent.
+  /// Starts a thread for every loop that no thread drives; these threads run until the destructor.
+  /// Idempotent.
   void start();
-  // Does not wait. Also safe in a signal handler.
+  /// Requests all root tasks to end. Does not wait. May also be called in a signal handler.
   void stop() noexcept;
+  /// Returns whether stop() was called and restart() was not.
   [[nodiscard]] bool stopping() const noexcept;
-  // Takes a stop() back, once no root is left and nobody is inside run() (else: abort); waits for the end of
-  // servers and channels over this runtime, which stay stopped. Nothing without a stop().
+  /// Reverts a stop(). No root task may be left (else: abort), and no thread may be inside run(). Waits until
+  /// the servers and channels of this runtime have ended; these stay stopped. Does nothing without a stop().
   void restart();
-  // The present by the clock of its loops.
+  /// Returns the present time of the clock of the loops.
   [[nodiscard]] time_point now() const noexcept;
 
-  // Writes to the log, as warnings, which tasks of each loop wait where (a line each, the awaited below
-  // their awaiters): for whoever looks for a hang. Does not wait: each loop writes at its next turn.
+  /// Writes to the log, as warnings, which tasks of each loop wait where, one line per task, with awaited
+  /// tasks below their awaiters, to find the cause of a hang. Does not wait: each loop writes during its next
+  /// turn.
   void dump_tasks();
 
-  // While one is held, run() goes on although no root is left. Must not outlive the runtime.
+  /// Keeps run() from returning while it is held, even if no root task is left. Must not outlive the runtime.
   class work_guard {
    public:
     explicit work_guard(runtime& of) noexcept;
@@ -129,18 +146,20 @@ class runtime {
       return *this;
     }
     ~work_guard() { release(); }
+    /// Releases the guard early. Idempotent.
     void release() noexcept;
 
    private:
     runtime* of_;
   };
+  /// Returns a work_guard of this runtime.
   [[nodiscard]] work_guard keep_running() noexcept { return work_guard(*this); }
 
-  // The loop that the next spawn() would take; counts as taking it.
+  /// Returns the loop for the next spawn() and advances the round-robin order.
   [[nodiscard]] loop& next() noexcept;
-  // What sync_wait() is made of: spawn_on(), and block until the root has ended. The root must not throw.
+  /// Spawns `t` on `where` and blocks until it has ended; the base of sync_wait(). The task must not throw.
   void spawn_and_wait(loop& where, task<> t);
-  // For the room's own use.
+  /// For internal use by the library.
   [[nodiscard]] coracle::runtime_internal::runtime_core& core() noexcept { return *core_; }
 
  private:

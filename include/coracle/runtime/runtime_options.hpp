@@ -1,4 +1,4 @@
-// runtime_options: what a runtime is made with.
+// runtime_options: the options of a runtime.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -12,30 +12,34 @@
 
 namespace coracle {
 
-// How a loop talks to the kernel. automatic: io_uring where it works, else epoll; the environment
-// variable CORACLE_BACKEND (auto, io_uring or epoll) takes the place of automatic only.
+/// How a loop communicates with the kernel. automatic selects io_uring where it works, else epoll. The
+/// environment variable CORACLE_BACKEND (auto, io_uring or epoll) overrides automatic only.
 enum class backend_choice : unsigned char { automatic, io_uring, epoll };
 
+/// Options of a runtime, in builder style.
 class runtime_options {
  public:
   runtime_options() noexcept = default;
-  // Loops, one thread each; 0 means one per core that this process may use. Default 1.
+  /// Sets the number of loops, with one thread each; 0 means one per core that this process may use. Default:
+  /// 1.
   runtime_options& loops(std::size_t n) noexcept { return loops_ = n, *this; }
+  /// Sets the backend of the loops. Default: automatic.
   runtime_options& backend(backend_choice choice) noexcept { return backend_ = choice, *this; }
-  // Must outlive the runtime. Default: stderr_logger().
+  /// Sets the logger, which must outlive the runtime. Default: stderr_logger().
   runtime_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
-  // The most threads that offload() uses, at least 1. Default 16: enough for files and name
-  // services, few enough that their stacks do not matter.
+  /// Sets the maximum number of threads that offload() uses, at least 1. Default: 16, which is enough for
+  /// file and name service calls, and few enough that the memory of their stacks does not matter.
   runtime_options& blocking_threads(std::size_t n) noexcept { return blocking_threads_ = n, *this; }
-  // runtime::dump_tasks() whenever the process gets this signal, until stop(). Default: none.
+  /// Calls runtime::dump_tasks() whenever the process receives this signal, until stop(). Default: none.
   runtime_options& dump_tasks_on(process_signal s) noexcept { return dump_tasks_on_ = s, *this; }
-  // Logs, as warnings, each work, timer and completion that held its loop for so long, or longer, with the
-  // place of the last co_await that it came to: for whoever looks for the task that blocks. Costs two looks
-  // at the clock for each of them. Default: zero, which is none.
+  /// Logs a warning for each runnable, timer and completion that occupied its loop for at least this time,
+  /// with the place of the last co_await that it came to, to find tasks that block. Costs two clock readings
+  /// for each of them. Default: zero, which disables the check.
   runtime_options& report_stalls(duration at_least) noexcept { return stalls_ = at_least, *this; }
-  // Where the frames of coroutines, calls and operations that are made on the runtime's loops come from, one
-  // by one, in place of the loops' recycling pools. Called by all loops and by whichever thread frees a
-  // frame; must outlive them all. What plain threads make comes from the heap. Default: none.
+  /// Sets the memory resource for the frames of coroutines, calls and operations that are made on the
+  /// runtime's loops. Each is allocated individually, instead of from the recycling pools of the loops. All
+  /// loops call the resource, and so does any thread that frees a frame; it must outlive all of them. Frames
+  /// that plain threads make come from the heap. Default: none.
   runtime_options& memory(std::pmr::memory_resource& from) noexcept { return memory_ = &from, *this; }
 
   [[nodiscard]] std::size_t loops() const noexcept { return loops_; }

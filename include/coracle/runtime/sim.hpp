@@ -1,4 +1,4 @@
-// sim::world: hosts, links and a clock on one thread, driven by a seed. Programs inside run as they do outside.
+// sim::world: a deterministic simulation of hosts, links and a clock on one thread, driven by a seed.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -19,21 +19,22 @@
 
 namespace coracle::sim {
 
+/// Options of a simulated world, in builder style.
 class world_options {
  public:
   world_options() noexcept {}
-  // One way between hosts. Default 50 us. Within a host it is always 5 us.
+  /// Sets the one-way latency between hosts. Default: 50 us. Within a host it is always 5 us.
   world_options& latency(duration d) noexcept { return latency_ = d, *this; }
-  // What one direction of a connection holds until its reader takes it; then its sender waits. Default 256
-  // KiB.
+  /// Sets how many bytes one direction of a connection holds until its reader takes them; a sender waits
+  /// beyond that. Default: 256 KiB.
   world_options& socket_buffer(std::size_t bytes) noexcept { return socket_buffer_ = bytes, *this; }
-  // What goes wrong from the start; see world::set_faults(). Default: nothing.
+  /// Sets the faults from the start; see world::set_faults(). Default: none.
   world_options& inject(const faults& f) noexcept { return faults_ = f, *this; }
-  // How many events world::last_events() remembers. Default 0.
+  /// Sets how many events world::last_events() keeps. Default: 0.
   world_options& keep_events(std::size_t n) noexcept { return kept_events_ = n, *this; }
-  // Must outlive the world. Default: stderr_logger().
+  /// Sets the logger, which must outlive the world. Default: stderr_logger().
   world_options& log_to(logger& log) noexcept { return log_ = &log, *this; }
-  // Of the runtimes of all hosts, as runtime_options::memory().
+  /// Sets the memory resource of the runtimes of all hosts, as runtime_options::memory().
   world_options& memory(std::pmr::memory_resource& from) noexcept { return memory_ = &from, *this; }
 
   [[nodiscard]] duration latency() const noexcept { return latency_; }
@@ -52,82 +53,94 @@ class world_options {
   std::pmr::memory_resource* memory_ = nullptr;
 };
 
-// Everything in it, the world included, is for one plain thread. Two runs with the same seed and the same
-// programs take the same steps: virtual time moves only when no loop has anything left to do at the present
-// moment, and then jumps to the next thing that will happen. Computing takes no virtual time.
-//
-// Without faults its links lose nothing and keep the order; only the order in which loops get their turns is
-// drawn from the seed. The runtimes of hosts may be used as any other (spawn, sync_wait, run), and drive the
-// whole world then.
-//
-// A program inside is deterministic as long as it reads no clock and no chance but the loop's, and nothing that depends
-// on addresses in memory (the order of a set of pointers).
+/// Simulates hosts, links and a clock. Programs run inside it as they do outside. The world and everything in
+/// it is for one plain thread. Two runs with the same seed and the same programs take the same steps: virtual
+/// time advances only when no loop has anything left to do at the present moment, and then jumps to the next
+/// event. Computation takes no virtual time.
+///
+/// Without faults, links lose nothing and keep the order; the seed determines only the order in which loops
+/// take their turns. The runtimes of the hosts can be used like any other (spawn, sync_wait, run), and then
+/// drive the whole world.
+///
+/// A program inside is deterministic if it uses no clock and no random numbers except those of its loop, and
+/// nothing that depends on addresses in memory, such as the order of a set of pointers.
 class world {
  public:
   explicit world(std::uint64_t seed, const world_options& options = {});
   world(const world&) = delete;
   world& operator=(const world&) = delete;
-  // Stops the runtimes of all hosts and waits, in virtual time, until their roots have ended.
+  /// Stops the runtimes of all hosts and waits, in virtual time, until their root tasks have ended.
   ~world();
 
-  // The runtime of the host of that name, made with so many loops on the first call. A host has the address
-  // 10.0.0.n, the loopbacks and UNIX sockets of its own; n counts from 1. The host must not be down.
+  /// Returns the runtime of the host with that name. The first call makes the host, with `loops` loops. Hosts
+  /// have the addresses 10.0.0.n, n counting from 1, and their own loopback addresses and UNIX sockets. The
+  /// host must not be down (else: abort).
   runtime& host(std::string_view name, std::size_t loops = 1);
-  // A new host with a program: called now and at each restart, on this thread, with the runtime of the host's new
-  // life. It spawns tasks there, and gives what is to live as long as they do (servers, channels; may be null):
-  // that is destroyed when the host goes down, after the tasks have ended and before the runtime.
+  /// A program of a host. It is called at the start and at each restart, on this thread, with the host's new
+  /// runtime. It spawns tasks there and returns the objects that shall live as long as they do (servers,
+  /// channels), or null: they are destroyed when the host goes down, after the tasks have ended and before
+  /// the runtime is destroyed.
   using program = std::function<std::shared_ptr<void>(runtime&)>;
+  /// Makes a new host, starts its program and returns its runtime. The name must be new (else: abort).
   runtime& start(std::string_view name, program starts, std::size_t loops = 1);
-  // "10.0.0.1"; the host must exist.
+  /// Returns the address of a host, such as "10.0.0.1"; the host must exist (else: abort).
   [[nodiscard]] std::string address_of(std::string_view name) const;
-  // What net::resolver gives for `name` from now on, on every host. The name of a host stands for its
-  // address unless this says something else.
+  /// Sets what net::resolver returns for `name` from now on, on every host. Without this, the name of a host
+  /// resolves to its address.
   void set_name(std::string_view name, const name_record& record);
-  // Sends it a signal. False when nobody there watches for it: a real program might have died of it.
+  /// Sends a signal to the host. Returns false when no task there watches for it: a real process might have
+  /// been terminated.
   bool signal(std::string_view name, process_signal s);
 
-  // --- Faults by call. Outside of turns, or by a task.
-  // From now on; partitions and crashes that were drawn before are still mended.
+  // --- Faults by call. Call these between turns, or from a task.
+  /// Sets the faults from now on. Partitions and crashes that were drawn before still end as planned.
   void set_faults(const faults& f);
-  // The two hosts cannot reach each other until heal(). What they send meanwhile is sent again then, unless a
-  // connection has given up (silence_noticed_after; connecting: 6 s).
+  /// Separates the two hosts until heal(). What they send meanwhile is retransmitted then, unless the
+  /// connection has timed out before (after silence_noticed_after; while connecting, after 6 s).
   void partition(std::string_view a, std::string_view b);
+  /// Ends the partition of the two hosts.
   void heal(std::string_view a, std::string_view b);
-  void heal();  // all
-  // Power loss. At once: nothing the host does reaches the network, the trace or the log any more, and what it had
-  // not put on the wire is lost. Its peers hear nothing while it is down, a reset when they speak to it after a
-  // restart. Then its runtime is stopped, every I/O of it fails with CANCELLED, and its tasks run to their ends in a time
-  // of their own, before anybody else's next turn: destructors and catch blocks run, as they do not when power fails;
-  // what they write to memory outside of the host is seen there. Aborts when a task does not end.
+  /// Ends all partitions.
+  void heal();
+  /// Simulates a power loss of the host. Immediately, nothing the host does reaches the network, the trace or
+  /// the log any more, and data that it has not put on the wire is lost. Its peers receive nothing while it
+  /// is down, and a reset when they send to it after a restart. Then its runtime is stopped, all its I/O
+  /// fails with CANCELLED, and its tasks run to their ends in a separate virtual time, before the next turn
+  /// of any other host. Unlike in a real power loss, destructors and catch blocks run, and what they write to
+  /// memory outside of the host is visible there. Aborts when a task does not end.
   void crash(std::string_view host);
-  // Same name and address, a new runtime (host() gives it), its program started again. Nothing when it is up.
+  /// Restarts a host that is down: same name and address, a new runtime (returned by host()), and its program
+  /// started again. Does nothing when the host is up.
   void restart(std::string_view host);
+  /// Returns whether the host is up.
   [[nodiscard]] bool is_up(std::string_view host) const;
-  // Moves the host's wall clock (loop::wall_now()); timers and deadlines do not notice.
+  /// Moves the host's wall clock (loop::wall_now()). Timers and deadlines are not affected.
   void jump_wall_clock(std::string_view host, duration by);
 
-  // --- Going on.
-  // Goes on until nothing is left to do: nothing is ready, no timer is armed and no byte is on its way. A
-  // task that waits for what will never happen does not hold this up; one that sets timers for ever does:
-  // use run_for().
+  // --- Running the world. From outside only: a task that calls run(), run_until() or run_for() aborts.
+  /// Runs until nothing is left to do: nothing is ready, no timer is armed and no byte is in transit. A task
+  /// that waits for an event that never happens does not delay this; a task that arms timers for ever does:
+  /// use run_for().
   void run();
-  // Goes on until the condition, looked at between rounds of turns, holds. False when nothing was left to
-  // do before.
+  /// Runs until the condition holds; it is checked between rounds of turns. Returns false when nothing was
+  /// left to do before.
   bool run_until(const std::function<bool()>& condition);
-  // False also when so much virtual time has passed: the watchdog of a test.
+  /// The same with a limit: also returns false when `at_most` of virtual time has passed. The watchdog of a
+  /// test.
   bool run_until(const std::function<bool()>& condition, duration at_most);
-  // Lets so much virtual time pass.
+  /// Runs until `d` of virtual time has passed.
   void run_for(duration d);
 
+  /// Returns the present virtual time.
   [[nodiscard]] time_point now() const noexcept;
-  // Over connects, accepts, bytes, ends, resets, closes, signals, timers and faults with their times. Equal seeds
-  // and programs give equal hashes; a test that runs a seed twice compares them.
+  /// Returns a hash over all connects, accepts, bytes, ends, resets, closes, signals, timers and faults with
+  /// their times. Equal seeds and programs produce equal hashes; a test that runs a seed twice compares them.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept;
-  // How many events the hash covers.
+  /// Returns the number of events that the hash covers.
   [[nodiscard]] std::uint64_t trace_length() const noexcept;
-  // The last world_options::keep_events() of them, one a line.
+  /// Returns the last world_options::keep_events() events, one per line.
   [[nodiscard]] std::vector<std::string> last_events() const;
-  // Which tasks wait where, host by host: for whoever looks for a hang.
+  /// Returns which tasks wait where, host by host, to find the cause of a hang.
   [[nodiscard]] std::string tasks() const;
 
  private:

@@ -1,4 +1,4 @@
-// sim::faults: what may go wrong in a simulated world, and how often.
+// sim::faults: what can go wrong in a simulated world, and how often.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -8,68 +8,71 @@
 
 namespace coracle::sim {
 
-// Each fault has a chance (0: never, 1: always) or a mean interval (0: not at all); all are off by
-// default. The world's seed draws which of them happen, when and to whom. Connections keep their promise:
-// within one, bytes arrive in order or not at all; events of different connections overtake each other.
+/// The faults of a simulated world. Each fault has a probability (0: never, 1: always) or a mean interval (0:
+/// never); all are off by default. The world's seed determines which of them happen, when and where.
+/// Connections stay reliable: within a connection, bytes arrive in order or not at all; events of different
+/// connections may overtake each other.
 class faults {
  public:
   faults() noexcept {}
 
-  // --- on the way. The chances are those of one packet: what one send put on the wire.
-  // Takes up to so much longer.
+  // --- In transit. The probabilities apply to each packet, that is, to what one send put on the wire.
+  /// Delays a packet by up to `up_to`.
   faults& jitter(duration up_to) noexcept { return jitter_ = up_to, *this; }
-  // Is lost. A connection sends it again, 200 ms later and then twice as late each time; a datagram is gone.
+  /// Loses a packet. A connection retransmits it after 200 ms, and doubles the delay each time; a datagram is
+  /// gone.
   faults& packet_loss(double chance) noexcept { return packet_loss_ = chance, *this; }
-  // A datagram arrives twice.
+  /// Delivers a datagram twice.
   faults& duplicates(double chance) noexcept { return duplicates_ = chance, *this; }
-  // The connection is reset on both sides, and the packet lost.
+  /// Resets the connection on both sides; the packet is lost.
   faults& resets(double chance) noexcept { return resets_ = chance, *this; }
-  // The connection falls silent for good: nothing arrives any more on either side, and no reset. Whoever has sent
-  // something hears ETIMEDOUT after `silence_noticed_after`; whoever only waits never does.
+  /// Blackholes the connection: from now on nothing arrives on either side, not even a reset. A side that has
+  /// sent data gets ETIMEDOUT after `silence_noticed_after`; a side that only waits gets no error.
   faults& silences(double chance) noexcept { return silences_ = chance, *this; }
 
-  // --- at a socket
-  // A read gives fewer bytes than it could.
+  // --- At a socket.
+  /// A read returns fewer bytes than it could.
   faults& short_reads(double chance) noexcept { return short_reads_ = chance, *this; }
-  // The socket takes only a part of a send, cut at any byte; the rest follows later.
+  /// The socket accepts only a part of a send, cut at any byte; the rest follows later.
   faults& short_writes(double chance) noexcept { return short_writes_ = chance, *this; }
-  // A send fails with ENOBUFS, nothing of it sent.
+  /// A send fails with ENOBUFS, and none of it is sent.
   faults& no_buffers(double chance) noexcept { return no_buffers_ = chance, *this; }
-  // Making or accepting a socket fails with EMFILE. Listeners and sources of signals are spared.
+  /// Making or accepting a socket fails with EMFILE. Listeners and signal sources are exempt.
   faults& no_descriptors(double chance) noexcept { return no_descriptors_ = chance, *this; }
-  // A connection that is established reaches the listener's queue late.
+  /// An established connection reaches the listener's queue late.
   faults& slow_accepts(double chance, duration up_to) noexcept {
     slow_accepts_ = chance;
     slow_accept_ = up_to;
     return *this;
   }
 
-  // --- from time to time, as long as something else is left to happen in the world
-  // Two hosts lose sight of each other, and find it again later.
+  // --- At intervals, as long as anything else is left to happen in the world.
+  /// Separates two hosts for a time of at most `up_to`.
   faults& partitions(duration every, duration up_to) noexcept {
     partition_every_ = every;
     partition_ = up_to;
     return *this;
   }
-  // A host that was given its program by world::start() crashes, and starts again later.
+  /// Crashes a host that has a program (world::start()), and restarts it after at most `down_up_to`.
   faults& crashes(duration every, duration down_up_to) noexcept {
     crash_every_ = every;
     down_ = down_up_to;
     return *this;
   }
-  // A host's wall clock jumps, forward or back.
+  /// Moves the wall clock of a host, forwards or backwards, by at most `up_to`.
   faults& clock_jumps(duration every, duration up_to) noexcept {
     clock_jump_every_ = every;
     clock_jump_ = up_to;
     return *this;
   }
 
-  // What a good network does on a bad day: nothing fails, but time and the cut of bytes are everyone's guess.
+  /// Returns the faults of a good network on a bad day: nothing fails, but delays and the boundaries of reads
+  /// and writes vary.
   [[nodiscard]] static faults mild() noexcept {
     using namespace std::chrono_literals;
     return faults().jitter(2ms).packet_loss(0.01).short_reads(0.2).short_writes(0.2).slow_accepts(0.2, 20ms);
   }
-  // All of them, often enough that a minute sees most.
+  /// Returns all faults, with rates at which most of them occur within a minute.
   [[nodiscard]] static faults everything() noexcept {
     using namespace std::chrono_literals;
     return mild()
@@ -122,7 +125,8 @@ class faults {
 };
 static_assert(!std::is_aggregate_v<faults>, "GCC 12 destroys aggregates in co_await expressions twice");
 
-// As Linux: data that stays unacknowledged for so long ends its connection (tcp_retries2 = 15).
+/// The time after which a connection ends when its data stays unacknowledged, as on Linux (tcp_retries2 =
+/// 15).
 inline constexpr duration silence_noticed_after = std::chrono::seconds(924);
 
 }  // namespace coracle::sim

@@ -1,4 +1,4 @@
-// sync_wait: a plain thread waits for a task that runs on a runtime.
+// sync_wait: blocks a plain thread until a task that runs on a runtime has ended.
 #pragma once
 
 #include "coracle/coro/block_on.hpp"
@@ -9,11 +9,11 @@
 
 namespace coracle {
 
-// Runs `t` as a root of `rt` on the loop `where`, starting the runtime if nobody drives it, and
-// blocks this thread until the task has ended. Gives its value or throws what it threw (which does
-// not count as escaping from a root); coro::cancelled when the runtime was stopped and the task
-// gave way to that. On a thread that drives a loop it aborts, in release builds too: it would wait
-// for itself. Over a simulation it runs the simulated world until the task has ended.
+/// Runs `t` as a root task of `rt` on the loop `where`, starts the runtime if no thread drives it, and blocks
+/// this thread until the task has ended. Returns the task's value or throws its exception, which does not
+/// count as an exception that left a root task; throws coro::cancelled when the runtime was stopped and the
+/// task ended because of that. On a thread that drives a loop it throws usage_error, in release builds too,
+/// because it would wait for itself. In a simulation it runs the simulated world until the task has ended.
 template <class T>
 T sync_wait(runtime& rt, loop& where, task<T> t) {
   coro::refuse_to_block_an_executor();
@@ -22,7 +22,7 @@ T sync_wait(runtime& rt, loop& where, task<T> t) {
   return result.take();
 }
 
-// The same on the next loop in turn.
+/// The same on the next loop in round-robin order.
 template <class T>
 T sync_wait(runtime& rt, task<T> t) {
   return sync_wait(rt, rt.next(), std::move(t));

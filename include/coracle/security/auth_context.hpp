@@ -1,4 +1,4 @@
-// auth_context: what a secured connection knows of its other end.
+// auth_context: the security properties of a connection and the identity of its peer.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace coracle {
 
-// A name that a verified certificate gives its holder.
+/// A name that a verified certificate assigns to its holder.
 class peer_identity {
  public:
   enum class kind : std::uint8_t {
-    dns_name,     // subjectAltName
-    ip_address,   // subjectAltName, as text
-    uri,          // subjectAltName; a SPIFFE id is one
-    email,        // subjectAltName
-    common_name,  // the subject's CN
+    dns_name,     ///< subjectAltName
+    ip_address,   ///< subjectAltName, as text
+    uri,          ///< subjectAltName; SPIFFE ids are URIs
+    email,        ///< subjectAltName
+    common_name,  ///< the subject's CN
   };
   peer_identity(kind what, std::string value) noexcept : what_(what), value_(std::move(value)) {}
   [[nodiscard]] kind what() const noexcept { return what_; }
@@ -30,39 +30,43 @@ class peer_identity {
   std::string value_;
 };
 
-// Made once a connection's handshake has ended, and never changed afterwards: any thread may read it. It belongs
-// to its connection; whoever needs it for longer calls shared_from_this().
+/// Describes the security of a connection and the identity of its peer. It is created when the handshake has
+/// completed and is immutable afterwards: any thread may read it. The connection owns it; call
+/// shared_from_this() to keep it longer.
 class auth_context : public std::enable_shared_from_this<auth_context> {
  public:
   auth_context() = default;
 
-  // "tls".
+  /// Returns the kind of security: "tls".
   [[nodiscard]] std::string_view type() const noexcept { return type_; }
-  // "TLSv1.3" and the like.
+  /// Returns the protocol version, for example "TLSv1.3".
   [[nodiscard]] std::string_view protocol() const noexcept { return protocol_; }
-  // "TLS_AES_256_GCM_SHA384" and the like.
+  /// Returns the cipher suite, for example "TLS_AES_256_GCM_SHA384".
   [[nodiscard]] std::string_view cipher() const noexcept { return cipher_; }
-  // What ALPN agreed on: "h2".
+  /// Returns the protocol that ALPN negotiated: "h2".
   [[nodiscard]] std::string_view application_protocol() const noexcept { return application_protocol_; }
-  // The name that the client asked for (SNI); empty when it asked for none.
+  /// Returns the name that the client requested (SNI); empty if it requested none.
   [[nodiscard]] std::string_view server_name() const noexcept { return server_name_; }
-  // The handshake took up an earlier session: no certificates were exchanged anew.
+  /// Whether the handshake resumed an earlier session, without a new exchange of certificates.
   [[nodiscard]] bool resumed() const noexcept { return resumed_; }
 
-  // The peer has proved that it holds a certificate that one of our CAs vouches for.
+  /// Whether the peer proved that it holds the key of a certificate issued by a trusted CA.
   [[nodiscard]] bool peer_verified() const noexcept { return peer_verified_; }
-  // Its names: subjectAltNames in their order, then the CN. Empty unless peer_verified().
+  /// Returns the names in the peer's certificate: subjectAltNames in their order, then the CN. Empty unless
+  /// peer_verified().
   [[nodiscard]] const std::vector<peer_identity>& identities() const noexcept { return identities_; }
+  /// Whether identities() contains this name.
   [[nodiscard]] bool has_identity(peer_identity::kind what, std::string_view value) const noexcept {
     for (const peer_identity& i : identities_)
       if (i.what() == what && i.value() == value) return true;
     return false;
   }
-  // The peer's certificates as it sent them, its own first, as PEM text; after a resumption its own alone. Empty
-  // when it sent none. Look at peer_verified() before you believe them.
+  /// Returns the peer's certificates as PEM text, in the order in which the peer sent them: its own
+  /// certificate comes first. After a resumption it contains only the peer's own certificate. Empty if the
+  /// peer sent none. Check peer_verified() before you trust them.
   [[nodiscard]] const std::string& peer_certificates_pem() const noexcept { return pem_; }
 
-  // For who makes one.
+  // Setters for the implementation that creates the object.
   auth_context& type(std::string s) { return type_ = std::move(s), *this; }
   auth_context& protocol(std::string s) { return protocol_ = std::move(s), *this; }
   auth_context& cipher(std::string s) { return cipher_ = std::move(s), *this; }

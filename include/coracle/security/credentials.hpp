@@ -1,4 +1,4 @@
-// channel_credentials, server_credentials: plaintext or security, for who connects and who listens.
+// channel_credentials, server_credentials: plaintext or TLS, for channels and for listeners.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -18,14 +18,15 @@ namespace coracle::security {
 template <class Security>
 using built = result<std::shared_ptr<Security>>;
 
-// tls::client_options and tls::server_options are such.
+/// Options that build a Security, such as tls::client_options and tls::server_options.
 template <class Options, class Security>
 concept builder_of = requires(const Options& o) {
   { o.build() } -> std::same_as<built<Security>>;
 };
 
-// A value: copies share the security. Made from insecure(), from options (coracle::tls::client_options()), or from
-// what those have built; there is no default.
+/// Selects plaintext or security for a channel or a listener. It is a value: copies share the security
+/// object. Construct it from insecure(), from options (coracle::tls::client_options()), or from the result of
+/// their build(). There is no default.
 template <class Security>
 class credentials {
  public:
@@ -33,16 +34,17 @@ class credentials {
   credentials(std::shared_ptr<Security> s) noexcept : security_(std::move(s)) {  // NOLINT
     if (!security_) failure_ = status::failed_precondition("the credentials are a null pointer");
   }
-  // Options that cannot be carried out (a file that is missing, a key that does not fit) make credentials that
-  // fail whatever uses them, with the reason.
+  /// Invalid options (a missing file, a key that does not match) make credentials that hold the error. Every
+  /// use of them fails with that error; see failure().
   credentials(const built<Security>& b) : failure_(b.status()) {  // NOLINT(google-explicit-constructor)
     if (b) security_ = *b;
   }
   template <builder_of<Security> Options>
   credentials(const Options& o) : credentials(o.build()) {}  // NOLINT(google-explicit-constructor)
 
-  // Null: plaintext, or failure().
+  /// Returns the security object; null for plaintext, or if failure() is not OK.
   [[nodiscard]] const std::shared_ptr<Security>& security() const noexcept { return security_; }
+  /// Returns the error of options that could not be built; OK otherwise.
   [[nodiscard]] bool secure() const noexcept { return security_ != nullptr; }
   [[nodiscard]] const status& failure() const noexcept { return failure_; }
 
@@ -51,10 +53,13 @@ class credentials {
   status failure_;
 };
 
-// For channels. What goes into :scheme, and into :authority of a target whose own authority is given.
+/// Returns the value of :scheme for a channel with these credentials.
+/// Returns the value of :authority: `own`, the authority of the target, unless the credentials override it
+/// (client_security::name_override()).
 [[nodiscard]] std::string_view scheme_of(const credentials<client_security>& c) noexcept;
 [[nodiscard]] std::string authority_of(const credentials<client_security>& c, std::string_view own);
-// `raw`, or a secured duplex over it to whom `authority` (a host with or without a port) names.
+/// Returns `raw` for plaintext, else a duplex that runs TLS over `raw` to the server that `authority` names
+/// (a host with or without a port).
 [[nodiscard]] std::unique_ptr<net::duplex> secured(const credentials<client_security>& c, loop& on,
                                                    std::unique_ptr<net::duplex> raw,
                                                    std::string_view authority);

@@ -1,16 +1,18 @@
-// insecure(): plaintext, said aloud.
+// insecure(): selects plaintext explicitly.
 #pragma once
 
 namespace coracle {
 
-// Neither secret nor safe from change on the way: for loopback, UNIX sockets and networks that are
-// protected otherwise. There is no default, so that nobody is plaintext by accident.
+/// The type of insecure(). Plaintext provides neither confidentiality nor integrity: use it for loopback,
+/// UNIX domain sockets and networks that are protected by other means. There are no default credentials, so
+/// that no connection is plaintext by accident.
 class plaintext {
  private:
   constexpr plaintext() noexcept = default;
   friend constexpr plaintext insecure() noexcept;
 };
 
+/// Selects plaintext for a channel or a listener.
 [[nodiscard]] constexpr plaintext insecure() noexcept { return {}; }
 
 }  // namespace coracle

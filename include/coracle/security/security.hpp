@@ -1,5 +1,6 @@
-// client_security, server_security: what turns a plain connection into a secret one. The room tls has one; the
-// rooms above know these interfaces alone, so that a plaintext program links no TLS.
+// client_security, server_security: interfaces that turn a plaintext connection into a secured one. The tls
+// folder implements them; the layers above depend only on these interfaces, so that a plaintext program does
+// not link TLS.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -16,35 +17,43 @@ class duplex;  // private: src/net/duplex.hpp
 
 namespace coracle::security {
 
-// Shared by every loop of a server; any thread.
+/// Secures the connections that a server accepts. All loops of a server share one object; any thread may use
+/// it.
 class server_security {
  public:
   server_security(const server_security&) = delete;
   server_security& operator=(const server_security&) = delete;
   virtual ~server_security() = default;
 
-  // A duplex over `raw` that shakes hands by itself from its start() on: what is sent meanwhile waits, and a
-  // failure arrives as the end of receiving, with a text. On `on`'s thread; never null.
+  /// Returns a duplex that runs the secure protocol over `raw`. It performs the handshake by itself from its
+  /// start() on; data sent meanwhile waits. A failure is reported as the end of receiving, with a message.
+  /// Must be called on the thread of `on`. Never returns null.
   [[nodiscard]] virtual std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) = 0;
-  // Reads certificates and keys anew, for the connections that come from now on. Not OK: nothing has changed.
+  /// Reads certificates and keys again, for connections accepted from now on. On error the previous ones stay
+  /// in use.
   virtual status reload() = 0;
 
  protected:
   server_security() noexcept = default;
 };
 
-// Shared by every loop of a channel, or of several channels; any thread.
+/// Secures the connections of a client. All loops of a channel share one object, and several channels may
+/// share it; any thread may use it.
 class client_security {
  public:
   client_security(const client_security&) = delete;
   client_security& operator=(const client_security&) = delete;
   virtual ~client_security() = default;
 
-  // As above, to a server that has to prove that it is `host`: a name or an IP address, without a port.
+  /// Like server_security::secure(). The server must prove that it is `host`: a name or an IP address,
+  /// without a port.
   [[nodiscard]] virtual std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
                                                             std::string_view host) = 0;
+  /// Reads certificates and keys again, for connections made from now on. On error the previous ones stay in
+  /// use.
   virtual status reload() = 0;
-  // Stands for the target's name in :authority and in what the server has to prove; empty: the target's own.
+  /// Returns the name that replaces the target's name in :authority and in the verification of the server.
+  /// Empty: the target's own name is used.
   [[nodiscard]] virtual std::string_view name_override() const noexcept { return {}; }
 
  protected:

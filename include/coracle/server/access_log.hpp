@@ -1,4 +1,4 @@
-// access_log: a line for each call of a server.
+// access_log: an interceptor that logs one line for each call of a server.
 #pragma once
 
 #include "coracle/base/log.hpp"
@@ -6,19 +6,23 @@
 
 namespace coracle {
 
-// server.add_interceptor(std::make_shared<coracle::access_log>(server.owner().log()));
-//
-// As the first interceptor it logs what clients see. One line at level info, key=value, when the call is over:
-//
-//   call=/movie.MovieService/AddMovie peer=127.0.0.1:40112 status=OK duration_us=812 received=1 received_bytes=31
-//   sent=1 sent_bytes=4
-//
-// (as one line). Of what a client may choose freely, the path of a method that no service has, bytes that are not
-// printable and blanks are shown as `?`, and 200 bytes at most. Durations count from the request's head, in turns of the
-// loop: a handler that does not wait took 0. Costs a formatted line a call where the logger wants info.
+/// Logs one line for each call of a server.
+///
+///   server.add_interceptor(std::make_shared<coracle::access_log>(server.owner().log()));
+///
+/// Add it as the first interceptor, so that it logs what clients see. It writes one line at level info, as
+/// key=value pairs, when the call has ended (here broken into two lines):
+///
+///   call=/movie.MovieService/AddMovie peer=127.0.0.1:40112 status=OK duration_us=812
+///   received=1 received_bytes=31 sent=1 sent_bytes=4
+///
+/// A client can choose the path of an unregistered method freely. The log therefore shows its unprintable
+/// bytes and blanks as `?`, and at most 200 bytes of it. The duration starts when the request headers have
+/// arrived and has the resolution of one loop iteration: a handler that does not wait takes 0. The cost is
+/// one formatted line per call if the logger accepts level info.
 class access_log final : public server_interceptor {
  public:
-  // `to` must outlive the server.
+  /// Logs to `to`, which must outlive the server.
   explicit access_log(logger& to) noexcept : to_(to) {}
   task<status> intercept(server_context& context, next_handler next) override;
 

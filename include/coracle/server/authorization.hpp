@@ -1,4 +1,4 @@
-// authorization: an interceptor that is one question: may this call go on?
+// authorization: an interceptor that admits or rejects each call with one function.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -10,12 +10,15 @@
 
 namespace coracle {
 
-// server.add_interceptor(coracle::authorize([](const server_context& c) { ... return status(); }));
-//
-// Asked on the call's loop when its head has arrived, before any of its messages: OK lets it go on, anything else
-// is the answer (UNAUTHENTICATED: who are you; PERMISSION_DENIED: not you) and no handler runs. Of what to decide by,
-// the context has the method, the metadata and the peer. Calls on different loops ask at the same time. Who has to
-// wait for the decision (a token service) derives from server_interceptor.
+/// Admits or rejects each call with one function.
+///
+///   server.add_interceptor(coracle::authorize([](const server_context& c) { ... return status(); }));
+///
+/// The server calls the function on the call's loop when the request headers have arrived, before any
+/// message. OK admits the call; any other status ends it, and no handler runs (UNAUTHENTICATED: the client
+/// has not proved who it is; PERMISSION_DENIED: this client may not make the call). The context provides the
+/// method, the metadata and the peer to decide by. Calls on different loops run the function concurrently. If
+/// the decision has to wait, for a token service for example, derive from server_interceptor instead.
 class authorization final : public server_interceptor {
  public:
   using question = std::function<status(const server_context&)>;
@@ -31,6 +34,7 @@ class authorization final : public server_interceptor {
   question ask_;
 };
 
+/// Makes an authorization interceptor for server::add_interceptor().
 [[nodiscard]] inline std::shared_ptr<server_interceptor> authorize(authorization::question ask) {
   return std::make_shared<authorization>(std::move(ask));
 }

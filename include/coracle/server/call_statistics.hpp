@@ -1,4 +1,4 @@
-// call_statistics: how many calls a server ended in each second, and how long they took.
+// call_statistics: an interceptor that counts the calls of a server per second and measures their duration.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -11,11 +11,11 @@
 
 namespace coracle {
 
-// Of the calls that ended within one second of the loops' clock.
+/// Counts the calls that ended within one second of the loops' clock.
 struct second_of_calls {
-  std::int64_t second = 0;  // which
+  std::int64_t second = 0;  // seconds since the clock's epoch
   std::uint64_t count = 0;
-  std::uint64_t errors = 0;  // of them, those that did not end with OK
+  std::uint64_t errors = 0;  // calls that did not end with OK
   duration sum{};
   duration max{};
   duration min{};
@@ -24,22 +24,24 @@ struct second_of_calls {
   }
 };
 
-// server.add_interceptor(std::make_shared<coracle::call_statistics>(server.owner().log()));
-//
-// One line at level info for each second in which calls ended, all loops together:
-//
-//   calls=1234 mean_us=81 max_us=950 min_us=12 errors=3
-//
-// It is written when the first call of a later second ends, and the last one when the object is destroyed: no timer
-// keeps an idle server awake. Costs a lock that is held for a few instructions per call.
+/// Counts the calls of a server per second and measures how long they took.
+///
+///   server.add_interceptor(std::make_shared<coracle::call_statistics>(server.owner().log()));
+///
+/// Logs one line at level info for each second in which calls ended, for all loops together:
+///
+///   calls=1234 mean_us=81 max_us=950 min_us=12 errors=3
+///
+/// The line is written when the first call of a later second ends, and the last line when the object is
+/// destroyed: no timer wakes an idle server. Each call takes a lock for a few instructions.
 class call_statistics final : public server_interceptor {
  public:
-  // `to` must outlive this.
+  /// Logs to `to`, which must outlive this object.
   explicit call_statistics(logger& to) noexcept : to_(to) {}
   ~call_statistics() override;
   task<status> intercept(server_context& context, next_handler next) override;
 
-  // The newest second that is over and had calls. Any thread.
+  /// Returns the latest second that is over and in which calls ended. May be called from any thread.
   [[nodiscard]] std::optional<second_of_calls> last_second() const;
 
  private:

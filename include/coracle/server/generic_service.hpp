@@ -1,4 +1,4 @@
-// generic_service: answers the methods that no other service of a server has, in bytes.
+// generic_service: handles unregistered methods, with messages as bytes.
 #pragma once
 
 #include "coracle/rpc/bytes_message.hpp"
@@ -6,11 +6,16 @@
 
 namespace coracle {
 
-// For proxies and the like: server::set_fallback(). The method is context.method(), of whatever kind: one that is
-// unary for the client is a stream of one message each way here, and who answers otherwise breaks the call for its
-// client. The form of the messages is context.content_subtype(); all forms are taken. Called as any service is.
+/// Handles the methods that no other service of a server has; for proxies, for example. See
+/// server::set_fallback().
+///
+/// context.method() is the method, of whatever kind. A method that is unary for the client is a stream of one
+/// message each way here; a handler that sends another number of messages breaks the call for its client.
+/// context.content_subtype() is the encoding of the messages; every encoding is accepted. The thread rules
+/// are those of every service.
 class generic_service : public service {
  public:
+  /// Handles one call: reads `requests` and yields the replies.
   virtual replies<bytes_message> call(server_context& context, reader<bytes_message> requests) = 0;
 
   [[nodiscard]] method_table methods() const noexcept final {

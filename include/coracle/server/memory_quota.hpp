@@ -1,4 +1,4 @@
-// memory_quota: how much memory the peers of one or several servers may take up.
+// memory_quota: limits the memory that the peers of one or several servers may occupy.
 #pragma once
 
 #include <atomic>
@@ -14,22 +14,26 @@ class server_state;
 class shard;
 }  // namespace server_internal
 
-// Counts what connections hold because of their peers: bytes received and not yet taken, what decoded requests take in memory
-// while their calls run, replies not yet read, tables, streams, buffers, TLS. Not what handlers allocate. A call whose
-// request does not fit is RESOURCE_EXHAUSTED. Counted in steps of 4 KiB, at once for what is large. Requests of handlers
-// that run on behind calls that have ended count for the server. While those of a loop take more than its
-// part of a quarter of the limit, it decodes no more large requests of unary and server-streaming calls.
-//
-// Above five eighths of the limit, connections that hold more than half of their even share get no new calls
-// (REFUSED_STREAM, which clients may try elsewhere) and no connection credit. Above seven eighths, those that hold
-// most are closed (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; nobody at or below the even share is. The last
-// eighth is for what is not counted.
-//
-// What keeps the pressure up for server_limits::stall_time() although it gets no credit is closed, too: a message that
-// was left half sent, a reply that is not read.
-//
-// A value whose copies share the count: hand one to several servers, and they share the limit, whoever's connections hold
-// most. Any thread.
+/// Limits the memory that connections hold because of their peers: received bytes that were not consumed yet,
+/// decoded requests while their calls run, replies that were not read yet, tables, streams, buffers and TLS.
+/// It does not count what handlers allocate.
+///
+/// A call whose request does not fit ends with RESOURCE_EXHAUSTED. Connections account for their memory in
+/// steps of 4 KiB, and for large amounts at once. The requests of orphaned calls, whose handlers still run,
+/// count for the server. While those of a loop take more than the loop's part of a quarter of the limit, the
+/// loop decodes no large requests of unary and server-streaming calls.
+///
+/// Above five eighths of the limit, connections that hold more than half of their even share get no new calls
+/// (REFUSED_STREAM, which clients may retry on another server) and no connection credit. Above seven eighths,
+/// the server closes the connections that hold most (GOAWAY, ENHANCE_YOUR_CALM) until the rest fits; it
+/// closes no connection that holds its even share or less. The last eighth is for memory that is not counted.
+///
+/// The server also closes a connection that keeps up the pressure for server_limits::stall_time() although it
+/// gets no credit, for example with a half-sent message or a reply that it does not read.
+///
+/// A value whose copies share the count: servers that get copies of one quota share its limit, and the
+/// connections that hold most are closed, whichever server they belong to. Every function may be called from
+/// any thread.
 class memory_quota {
  public:
   explicit memory_quota(std::size_t limit_bytes) : counted_(std::make_shared<counted>(limit_bytes)) {}
@@ -46,7 +50,7 @@ class memory_quota {
     explicit counted(std::size_t l) noexcept : limit(l) {}
     const std::size_t limit;
     std::atomic<std::size_t> used{0};
-    std::atomic<std::size_t> abandoned{0};  // of what is used: by calls that no connection has any more
+    std::atomic<std::size_t> abandoned{0};  // part of used: held by orphaned calls
     std::atomic<std::size_t> connections{0};
     std::mutex servers_change;
     std::vector<std::weak_ptr<server_internal::server_state>> servers;  // that share it

@@ -1,4 +1,4 @@
-// replies<T>: what a handler with many replies returns, a coroutine that co_yields them.
+// replies<T>: the return type of a handler with many replies, a coroutine that yields them.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -24,7 +24,7 @@ template <class T>
 class replies_promise : public coro::promise_base {
  public:
   coracle::replies<T> get_return_object() noexcept;
-  // co_yield reply: as writer::write(). The reply is serialized before anything else runs.
+  // `co_yield reply` has the effect of writer::write(). It serializes the reply before anything else runs.
   auto yield_value(const T& reply, std::source_location where = std::source_location::current()) noexcept {
     note(where);
     return coro::noted_awaiter<rpc::write_awaiter<T>>(*this,
@@ -52,7 +52,7 @@ class replies_promise : public coro::promise_base {
   void set_call(rpc::call* c) noexcept { call_ = c; }
   [[nodiscard]] rpc::call* current_call() const noexcept { return call_; }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
-  // False, without an error(): control has reached the handler's end.
+  // False without an error(): control reached the end of the handler.
   [[nodiscard]] bool returned() const noexcept { return returned_; }
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
 
@@ -63,7 +63,7 @@ class replies_promise : public coro::promise_base {
   bool returned_ = false;
 };
 
-// co_await replies<T>::writer()
+// The result of co_await replies<T>::writer().
 template <class T>
 class writer_awaiter {
  public:
@@ -81,9 +81,11 @@ class writer_awaiter {
 
 }  // namespace server_internal
 
-// `co_yield reply;` sends one, suspending while there is no room. `co_return coracle::ok;` (or any
-// other status) ends the call. Reading and writing may go on at once: take the writer and write
-// from a task of a scope. When the client resets, both sides end.
+/// The return type of a handler with many replies.
+///
+/// `co_yield reply;` sends one reply and suspends while the stream has no room. `co_return coracle::ok;`, or
+/// any other status, ends the call. To read and write concurrently, take the writer() and write from a task
+/// of a scope. When the client resets the call, both directions end.
 template <class T>
 class [[nodiscard]] replies {
  public:
@@ -91,7 +93,7 @@ class [[nodiscard]] replies {
   using handle = std::coroutine_handle<promise_type>;
   using reply_type = T;
 
-  // Ends the call at once, without a reply.
+  /// Ends the call at once with `why`, without a reply.
   replies(coracle::status why) : status_(std::move(why)) {}
   replies(unimplemented u) : status_(u.status()) {}
   explicit replies(handle h) noexcept : frame_(h) {}
@@ -102,9 +104,10 @@ class [[nodiscard]] replies {
     if (frame_) frame_.destroy();
   }
 
+  /// `co_await writer()` within the handler gives the writer of its call.
   [[nodiscard]] static server_internal::writer_awaiter<T> writer() noexcept { return {}; }
 
-  // For the server.
+  // --- for the server
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
   [[nodiscard]] const coracle::status& why() const noexcept { return status_; }
   [[nodiscard]] bool returned() const noexcept { return true; }

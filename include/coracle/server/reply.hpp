@@ -1,4 +1,4 @@
-// reply<T>: what a handler with one reply returns. A coroutine, or the reply itself.
+// reply<T>: the return type of a handler with one reply, which is a coroutine or an ordinary function.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -14,7 +14,7 @@
 
 namespace coracle {
 
-// Converts to what any handler returns.
+/// Ends a call with UNIMPLEMENTED. Converts to the return type of every handler.
 class unimplemented {
  public:
   [[nodiscard]] coracle::status status() const {
@@ -30,7 +30,7 @@ namespace server_internal {
 template <class>
 inline constexpr bool always_false = false;
 
-// What a handler of one reply of type T may not return, so that the compiler's message says what to do.
+// A type that a handler with one reply of type T may not return. The compiler's message then says what to do.
 template <class Other, class T>
 concept no_reply_of = !std::convertible_to<Other, T> && !std::convertible_to<Other, const T*> &&
                       !std::convertible_to<Other, coracle::status> && !std::convertible_to<Other, result<T>>;
@@ -59,7 +59,8 @@ class reply_promise : public coro::promise_base {
   reply<T> get_return_object() noexcept;
   void return_value(T&& reply) { message_.emplace(std::move(reply)); }
   void return_value(const T& reply) { message_.emplace(reply); }
-  // A reply that stays where it is until the call's end: made by server_context::make_reply(), in its arena(), or static.
+  // A reply that stays where it is until the call ends: made by server_context::make_reply(), placed in its
+  // arena(), or static.
   void return_value(const T* reply) noexcept { elsewhere_ = reply; }
   template <std::same_as<std::nullptr_t> Null>
   void return_value(Null) {
@@ -85,12 +86,13 @@ class reply_promise : public coro::promise_base {
     else status_ = outcome.status();
   }
   void unhandled_exception() noexcept {
-    elsewhere_ = nullptr;  // a destructor may throw behind `co_return reply;`
+    elsewhere_ = nullptr;  // a destructor may throw after `co_return reply;`
     message_.reset();
     error_ = std::current_exception();
   }
 
-  // Null: there is none, but a status or an exception. Where all three are missing, the handler has given nothing.
+  // Null if the handler ended with a status or an exception. If all three are missing, the handler gave
+  // nothing.
   [[nodiscard]] const T* sent() const noexcept {
     return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
   }
@@ -106,11 +108,13 @@ class reply_promise : public coro::promise_base {
 
 }  // namespace server_internal
 
-// A handler may be a coroutine (`co_return reply;`, `co_return status::not_found("...");`) or an
-// ordinary function that returns the reply or a status at once, which costs no frame.
-//
-// A handler that gives neither, because its status is OK or its pointer is null or control reaches its end, fails its
-// call with INTERNAL, and the server logs the method.
+/// The return type of a handler with one reply.
+///
+/// A handler may be a coroutine (`co_return reply;`, `co_return status::not_found("...");`) or an ordinary
+/// function that returns the reply or a status at once, which saves the coroutine frame.
+///
+/// If a handler provides neither a reply nor an error, because its status is OK, its pointer is null or
+/// control reaches its end, its call ends with INTERNAL and the server logs the method.
 template <class T>
 class [[nodiscard]] reply {
  public:
@@ -120,7 +124,8 @@ class [[nodiscard]] reply {
 
   reply(T&& message) : message_(std::move(message)) {}
   reply(const T& message) : message_(message) {}
-  // As `co_return &reply` of a coroutine: see server_context::make_reply() and arena().
+  /// Sends `*message` from where it is, like `co_return &reply` in a coroutine. It must stay valid until the
+  /// call has ended: see server_context::make_reply() and server_context::arena().
   reply(const T* message) noexcept : elsewhere_(message) {}
   template <std::same_as<std::nullptr_t> Null>
   reply(Null) {
@@ -154,9 +159,9 @@ class [[nodiscard]] reply {
     if (frame_) frame_.destroy();
   }
 
-  // For the server: the frame to start, or null when the outcome is here already.
+  // For the server: the frame to start, or null if the result is available already.
   [[nodiscard]] handle release() noexcept { return std::exchange(frame_, {}); }
-  // Null: none, but a status.
+  // Null if there is only a status.
   [[nodiscard]] const T* sent() const noexcept {
     return elsewhere_ ? elsewhere_ : message_ ? &*message_ : nullptr;
   }

@@ -1,4 +1,4 @@
-// serve(): a whole server in one line.
+// serve(): runs a whole server with one function call.
 #pragma once
 
 #include "coracle/security/credentials.hpp"
@@ -11,21 +11,23 @@
 namespace coracle {
 
 namespace server_internal {
-// Listens, prints where, and runs: see serve().
+// Implements serve(): listens, prints the address, and runs.
 int serve(server& one, std::string_view address, const server_credentials& credentials);
 }  // namespace server_internal
 
-/// Serves `services` at `address` until SIGINT or SIGTERM, then drains: the body of a main(). Prints "listening on ADDRESS" on
-/// stdout, with the port that the system has chosen where `address` has port 0. Returns the program's exit code: 0, or 1 after
-/// a line on stderr when the address cannot be listened on. The services must outlive the call. On a runtime of its own
-/// with one loop, with default options; a program that needs more makes a `server`.
+/// Serves `services` at `address` until SIGINT or SIGTERM, then drains; meant as the body of main().
 ///
 ///   int main() {
 ///     greeter service;
 ///     return coracle::serve("127.0.0.1:50051", coracle::insecure(), service);
 ///   }
 ///
-/// address: see server::listen(). credentials: insecure(), or coracle::tls::server_options().
+/// Prints "listening on ADDRESS" on stdout; if `address` has port 0, the printed port is the one that the
+/// system chose. Returns the exit code of the program: 0, or 1 after a line on stderr if it cannot listen on
+/// the address. The services must outlive the call. The server has a runtime of its own with one loop, and
+/// default options; a program that needs more makes a `server`.
+///
+/// For `address` see server::listen(). `credentials` are insecure() or coracle::tls::server_options().
 template <std::derived_from<service>... Services>
 [[nodiscard]] int serve(std::string_view address, const server_credentials& credentials,
                         Services&... services) {

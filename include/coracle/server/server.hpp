@@ -1,4 +1,4 @@
-// server: listens, and has services answer.
+// server: listens and dispatches requests to services.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -23,64 +23,76 @@ namespace server_internal {
 class server_state;  // private: src/server/server_state.hpp
 }
 
-// Life: add services, listen, run() or start(). A request is handled on the loop of its connection;
-// connections are spread over the runtime's loops. Members may be called from any thread unless they
-// say otherwise.
+/// A gRPC server.
+///
+/// Add services, call listen(), then run() or start(). The loop of a connection handles its requests; the
+/// server spreads connections over the loops of the runtime. Members may be called from any thread unless
+/// they say otherwise.
 class server {
  public:
-  // With a runtime of its own, of one loop.
+  /// Makes a server with a runtime of its own, which has one loop.
   explicit server(const server_options& options = {});
-  // `on` may outlive the server or not.
+  /// Makes a server on the runtime `on`, which may be destroyed before or after the server.
   explicit server(runtime& on, const server_options& options = {});
   server(const server&) = delete;
   server& operator=(const server&) = delete;
-  // Stops the calls that still run, closes the connections and waits for both. On a thread that
-  // drives no loop (else: abort).
+  /// Cancels the calls that still run, closes the connections and waits for both. Must run on a thread that
+  /// drives no loop (otherwise it aborts).
   ~server();
 
-  // Before the first listen() or in_process(). The service must outlive the server. A path that two
-  // services share is a defect of the caller (abort).
+  /// Adds a service. Call it before the first listen() or in_process(). The service must outlive the server.
+  /// Two services with the same path are a programming error (abort).
   void add(service& s);
-  // The same, and the server keeps it alive.
+  /// Adds a service and keeps it alive.
   void add(std::shared_ptr<service> s);
-  // Answers the methods that no service has; otherwise they are UNIMPLEMENTED. Likewise before the first listen();
-  // one a server. It must outlive the server.
+  /// Sets the service that handles the unregistered methods; without one they end with UNIMPLEMENTED. Call it
+  /// at most once, before the first listen() or in_process(). The service must outlive the server.
   void set_fallback(generic_service& s);
-  // Puts an interceptor around every call, also of methods that no service has, inside those that were added before. Before the first listen() or
-  // in_process(); it must outlive the server, or is kept by it.
+  /// Runs an interceptor around every call, those of unregistered methods included, inside the interceptors
+  /// that were added before. Call it before the first listen() or in_process(). The interceptor must outlive
+  /// the server.
   void add_interceptor(server_interceptor& i);
+  /// Adds an interceptor and keeps it alive.
   void add_interceptor(std::shared_ptr<server_interceptor> i);
 
-  // "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopbacks), "unix:/path"; port 0 lets the system
-  // choose. "systemd:" listens on all sockets that the service manager has opened for this process (LISTEN_FDS), TCP and
-  // UNIX, "systemd:NAME" on those of that name; they stay the manager's, and so does a socket's file. Connections are
-  // accepted once the loops run. Fails when the address is in use, not
-  // allowed or not understood, with a message that says how to fix it; run() reports the failure as well.
-  // credentials: insecure(), or coracle::tls::server_options().
+  /// Listens on an address.
+  ///
+  /// `address`: "127.0.0.1:50051", "[::]:50051", "localhost:0" (both loopback addresses), "unix:/path". With
+  /// port 0 the system chooses the port. "systemd:" listens on all sockets that the service manager has
+  /// opened for this process (LISTEN_FDS), TCP and UNIX; "systemd:NAME" on those with that name. Such sockets
+  /// stay the manager's, and so does the file of a UNIX socket. `credentials`: insecure() or
+  /// coracle::tls::server_options().
+  ///
+  /// The server accepts connections once the loops run. Fails if the address is in use, not permitted or
+  /// malformed, with a message that says how to fix it; run() reports the failure as well.
   status listen(std::string_view address, server_credentials credentials);
-  // Of the first listen(); 0 before it, and for UNIX sockets.
+  /// Returns the port of the first listen(); 0 before it and for UNIX sockets.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  // Serves until SIGINT or SIGTERM, or stop(); also a SIGTERM that came since the first listen(). Then drains: no
-  // new connections, GOAWAY to the old ones, running calls get server_options::drain_grace() to end (a second signal
-  // ends them at once). Drives the runtime. For main(): 0, or 1 after a line on stderr when a listen() failed or none
-  // was made.
+  /// Drives the runtime and serves until SIGINT, SIGTERM or stop(), then drains; meant for main(). A SIGTERM
+  /// that arrived after the first listen() counts, too.
+  ///
+  /// A drain accepts no new connections, sends GOAWAY on the open ones, and gives running calls
+  /// server_options::drain_grace() to end; a second signal cancels them at once. Returns the exit code of the
+  /// program: 0, or 1 after a line on stderr if a listen() failed or none was made.
   int run();
-  // Serves in the background on the runtime's own threads, without watching signals.
+  /// Serves in the background on the runtime's own threads, without handling signals.
   void start();
-  // Begins a drain and returns.
+  /// Begins a drain with server_options::drain_grace() and returns at once.
   void stop() noexcept;
-  // Drains and waits for its end. For coroutines of any runtime's loop.
+  /// Drains and waits until no connection is left; calls that still run after `grace` are cancelled. For
+  /// coroutines on a loop of any runtime.
   [[nodiscard]] task<> drain(duration grace);
 
-  // For channels of this process: their bytes pass through memory, with everything else as it is on a
-  // socket. Valid as long as the server.
+  /// Returns a connector for channels in this process. Their bytes pass through memory; everything else is as
+  /// on a socket. It connects as long as the server exists.
   [[nodiscard]] std::shared_ptr<transport::connector> in_process();
 
-  // What it has done so far, gathered from its loops one after the other: connections that come or go meanwhile
-  // may be missed. For coroutines of any runtime's loop.
+  /// Returns what the server has done so far. The loops are queried one after the other, so connections that
+  /// open or close meanwhile may be missing. For coroutines on a loop of any runtime.
   [[nodiscard]] task<server_snapshot> snapshot();
 
+  /// The runtime that the server runs on.
   [[nodiscard]] runtime& owner() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// server_context: what a handler knows of its call, beside the messages.
+// server_context: what a handler can learn about its call, and control, apart from the messages.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -27,86 +27,99 @@ namespace server_internal {
 class server_call;  // private: src/server/server_call.hpp
 }
 
-// Made by the server; valid until the handler, and the interceptors around it, have ended. For the handler's loop only.
+/// Describes a call to its handler and the interceptors. The server makes it; it is valid until the handler
+/// and the interceptors around it have ended. Use it only on the handler's loop.
 class server_context : public rpc::propagated_context {
  public:
   server_context(const server_context&) = delete;
   server_context& operator=(const server_context&) = delete;
 
-  // "/package.Service/Method"
+  /// The path of the method, "/package.Service/Method".
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
-  // What follows "application/grpc+" in the request's content-type: "", "proto", "json" and so on.
+  /// The part of the request's content-type after "application/grpc+": "", "proto", "json" and so on.
   [[nodiscard]] std::string_view content_subtype() const noexcept;
-  // The address of the client's end of the connection.
+  /// The address of the client's end of the connection.
   [[nodiscard]] const net::address& peer() const noexcept { return *peer_; }
-  // Who the client has proved to be, and how the connection is protected; null in plaintext. Valid as long as
-  // the context.
+  /// The authenticated identity of the client and the protection of the connection; null in plaintext. Valid
+  /// as long as the context.
   [[nodiscard]] const auth_context* auth() const noexcept { return auth_; }
 
-  // By when the call ends: what the client wants, or server_limits::call_time() if that is sooner; `never` if
-  // neither is said. Calls that the handler makes inherit it, as they do the stop token.
+  /// When the call ends at the latest: the client's deadline, or the end of server_limits::call_time() if
+  /// that is sooner; `never` if there is neither. Calls that the handler makes inherit it, as they do the
+  /// stop token.
   [[nodiscard]] time_point deadline() const noexcept { return environment_->deadline; }
-  // Stops when the call ends before its handler: the client resets it or goes away, the deadline passes, a
-  // drain runs out of grace, or a message breaks the rules, is larger than it may be, or comes too slowly
-  // (server_limits::stall_time()).
+  /// Stops when the call ends before its handler: the client resets it or disconnects, the deadline passes,
+  /// the grace of a drain expires, or a message is malformed, exceeds its size limit, or arrives too slowly
+  /// (server_limits::stall_time()).
   [[nodiscard]] coro::stop_token stop_token() const noexcept { return environment_->stop; }
+  /// Whether stop_token() has stopped.
   [[nodiscard]] bool cancelled() const noexcept { return environment_->stop.stop_requested(); }
-  /// Stops when the server begins to drain, on this call's loop: a stream without an end has server_options::drain_grace()
-  /// from then on to end by itself. The call goes on; a call that begins during the drain finds it stopped. Give it to
-  /// stop_on() with any wait. Valid as long as the context.
+  /// Stops when the server begins to drain, on this call's loop. An endless stream then has
+  /// server_options::drain_grace() to end by itself. The call continues; a call that begins during the drain
+  /// finds the token stopped. Pass it to stop_on() with any wait. Valid as long as the context.
   [[nodiscard]] coro::stop_token drain_token() const noexcept { return drain_; }
 
-  // To be sent before the first message, or by send_initial_metadata(), whichever is first.
+  /// Metadata that is sent before the first message, or by send_initial_metadata(), whichever comes first.
   [[nodiscard]] coracle::metadata& initial_metadata() noexcept { return initial_; }
+  /// Sends the response headers now; does nothing if they were sent already.
   void send_initial_metadata();
-  // How replies are compressed; to be said before the first message or send_initial_metadata(). Has no effect when the
-  // client does not accept that encoding. Default: server_options::compression().
+  /// Sets how replies are compressed; call it before the first message and before send_initial_metadata(). It
+  /// has no effect if the client does not accept that encoding. Default: server_options::compression().
   void compression(const coracle::compression& c) noexcept { compression_ = c; }
-  // The request that was read last came compressed.
+  /// Whether the last request that was read came compressed.
   [[nodiscard]] bool read_compressed() const noexcept;
-  // To be sent with the status.
+  /// Metadata that is sent with the status.
   [[nodiscard]] coracle::metadata& trailing_metadata() noexcept { return trailing_; }
 
-  // Before the handler ends with a status that clients may retry: when to retry, in place of their own pauses (gRFC A6,
-  // "Pushback"). To the millisecond, 0 to 24 days. Clients without a retry policy ignore it.
+  /// Tells clients when to retry, in place of their own backoff (gRFC A6, "Pushback"). Call it before the
+  /// handler ends with a status that clients may retry. Has a resolution of a millisecond, from 0 to 24 days.
+  /// Clients without a retry policy ignore it.
   void retry_after(duration d);
-  // Likewise: clients do not retry this call at all.
+  /// Tells clients not to retry this call (gRFC A6, "Pushback").
   void do_not_retry();
 
-  // What was exchanged so far. A reply that waits for the interceptors to end counts as sent.
+  /// What was exchanged so far. A reply that waits for the interceptors to end counts as sent.
   [[nodiscard]] call_traffic traffic() const noexcept;
 
-  // Memory for messages that goes all at once when the call has ended, and is used again by the loop's next calls;
-  // made when it is first asked for. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a reply
-  // that `co_return reply;` sends from there. For the request, too: service::wants_arena().
+  /// An arena for messages, freed as a whole when the call has ended, whose memory later calls of the loop
+  /// reuse. It is made on first use. google::protobuf::Arena::CreateMessage<Reply>(&context.arena()) makes a
+  /// reply that `co_return reply;` sends from there. For requests in the arena see service::wants_arena().
   [[nodiscard]] google::protobuf::Arena& arena();
 
-  /// An empty reply that the handler fills where it is: `auto& reply = context.make_reply<Reply>(); ... co_return &reply;`.
-  /// It lives until the call has ended, the handler and the interceptors around it as well, and belongs to the context.
-  /// Calls of the loop use its memory again, so that a small reply costs no allocation; one that was not sent, or takes
-  /// more than 1 KiB on the wire, is destroyed. Any number of them may be made; a reply of a stream is copied where it is
-  /// yielded, and gains nothing. For protobuf's messages. Throws std::bad_alloc.
+  /// Makes an empty reply that the handler fills in place:
+  ///
+  ///   auto& reply = context.make_reply<Reply>();
+  ///   ...
+  ///   co_return &reply;
+  ///
+  /// The context owns it, and it lives until the call, the handler and the interceptors around it have ended.
+  /// Calls of the loop reuse its memory, so that a small reply costs no allocation; a reply that was not
+  /// sent, or takes more than 1 KiB on the wire, is destroyed. A handler may make any number of them. A reply
+  /// of a stream is copied when it is yielded, and gains nothing. For protobuf messages. Throws
+  /// std::bad_alloc.
   template <class Reply>
   [[nodiscard]] Reply& make_reply();
-  /// The call's one request, to be moved from: `store.add(context.take(request));`. The same object, which stays the
-  /// context's: a reference into it, or one that an interceptor was given, sees a moved-from message afterwards. Throws
-  /// usage_error where `request` is another message, a copy say, or the call's requests are a stream, whose messages are the
-  /// handler's own.
+  /// Gives the call's one request to move from: `store.add(context.take(request));`.
+  ///
+  /// It is the same object and stays the context's: references to it, those of interceptors included, see a
+  /// moved-from message afterwards. Throws usage_error if `request` is another message, such as a copy, or if
+  /// the requests of the call are a stream, whose messages belong to the handler anyway.
   template <class Request>
   [[nodiscard]] Request&& take(const Request& request);
 
-  // For tasks that the handler starts beside itself: scope work{context.environment()};
+  /// The environment for tasks that the handler starts: scope work{context.environment()};
   [[nodiscard]] const coro::environment& environment() const noexcept { return *environment_; }
 
  private:
   friend class server_internal::server_call;
   server_context() noexcept = default;
   ~server_context() = default;
-  // Whether it is the call's request, which is about to change then. As rpc::codec_of<T>::address() has it.
+  // Whether `request` is the call's request. If so, records that the caller is about to change it. The
+  // pointer is that of rpc::codec_of<T>::address().
   [[nodiscard]] bool lets_take(const void* request);
 
   std::string_view method_;
-  // The connection's, or the call's when the connection may be gone.
+  // The connection's address, or the call's copy if the connection may be gone.
   const net::address* peer_ = nullptr;
   const auth_context* auth_ = nullptr;
   coro::stop_source stop_;
@@ -117,7 +130,7 @@ class server_context : public rpc::propagated_context {
   coracle::metadata initial_;
   coracle::metadata trailing_;
   server_internal::message_store* messages_ = nullptr;
-  server_internal::made_reply* made_replies_ = nullptr;  // the newest first
+  server_internal::made_reply* made_replies_ = nullptr;  // the latest first
 };
 
 template <class Reply>

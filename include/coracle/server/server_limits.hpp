@@ -1,4 +1,4 @@
-// server_limits: how much of a server its clients may have at once. docs/reference/limits.md has all limits.
+// server_limits: what clients may use of a server concurrently. docs/reference/limits.md lists all limits.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -13,43 +13,50 @@
 
 namespace coracle {
 
-// The defaults are for a service that faces strangers.
+/// Limits what clients may use of a server. The defaults suit a service that is exposed to untrusted clients.
 class server_limits {
  public:
   server_limits() noexcept {}
 
-  // What all connections together may hold because of their peers. Default, for each server: 1 GiB, or half of the memory
-  // that the system lets the process use, if that is less: of the tightest of memory.max and memory.high (cgroup v2),
-  // memory.limit_in_bytes (cgroup v1), of the process's cgroup and those above it, and RLIMIT_AS. The server logs the default
-  // that it chooses and the reason at level info. In a simulation it is 1 GiB.
+  /// The memory that all connections together may hold because of their peers.
+  ///
+  /// Default, for each server: 1 GiB, or half of the memory that the system lets the process use, if that is
+  /// less. The system's limit is the lowest of memory.max and memory.high (cgroup v2) and
+  /// memory.limit_in_bytes (cgroup v1) of the process's cgroup and those above it, and RLIMIT_AS. The server
+  /// logs the default that it chooses and the reason at level info. In a simulation the default is 1 GiB.
   server_limits& memory(memory_quota q) { return memory_ = std::move(q), *this; }
-  // Connections at once; one more is closed as it comes. Default 50,000.
+  /// Maximum open connections. Further connections are closed when they are accepted. Default 50,000.
   server_limits& connections(std::size_t n) noexcept { return connections_ = n, *this; }
-  // Calls of one connection at once; one more is REFUSED_STREAM, and gRPC clients wait for a place or try
-  // again. Default 1,000.
+  /// Maximum concurrent calls of one connection. Further calls get REFUSED_STREAM, and gRPC clients wait for
+  /// a free stream or retry. Default 1,000.
   server_limits& streams(std::uint32_t n) noexcept { return streams_ = n, *this; }
-  // Calls at once, on whichever loops, handlers that run on behind ended calls among them. One more is answered
-  // UNAVAILABLE before it reaches a handler: who may, tries another server, by its retry policy. Default: no limit but
-  // those of memory and streams.
+  /// Maximum concurrent calls across all loops, orphaned calls whose handlers still run included. Further
+  /// calls end with UNAVAILABLE before they reach a handler, so that clients may retry on another server by
+  /// their retry policy. Default: no limit but those of memory() and streams().
   server_limits& calls(std::size_t n) noexcept { return calls_ = n, *this; }
-  // The longest that a call may take, whatever deadline its client has set; DEADLINE_EXCEEDED. Default: no limit.
+  /// Maximum duration of a call, whatever deadline its client sets; the call then ends with
+  /// DEADLINE_EXCEEDED. Default: no limit.
   server_limits& call_time(duration d) noexcept { return call_time_ = d, *this; }
-  // The metadata of one call, each field counted with 32 bytes on top (RFC 9113 6.5.2). Beyond: RESOURCE_EXHAUSTED.
-  // Default 16 KiB.
+  /// Maximum size of the metadata of one call, with 32 bytes added for each field (RFC 9113 6.5.2). A call
+  /// that exceeds it ends with RESOURCE_EXHAUSTED. Default 16 KiB.
   server_limits& header_list_bytes(std::uint32_t n) noexcept { return header_list_bytes_ = n, *this; }
-  // From accepting a connection until its client has said hello (TLS, preface, SETTINGS and their acknowledgement); and
-  // from the first byte of a request's headers to their last. Default 20 s.
+  /// Maximum time from accepting a connection until its client has completed the handshake (TLS, preface,
+  /// SETTINGS and their acknowledgement), and from the first byte of the request headers to the last. Default
+  /// 20 s.
   server_limits& handshake_time(duration d) noexcept { return handshake_time_ = d, *this; }
-  // Bytes of finished replies that a client has given no window for. Above it new calls of its connection
-  // wait with their handlers, their requests as they came: neither decompressed nor decoded. Default 4 MiB.
+  /// Maximum bytes of finished replies for which a client has given no flow-control window. Above it, new
+  /// calls of the connection wait before their handlers start, and their requests stay as they arrived,
+  /// neither decompressed nor decoded. Default 4 MiB.
   server_limits& unread_bytes(std::size_t n) noexcept { return unread_bytes_ = n, *this; }
-  // A connection above unread_bytes() of which no reply's byte could leave for so long, or whose socket takes
-  // nothing for so long, is closed, and one that holds so long what puts the memory quota under pressure. A call ends
-  // (RESOURCE_EXHAUSTED) whose handler waits for a message that has begun, and of which less than 256 bytes a second
-  // come for so long. Default 60 s.
+  /// How long a peer may make no progress. Default 60 s.
+  ///
+  /// The server closes a connection that for this time is above unread_bytes() without sending any byte of a
+  /// reply, whose socket accepts nothing, or that holds the memory that puts the quota under pressure. It
+  /// ends a call with RESOURCE_EXHAUSTED if its handler waits for a message of which less than 256 bytes a
+  /// second arrive for this time; a message counts from its first byte.
   server_limits& stall_time(duration d) noexcept { return stall_time_ = d, *this; }
 
-  // Empty: the default.
+  /// The quota that was set; empty for the default.
   [[nodiscard]] const std::optional<memory_quota>& memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t connections() const noexcept { return connections_; }
   [[nodiscard]] std::uint32_t streams() const noexcept { return streams_; }

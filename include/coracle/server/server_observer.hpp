@@ -1,4 +1,4 @@
-// server_observer: is told of a server's calls: for access logs, statistics and traces (gRFC A66, A72).
+// server_observer: gets notified of a server's calls, for access logs, statistics and traces (gRFC A66, A72).
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -8,31 +8,35 @@
 
 namespace coracle {
 
-// A call on a server, the same object from call_started() to call_ended().
+/// A call on a server; the observer gets the same object from call_started() to call_ended().
 struct served_call {
   explicit served_call(server_context& c) noexcept : context(c) {}
   served_call(const served_call&) = delete;
   served_call& operator=(const served_call&) = delete;
 
-  server_context& context;  // method, peer, metadata, traffic; valid as long as this
+  server_context& context;  // method, peer, metadata, traffic; valid as long as this object
   time_point began{};
-  void* user = nullptr;  // the observer's own
+  void* user = nullptr;  // for the observer's own use
 };
 
-// One for all loops: its functions run on the loops of the server, at the same time when there are several, inside
-// the call's path, so they are short and never block. It must outlive the server. A call of a method that the server does
-// not have is told of, too; one that is refused before its method matters (malformed, over a limit) is not.
+/// Gets notified of the calls of a server. One object serves all loops: its functions run on the loops of the
+/// server, concurrently if there are several, inside the call's path, so they must be short and must not
+/// block. It must outlive the server. Calls of unregistered methods are reported, too; calls that are
+/// rejected before their method matters (malformed, over a limit) are not.
 class server_observer {
  public:
   virtual ~server_observer() = default;
-  // The head has arrived; the handler has not begun.
+  /// The request headers have arrived; the handler has not begun.
   virtual void call_started(served_call&) noexcept {}
-  // The response's head goes out: with the first message, by send_initial_metadata(), or with the status.
+  /// The response headers are sent: with the first message, by send_initial_metadata(), or with the status.
   virtual void head_sent(served_call&) noexcept {}
+  /// A request message was received.
   virtual void message_received(served_call&, message_size) noexcept {}
+  /// A reply message was sent.
   virtual void message_sent(served_call&, message_size) noexcept {}
-  // Over for the client: `how` was sent, or says why nothing can be (CANCELLED, DEADLINE_EXCEEDED). The handler
-  // may still run. Once, last.
+  /// The call has ended for the client: `how` was sent, or says why nothing can be sent (CANCELLED,
+  /// DEADLINE_EXCEEDED). The handler may still run. Called exactly once, as the last notification of the
+  /// call.
   virtual void call_ended(served_call&, const status& how, time_point now) noexcept {
     (void)how;
     (void)now;

@@ -1,4 +1,4 @@
-// server_options: what a server may be told beside its services and addresses.
+// server_options: the options of a server, apart from its services and addresses.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -18,50 +18,56 @@ namespace coracle {
 
 class server_observer;
 
+/// The options of a server, in builder style.
 class server_options {
  public:
   server_options() noexcept {}
-  // A larger request message ends its call with RESOURCE_EXHAUSTED. Default 4 MiB, as in other
-  // implementations of gRPC.
+  /// Maximum size of a request message in bytes; a larger one ends its call with RESOURCE_EXHAUSTED. Default
+  /// 4 MiB, as in other implementations of gRPC.
   server_options& max_receive_bytes(std::uint32_t n) noexcept { return max_receive_bytes_ = n, *this; }
-  // A larger reply is not sent and ends its call with RESOURCE_EXHAUSTED. No limit by default, as in other
-  // implementations of gRPC.
+  /// Maximum size of a reply message in bytes; a larger one is not sent and ends its call with
+  /// RESOURCE_EXHAUSTED. No limit by default, as in other implementations of gRPC.
   server_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
-  // How replies are compressed, for clients that accept it (grpc-accept-encoding); others get them as they are. A
-  // handler may say otherwise: server_context::compression(). Default: not at all, whatever the requests were.
+  /// How replies are compressed for clients that accept the encoding (grpc-accept-encoding); other clients
+  /// get them uncompressed. A handler may override it: server_context::compression(). Default: no
+  /// compression, whether or not the requests are compressed.
   server_options& compression(const coracle::compression& c) noexcept { return compression_ = c, *this; }
-  // How requests may be compressed; a request in another encoding ends its call with UNIMPLEMENTED and the list of these
-  // (grpc-accept-encoding). Encodings that are not available() are ignored. Default: all that are available.
+  /// The encodings in which requests may be compressed. A request in another encoding ends its call with
+  /// UNIMPLEMENTED and the list of the accepted encodings (grpc-accept-encoding). Encodings that are not
+  /// available() are ignored. Default: all that are available.
   server_options& accepted_encodings(encoding_set s) noexcept { return accepted_ = s, *this; }
-  // Understands requests with the content-type application/grpc+NAME, too, and answers them so; for example
-  // codec(coracle::json_codec()). A codec that is not known: HTTP status 415. It must outlive the server.
+  /// Also accepts requests with the content-type application/grpc+NAME, where NAME is the codec's name, and
+  /// replies in the same format; for example codec(coracle::json_codec()). Requests with an unknown codec get
+  /// HTTP status 415. The codec must outlive the server.
   server_options& codec(const message_codec& c) { return codecs_.push_back(&c), *this; }
-  // How long a drain waits for running calls before it stops them. Default 30 s, what Kubernetes
-  // gives a container to end.
+  /// How long a drain waits for running calls before it cancels them. Default 30 s, which is the time that
+  /// Kubernetes gives a container to terminate.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
 
-  // Is told of every call (coracle/server/server_observer.hpp); must outlive the server. Default: nobody.
+  /// Sets the observer that is notified of every call (coracle/server/server_observer.hpp); it must outlive
+  /// the server. Default: none.
   server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
-  // What clients may have of the server at once: see server_limits.
+  /// Sets what clients may use of the server concurrently: see server_limits.
   server_options& limits(server_limits l) { return limits_ = std::move(l), *this; }
 
-  // --- connections (gRFC A8, A9; defaults as they say)
-  // A client that was silent for `time` is asked by a PING, with calls open or not; when nothing comes from it
-  // within `timeout`, or TCP has no answer to what was sent for so long (gRFC A18), its connection is given up.
-  // Default 2 h and 20 s.
+  // --- connections (gRFC A8, A9; the defaults are theirs)
+  /// Sends a PING to a client that was silent for `time`, with or without open calls. If nothing arrives
+  /// within `timeout`, or TCP gets no acknowledgement of sent data for that long (gRFC A18), the server
+  /// closes the connection. Default 2 h and 20 s.
   server_options& keepalive(duration time, duration timeout = std::chrono::seconds(20)) noexcept {
     return keepalive_time_ = time, keepalive_timeout_ = timeout, *this;
   }
-  // What is borne of clients that ask by PINGs: one each `min_interval`, and without calls open one in two hours
-  // unless `without_calls`. What we send between two of them forgives them. The third that comes too early ends the
-  // connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings". Default 5 min and false; 0: any number.
+  /// Keepalive enforcement (gRFC A8): the minimum interval between PINGs of a client. Without open calls the
+  /// minimum is two hours, unless `without_calls` is set. Sending data resets the count of PINGs that came
+  /// too early; the third one closes the connection: GOAWAY, ENHANCE_YOUR_CALM, "too_many_pings". Default 5
+  /// min and false; 0 permits any number.
   server_options& client_pings(duration min_interval, bool without_calls = false) noexcept {
     return ping_interval_ = min_interval, pings_without_calls_ = without_calls, *this;
   }
-  // A connection without calls for so long is asked to go (GOAWAY). Default: never.
+  /// Sends GOAWAY on a connection that has had no calls for `d`. Default: never.
   server_options& max_connection_idle(duration d) noexcept { return max_connection_idle_ = d, *this; }
-  // A connection that is so old, give or take 10 %, is asked to go, and its calls get `grace` to end. So
-  // clients come back through a load balancer. Default: never, and without end.
+  /// Sends GOAWAY on a connection of age `d`, with a jitter of 10 %, and gives its calls `grace` to end, so
+  /// that clients reconnect through a load balancer. Default: never, and no limit for `grace`.
   server_options& max_connection_age(duration d, duration grace = duration::max()) noexcept {
     return max_connection_age_ = d, max_connection_age_grace_ = grace, *this;
   }

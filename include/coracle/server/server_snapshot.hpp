@@ -1,4 +1,4 @@
-// server_snapshot: what a server and its connections have done so far, for channelz and for operators.
+// server_snapshot: the state and the counters of a server and its connections, for channelz and operators.
 #pragma once
 
 #include "coracle/net/address.hpp"
@@ -10,14 +10,15 @@
 
 namespace coracle {
 
-// A listening socket.
+/// A listening socket of a server.
 class listener_snapshot {
  public:
   listener_snapshot() = default;
-  std::uint64_t id = 0;  // among connections and listeners
+  std::uint64_t id = 0;  // unique among connections and listeners
   net::address local;
 };
 
+/// What a server has done so far; see server::snapshot().
 class server_snapshot {
  public:
   server_snapshot() = default;
@@ -26,7 +27,7 @@ class server_snapshot {
   std::uint64_t calls_failed = 0;
   wall_time last_call_started{};
   std::vector<listener_snapshot> listeners;
-  std::vector<connection_snapshot> connections;  // by id
+  std::vector<connection_snapshot> connections;  // ordered by id
 };
 static_assert(!std::is_aggregate_v<server_snapshot>,
               "GCC 12 destroys aggregates in co_await expressions twice");

@@ -1,4 +1,4 @@
-// service: the base of generated service classes.
+// service: the base class of generated service classes.
 #pragma once
 
 #include "coracle/base/version.hpp"
@@ -14,32 +14,35 @@ namespace coracle {
 
 class service;
 
-// service_host: what a service may ask of the server that it was added to. As long-lived as the server.
+/// What a service can learn about the server that it was added to. Lives as long as the server.
 class service_host {
  public:
-  // All that were added; complete from the first listen() or in_process() on. Any thread, from then on.
+  /// All services that were added; complete from the first listen() or in_process() on, and may then be
+  /// called from any thread.
   [[nodiscard]] virtual std::span<service* const> services() const noexcept = 0;
 
  protected:
   ~service_host() = default;
 };
 
-// One object serves every loop of a server: handlers of different calls may run at the same time on
-// different threads when the server has more than one loop. Must outlive the server it is added to.
+/// The base class of generated services. One object serves every loop of a server: if the server has more
+/// than one loop, handlers of different calls may run concurrently on different threads. The object must
+/// outlive the server it is added to.
 class service {
  public:
   virtual ~service() = default;
-  // Lives as long as the program.
+  /// The methods that the service implements. The table must live as long as the program.
   [[nodiscard]] virtual method_table methods() const noexcept = 0;
 
-  // True: single requests are made in server_context::arena(), which pays for messages of many parts; small ones are
-  // faster without. The same each time.
+  /// Whether the requests of unary and server-streaming calls are made in server_context::arena(). That is
+  /// faster for messages of many parts, and slower for small ones. Must always return the same value.
   [[nodiscard]] virtual bool wants_arena() const noexcept { return false; }
 
-  // The two below are called by the server, for services that speak about it (health, reflection).
-  // It was added, on the thread that added it.
+  // --- called by the server, for services that report about it (health, reflection)
+  /// The service was added to the server of `host`. Runs on the thread that called server::add().
   virtual void added_to(const service_host& /*host*/) {}
-  // The server takes no new connections any more, and gives its calls a while to end. Once, on any thread.
+  /// The server has begun to drain: it accepts no new connections, and gives its calls time to end. Called
+  /// once, on any thread.
   virtual void draining() noexcept {}
 };
 

@@ -1,4 +1,4 @@
-// channelz_service: shows operators what servers, channels and connections are doing (grpc.channelz.v1).
+// channelz_service: reports the state of servers, channels and connections to operators (grpc.channelz.v1).
 #pragma once
 
 #include "coracle/server/service.hpp"
@@ -10,25 +10,29 @@ namespace coracle {
 
 class server;
 
-// coracle::channelz_service channelz(server); server.add(channelz); then grpcdebug and its like can look. Shows that server
-// and the channels of its runtime, of all loops. The figures are gathered when somebody asks, from each loop in turn, while
-// calls go on: numbers of one answer may be a moment apart.
-//
-// It tells whoever can connect who else is connected: not for ports that strangers reach.
-//
-// Source: gRFC A14.
+/// Reports the state of one server, and of the channels of its runtime, on all loops (gRFC A14).
+///
+///   coracle::channelz_service channelz(server);
+///   server.add(channelz);
+///
+/// Tools such as grpcdebug can then query it. Each query collects the counters from one loop after the other
+/// while calls continue, so the numbers of one answer may be from slightly different times.
+///
+/// It reveals to everyone who can connect which other clients are connected: do not add it to a server on a
+/// port that untrusted clients can reach.
 class channelz_service {
  public:
-  // `of` must outlive it, but for calls.
+  /// Reports the state of `of`, which must exist while calls of this service run; it may be destroyed before
+  /// this object.
   explicit channelz_service(server& of);
   channelz_service(const channelz_service&) = delete;
   channelz_service& operator=(const channelz_service&) = delete;
   ~channelz_service();
 
-  // What is added to the server.
+  /// The service to add to the server.
   operator service&() noexcept;
 
-  // Entries in one answer, whatever max_results asks for.
+  /// Maximum entries in one answer, whatever max_results requests.
   static constexpr std::int64_t page_max = 100;
 
  private:

@@ -1,4 +1,4 @@
-// health_service: tells load balancers and orchestrators whether a server takes calls (grpc.health.v1).
+// health_service: reports to load balancers whether a server and its services serve (grpc.health.v1).
 #pragma once
 
 #include "coracle/server/service.hpp"
@@ -9,19 +9,25 @@
 
 namespace coracle {
 
+/// The health of a service.
 enum class health_status : std::uint8_t {
-  unknown,  // nobody can say yet
+  unknown,  // not determined yet
   serving,
   not_serving,
 };
 
-// server.add(health); then grpc_health_probe, Kubernetes and clients with health checking can ask. Belongs to one
-// server, which it must outlive.
-//
-// The name "" is the server as a whole, `serving` at first. Services of the server that nobody has spoken about follow
-// it. When the server drains, all are not_serving for good, and Watch() ends, so that it does not hold up the drain.
-//
-// Source: grpc/grpc doc/health-checking.md, gRFC A90 (List).
+/// Reports the health of a server and its services.
+///
+///   server.add(health);
+///
+/// grpc_health_probe, Kubernetes and clients with health checking can then query it. The object belongs to
+/// one server, which it must outlive.
+///
+/// The name "" stands for the server as a whole, which is `serving` at first. Services of the server without
+/// a status of their own have its status. When the server drains, all services become not_serving for good,
+/// and the Watch() calls end, so that they do not delay the drain.
+///
+/// Source: grpc/grpc doc/health-checking.md, gRFC A90 (List).
 class health_service {
  public:
   health_service();
@@ -29,16 +35,18 @@ class health_service {
   health_service& operator=(const health_service&) = delete;
   ~health_service();
 
-  // "package.Service" or ""; needs not be a service of this server. From any thread; whoever watches is told, of
-  // quick changes perhaps the last only. Nothing after the drain has begun.
+  /// Sets the status of `service` and notifies the Watch() calls; of changes in quick succession they may see
+  /// only the last. `service` is "package.Service" or "", and need not be a service of this server. May be
+  /// called from any thread. Has no effect once the drain has begun.
   void set_status(std::string_view service, health_status status);
 
-  // What is added to the server.
+  /// The service to add to the server.
   operator service&() noexcept;
 
-  // Calls of Watch() beyond these end with RESOURCE_EXHAUSTED.
+  /// Maximum concurrent Watch() calls; further ones end with RESOURCE_EXHAUSTED.
   static constexpr std::size_t watchers_max = 10'000;
-  // List() ends with RESOURCE_EXHAUSTED when there are more services (gRFC A90).
+  /// Maximum services in an answer of List(), which ends with RESOURCE_EXHAUSTED if there are more (gRFC
+  /// A90).
   static constexpr std::size_t listed_max = 100;
 
  private:

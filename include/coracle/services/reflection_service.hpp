@@ -1,4 +1,4 @@
-// reflection_service: tells tools what a server can be asked, so that they need no .proto files (grpc.reflection).
+// reflection_service: describes a server's services to tools without .proto files (grpc.reflection).
 #pragma once
 
 #include "coracle/server/service.hpp"
@@ -7,14 +7,18 @@
 
 namespace coracle {
 
-// server.add(reflection); then grpcurl, Evans, ghz and their like list, describe and call the server's services. Answers
-// as v1 and as v1alpha. Belongs to one server, which it must outlive.
-//
-// It shows every .proto whose C++ is linked into the program (protobuf's generated pool), as other implementations do:
-// leave it out where that is nobody's business. Services with messages of the lite runtime are listed, but have no
-// descriptors to describe them by.
-//
-// Source: grpc/grpc doc/server-reflection.md.
+/// Describes the services of a server to tools.
+///
+///   server.add(reflection);
+///
+/// grpcurl, Evans, ghz and similar tools can then list, describe and call the server's services. Implements
+/// v1 and v1alpha. The object belongs to one server, which it must outlive.
+///
+/// It reveals every .proto whose C++ is linked into the program (protobuf's generated pool), as other
+/// implementations do: leave it out where these are confidential. Services whose messages use the lite
+/// runtime are listed, but have no descriptors.
+///
+/// Source: grpc/grpc doc/server-reflection.md.
 class reflection_service {
  public:
   reflection_service();
@@ -22,7 +26,7 @@ class reflection_service {
   reflection_service& operator=(const reflection_service&) = delete;
   ~reflection_service();
 
-  // What is added to the server.
+  /// The service to add to the server.
   operator service&() noexcept;
 
  private:

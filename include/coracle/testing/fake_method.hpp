@@ -1,4 +1,4 @@
-// fake_method: how a method of a generated fake answers, and what it was asked.
+// fake_method: sets how a method of a generated fake answers, and records the calls that it gets.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -14,18 +14,19 @@
 
 namespace coracle::testing {
 
-// A call that a fake got.
+/// A call that a fake received.
 template <class Request>
 class recorded_call {
  public:
   recorded_call() noexcept {}
-  // One; of a client stream those that returns() has read so far (a handler of yours reads for itself).
+  /// The one request, or the requests of a client stream that returns() has read so far (a handler of your
+  /// own reads them itself).
   std::vector<Request> requests;
   coracle::metadata metadata;
   time_point deadline = never;
 };
 
-// What a handler is given: one request, or the stream of them.
+/// The argument of a handler: one request, or a stream of requests.
 template <class Argument>
 struct handler_argument {
   using request = std::remove_cvref_t<Argument>;
@@ -37,16 +38,17 @@ struct handler_argument<reader<Request>> {
   static constexpr bool streams = true;
 };
 
-// A member of a fake that protoc-gen-coracle writes with the option fakes=true:
-//
-//   fake.on.AddMovie.returns(reply);
-//   fake.on.AddMovie.fails(coracle::status::unavailable("down"));
-//   fake.on.AddMovie = [&](coracle::server_context&, const movie::Movie& m) { return reply_to(m); };
-//
-// What it was told last holds for the calls that begin from then on; before, they end with UNIMPLEMENTED. Every function
-// from any thread, at any time; what it was told lives as long as the fake, for the calls that it still answers.
-//
-// Argument: `const Request&` or `reader<Request>`; Returned: `reply<Reply>` or `replies<Reply>`.
+/// A method of a fake service, which protoc-gen-coracle generates with the option fakes=true:
+///
+///   fake.on.AddMovie.returns(reply);
+///   fake.on.AddMovie.fails(coracle::status::unavailable("down"));
+///   fake.on.AddMovie = [&](coracle::server_context&, const movie::Movie& m) { return reply_to(m); };
+///
+/// The latest setting applies to the calls that begin after it; before the first setting, calls end with
+/// UNIMPLEMENTED. Every function may be called from any thread, at any time. Earlier settings live as long as
+/// the fake, for the calls that still use them.
+///
+/// `Argument` is `const Request&` or `reader<Request>`; `Returned` is `reply<Reply>` or `replies<Reply>`.
 template <class Returned, class Argument>
 class fake_method {
   static constexpr bool streams_in = handler_argument<Argument>::streams;
@@ -60,7 +62,7 @@ class fake_method {
   fake_method() = default;
   fake_method(const fake_method&) = delete;
 
-  // A handler: a coroutine, or a function that gives a reply or a status at once.
+  /// Answers each call with `handler`: a coroutine, or a function that returns a reply or a status at once.
   template <class F>
     requires std::is_invocable_r_v<Returned, F&, server_context&, Argument>
   fake_method& operator=(F handler) {
@@ -69,7 +71,7 @@ class fake_method {
     });
     return *this;
   }
-  // The same reply to each call; to a client stream behind its last request.
+  /// Answers each call with the same reply; a client stream after its last request.
   void returns(reply_type reply)
     requires(!streams_out)
   {
@@ -78,7 +80,7 @@ class fake_method {
       else return r;
     });
   }
-  // The same replies to each call, then OK; to a client stream behind its last request.
+  /// Answers each call with the same replies, then OK; a client stream after its last request.
   void returns(std::vector<reply_type> replies)
     requires streams_out
   {
@@ -87,12 +89,12 @@ class fake_method {
       else return send(r);
     });
   }
-  // Each call, at once. Not OK.
+  /// Ends each call at once with `why`, which must not be OK.
   void fails(status why) {
     behave([w = std::move(why)](server_context&, Argument, const record&) -> Returned { return w; });
   }
 
-  // What there was so far, in the order of the calls' beginnings.
+  /// Returns the calls so far, in the order in which they began.
   [[nodiscard]] std::vector<recorded> calls() const {
     const std::lock_guard lock(mutex_);
     std::vector<recorded> copies;
@@ -100,7 +102,7 @@ class fake_method {
     return copies;
   }
 
-  // For the fake: answers a call.
+  /// For the generated fake: answers a call.
   Returned operator()(server_context& context, Argument argument) {
     const auto made = std::make_shared<recorded>();
     made->metadata = context.metadata();
@@ -129,7 +131,7 @@ class fake_method {
     to->requests.push_back(request);
   }
 
-  // Coroutines; what they refer to is the behaviour's.
+  // Coroutines; the objects that they refer to belong to the behaviour.
   Returned collect(Argument requests, const reply_type& reply, record to) {
     while (const auto one = co_await requests.next()) add_request(to, *one);
     co_return reply;
@@ -145,7 +147,7 @@ class fake_method {
   }
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<const behaviour>> behaviours_;  // the last one answers
+  std::vector<std::unique_ptr<const behaviour>> behaviours_;  // the last one is in effect
   std::vector<record> calls_;
 };
 

@@ -1,4 +1,4 @@
-// service_fixture: a service behind a real server and a real channel, in one process, without a port.
+// service_fixture: connects a service, a real server and a real channel in one process, without a port.
 #pragma once
 
 #include "coracle/client/channel.hpp"
@@ -11,17 +11,18 @@
 
 namespace coracle::testing {
 
-// Calls pass through both HTTP/2 engines, over memory instead of a socket: headers, flow control, deadlines and resets are
-// what they are elsewhere. For a test's thread, which calls with sync_wait(); it drives no loop. A member of the test, or
-// in its body:
-//
-//   coracle::testing::service_fixture<movies> movie(store);
-//   movie::rpc::MovieService::stub stub(movie.channel());
-//   EXPECT_EQ(coracle::sync_wait(stub.AddMovie(m)).status(), coracle::status());
+/// Runs a service behind a real server, with a channel to it, in one process. Calls pass through both HTTP/2
+/// engines, over memory instead of a socket: headers, flow control, deadlines and resets behave as they do
+/// over a network. For the test's own thread, which calls with sync_wait() and drives no loop. Use it as a
+/// member of the test or in the test's body:
+///
+///   coracle::testing::service_fixture<movies> movie(store);
+///   movie::rpc::MovieService::stub stub(movie.channel());
+///   EXPECT_EQ(coracle::sync_wait(stub.AddMovie(m)).status(), coracle::status());
 template <class Service>
 class service_fixture {
  public:
-  // Service(args...), on a runtime of the fixture's, with one loop.
+  /// Makes Service(args...) and a runtime of the fixture's own with one loop.
   template <class... Args>
   explicit service_fixture(Args&&... args)
       : own_(std::make_unique<coracle::runtime>()),
@@ -30,8 +31,8 @@ class service_fixture {
         server_(runtime_) {
     server_.add(service_);
   }
-  // The same on `on`, which the service may share with the fixtures of those that it calls: a channel is for the loops of
-  // its own runtime.
+  /// Makes Service(args...) on the runtime `on`, which the fixtures of services that call each other may
+  /// share: a channel works only on the loops of its own runtime.
   template <class... Args>
   explicit service_fixture(coracle::runtime& on, Args&&... args)
       : runtime_(on), service_(std::forward<Args>(args)...), server_(runtime_) {
@@ -41,9 +42,10 @@ class service_fixture {
   service_fixture& operator=(const service_fixture&) = delete;
 
   [[nodiscard]] Service& service() noexcept { return service_; }
-  // For more services and interceptors, before the first channel().
+  /// The server, to add more services and interceptors before the first channel().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
   [[nodiscard]] coracle::runtime& runtime() noexcept { return runtime_; }
+  /// The channel to the server, which is made on the first call.
   [[nodiscard]] coracle::channel& channel() {
     if (!channel_) channel_.emplace(runtime_, server_.in_process());
     return *channel_;

@@ -1,4 +1,4 @@
-// simulated_fixture: a service and its client on two hosts of a simulated world, where an hour takes no time.
+// simulated_fixture: runs a service and its client on two hosts of a simulated world with a virtual clock.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -12,13 +12,14 @@
 
 namespace coracle::testing {
 
-// As service_fixture, over a simulated network and with a virtual clock: sync_wait() and world().run_for() let the time
-// pass, and equal seeds give equal runs. All on the test's thread. The hosts are called "server" and "client"; faults,
-// partitions and further hosts are the world's (coracle/runtime/sim.hpp).
+/// Works like service_fixture, over a simulated network and with a virtual clock: sync_wait() and
+/// world().run_for() advance the time, and equal seeds give equal runs. Everything runs on the test's thread.
+/// The hosts are called "server" and "client"; the world controls faults, partitions and further hosts
+/// (coracle/runtime/sim.hpp).
 template <class Service>
 class simulated_fixture {
  public:
-  // Service(args...)
+  /// Makes Service(args...) on the host "server" of a world with this seed.
   template <class... Args>
   explicit simulated_fixture(std::uint64_t seed, Args&&... args)
       : world_(seed), service_(std::forward<Args>(args)...), server_(world_.host("server")) {
@@ -29,10 +30,11 @@ class simulated_fixture {
 
   [[nodiscard]] sim::world& world() noexcept { return world_; }
   [[nodiscard]] Service& service() noexcept { return service_; }
-  // For more services and interceptors, before the first channel().
+  /// The server, to add more services and interceptors before the first channel().
   [[nodiscard]] coracle::server& server() noexcept { return server_; }
-  // The client's.
+  /// The runtime of the host "client".
   [[nodiscard]] coracle::runtime& runtime() { return world_.host("client"); }
+  /// The channel from the client to the server, which is made on the first call.
   [[nodiscard]] coracle::channel& channel() {
     if (!channel_) {
       const status bound = server_.listen("0.0.0.0:50051", insecure());

@@ -1,4 +1,4 @@
-// tls::client_options: whom a client trusts, and how it proves who it is.
+// tls::client_options: which servers a client trusts, and how it authenticates itself.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -16,33 +16,38 @@
 
 namespace coracle::tls {
 
-// channel(runtime, "movies.example:443", tls::client_options())
-//
-// The server proves, with a certificate from a CA that is trusted here, that it is the host of the channel's target:
-// by a subjectAltName, for a name as for an IP address (a subject's CN is no proof: RFC 9525). TLS 1.2 and 1.3 with the
-// cipher suites that RFC 9113 9.2.2 leaves; ALPN "h2", without which the connection fails. Sessions are kept for the
-// next connection of whatever shares the credentials.
+/// The TLS configuration of a client.
+/// For instance: `channel(runtime, "movies.example:443", tls::client_options())`.
+///
+/// The server must present a certificate issued by a trusted CA for the host of the channel's target. The
+/// name or IP address must be a subjectAltName; the subject's CN is ignored (RFC 9525). The client uses TLS
+/// 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, and requires the ALPN protocol "h2":
+/// without it the connection fails. Sessions are cached and resumed by later connections of all channels that
+/// share the credentials.
 class client_options {
  public:
   client_options() = default;
-  // In place of the system's CAs; may be said several times.
+  /// Trusts this CA instead of the system's CAs. May be called several times.
   client_options& ca(pem_source ca) { return cas_.push_back(std::move(ca)), *this; }
   client_options& ca_file(std::string path) { return ca(pem_source::file(std::move(path))); }
   client_options& ca_pem(std::string text) { return ca(pem_source::text(std::move(text))); }
-  // For servers that ask for one (mTLS).
+  /// Sets the certificate that the client presents to servers that request one (mTLS).
   client_options& certificate(key_pair k) { return pair_.emplace(std::move(k)), *this; }
   client_options& certificate_files(std::string chain_path, std::string key_path) {
     return certificate(key_pair::files(std::move(chain_path), std::move(key_path)));
   }
-  // For tests: the server has to prove that it is `name`, and is called so (SNI, :authority), whatever the target.
+  /// Overrides the target's name for verification, SNI and :authority, whatever the target is. For tests.
   client_options& target_name(std::string name) { return target_name_ = std::move(name), *this; }
-  // Whoever answers is believed to be the server: no protection from anyone on the way. For tests.
+  /// Disables the verification of the server's certificate, and with it all protection against impersonation.
+  /// For tests.
   client_options& without_verification() noexcept { return verify_ = false, *this; }
-  // A connection whose handshake has not ended by then is closed, and its attempt has failed.
+  /// Sets the handshake timeout. A connection whose handshake takes longer is closed, and the attempt to
+  /// connect fails. Default: limits::handshake_time (10 s).
   client_options& handshake_timeout(duration d) noexcept { return handshake_timeout_ = d, *this; }
 
-  // Reads the files. FAILED_PRECONDITION, with a line that says the mend. What it gives may be kept, for reload(),
-  // and handed to several channels.
+  /// Reads the files and builds the security object. Returns FAILED_PRECONDITION, with a message that
+  /// suggests a fix, if the options are invalid. Keep the object to call reload() on it, or pass it to
+  /// several channels.
   [[nodiscard]] result<std::shared_ptr<security::client_security>> build() const;
 
   [[nodiscard]] const std::vector<pem_source>& cas() const noexcept { return cas_; }
@@ -50,7 +55,7 @@ class client_options {
   [[nodiscard]] const std::string& target_name() const noexcept { return target_name_; }
   [[nodiscard]] bool verifies() const noexcept { return verify_; }
   [[nodiscard]] duration handshake_timeout() const noexcept { return handshake_timeout_; }
-  // They say the same (which no two with a key_pair::passphrase() do): what channel_pool goes by.
+  /// Compares all options; channel_pool uses it. Options with a key_pair::passphrase() never compare equal.
   friend bool operator==(const client_options&, const client_options&) = default;
 
  private:

@@ -1,4 +1,4 @@
-// What TLS lets a peer hold up or make grow.
+// limits: bounds on the time and memory that a TLS peer can consume.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -8,27 +8,31 @@
 
 namespace coracle::tls::limits {
 
-// From the start of a connection to the end of its handshake; later the connection is closed.
+/// The default of handshake_timeout(): the time from the start of a connection to the end of its handshake.
+/// The connection is closed when it is exceeded.
 inline constexpr duration handshake_time = std::chrono::seconds(10);
-// How long a closing connection waits for its last words to leave and, after a failed handshake, for the peer to
-// have read them.
+/// How long a closing connection waits until its last bytes have been sent and, after a failed handshake,
+/// until the peer has read them.
 inline constexpr duration farewell_time = std::chrono::seconds(1);
-// A peer's chain of certificates, as it arrives.
+/// The maximum size of a peer's certificate chain, as received.
 inline constexpr std::size_t certificates_bytes = 100u << 10;
-// Encrypted bytes that wait for the connection to take them. More than a few records, so that a large output leaves
-// in few sends.
+/// The maximum number of encrypted bytes that wait to be sent. It is more than a few records, so that a large
+/// output is sent in few system calls.
 inline constexpr std::size_t encrypted_bytes = 128u << 10;
-// Answers to messages of the handshake's kind (KeyUpdate) that a peer asks for and does not read.
+/// The maximum size of unsent responses to post-handshake messages (KeyUpdate) of a peer that does not read
+/// them.
 inline constexpr std::size_t unread_answers_bytes = 16u << 10;
-// Sessions that a client keeps for a host, and hosts that it keeps sessions for.
+/// The maximum number of sessions that a client keeps for each host.
+/// The maximum number of hosts for which a client keeps sessions.
 inline constexpr std::size_t sessions_per_host = 4;
 inline constexpr std::size_t session_hosts = 64;
-// What a connection counts of a server's memory_quota beside its buffers and the peer's chain: measured with OpenSSL 3,
-// which takes 9 KiB for a new SSL object and 17 KiB for an established one ...
+/// The memory that each connection charges to the server's memory_quota in addition to its buffers and the
+/// peer's chain. Measured with OpenSSL 3, which allocates 9 KiB for a new SSL object and 17 KiB for an
+/// established one.
 inline constexpr std::size_t connection_memory_bytes = 16u << 10;
-// ... and this much more while it shakes hands (56 to 73 KiB in all).
+/// The additional memory that is charged during the handshake (56 to 73 KiB in all).
 inline constexpr std::size_t handshake_memory_bytes = 48u << 10;
-// Between looks at whether files have changed.
+/// The minimum interval between two checks for changed files.
 inline constexpr duration file_look_interval = std::chrono::seconds(1);
 
 }  // namespace coracle::tls::limits

@@ -1,4 +1,4 @@
-// pem_source: PEM text, or the file that holds it.
+// pem_source: PEM text, or the path of a PEM file.
 #pragma once
 
 #include <string>
@@ -6,15 +6,16 @@
 
 namespace coracle::tls {
 
-// A file is read when credentials are built, and again when it has changed (rename-over and the symbolic links of
-// Kubernetes included), looked at when a connection comes, at most once a second.
+/// PEM text, or the path of a file that holds it. The file is read when credentials are built and again when
+/// it has changed, including replacement by rename and by the symbolic links of Kubernetes. Changes are
+/// detected when a connection is made or accepted, at most once per second.
 class pem_source {
  public:
   [[nodiscard]] static pem_source text(std::string pem) { return {std::move(pem), false}; }
   [[nodiscard]] static pem_source file(std::string path) { return {std::move(path), true}; }
 
   [[nodiscard]] bool is_file() const noexcept { return is_file_; }
-  // The path, or the text itself.
+  /// Returns the path if is_file(), else the text.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   friend bool operator==(const pem_source&, const pem_source&) = default;
 

@@ -1,4 +1,4 @@
-// tls::server_options: how a server proves who it is, and what it asks of its clients.
+// tls::server_options: how a server authenticates itself, and what it requires of its clients.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -16,22 +16,25 @@
 
 namespace coracle::tls {
 
+/// Whether a server requests certificates from its clients.
 enum class client_certificates : std::uint8_t {
-  ignored,    // none is asked for
-  requested,  // a client may have none; one that is not from our CA fails the handshake
+  ignored,    ///< the server requests none
+  requested,  ///< clients may present none; one from an untrusted CA fails the handshake
   required,
 };
 
-// server.listen("0.0.0.0:443", tls::server_options().certificate_files("server.pem", "server.key"))
-//
-// TLS 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 leaves, ALPN "h2" (a client that does not offer it is
-// refused), session tickets. Certificates from files are read again when the files change; the connections that are
-// open keep theirs.
+/// The TLS configuration of a listener.
+/// For instance:
+/// `server.listen("0.0.0.0:443", tls::server_options().certificate_files("server.pem", "server.key"))`.
+///
+/// The server uses TLS 1.2 and 1.3 with the cipher suites that RFC 9113 9.2.2 permits, the ALPN protocol "h2"
+/// (a client that does not offer it is rejected), and session tickets. Certificates from files are read again
+/// when the files change; open connections keep the old ones.
 class server_options {
  public:
   server_options() = default;
-  // With several, the client's SNI chooses the first that bears its name; without SNI, or when none does, it is the
-  // first of all.
+  /// Adds a certificate. If there are several, the server presents the first one that matches the client's
+  /// SNI name; without SNI, or if none matches, it presents the first one added.
   server_options& certificate(key_pair k) { return pairs_.push_back(std::move(k)), *this; }
   server_options& certificate_files(std::string chain_path, std::string key_path) {
     return certificate(key_pair::files(std::move(chain_path), std::move(key_path)));
@@ -39,8 +42,8 @@ class server_options {
   server_options& certificate_pem(std::string chain, std::string key) {
     return certificate(key_pair::pem(std::move(chain), std::move(key)));
   }
-  // mTLS: clients prove with a certificate from one of these CAs who they are; server_context::auth() says it. May be
-  // said several times.
+  /// Enables mTLS: verifies that the client's certificate was issued by this CA; server_context::auth()
+  /// returns the result. May be called several times; the last value of `c` applies.
   server_options& client_ca(pem_source ca, client_certificates c = client_certificates::required) {
     client_cas_.push_back(std::move(ca));
     clients_ = c;
@@ -49,11 +52,13 @@ class server_options {
   server_options& client_ca_file(std::string path, client_certificates c = client_certificates::required) {
     return client_ca(pem_source::file(std::move(path)), c);
   }
-  // A connection whose handshake has not ended by then is closed.
+  /// Sets the handshake timeout. A connection whose handshake takes longer is closed. Default:
+  /// limits::handshake_time (10 s).
   server_options& handshake_timeout(duration d) noexcept { return handshake_timeout_ = d, *this; }
 
-  // Reads the files. FAILED_PRECONDITION, with a line that says the mend. What it gives may be kept, for reload(),
-  // and handed to listen() in place of the options.
+  /// Reads the files and builds the security object. Returns FAILED_PRECONDITION, with a message that
+  /// suggests a fix, if the options are invalid. Keep the object to call reload() on it, or pass it to
+  /// listen() instead of the options.
   [[nodiscard]] result<std::shared_ptr<security::server_security>> build() const;
 
   [[nodiscard]] const std::vector<key_pair>& certificates() const noexcept { return pairs_; }

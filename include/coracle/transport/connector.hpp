@@ -1,4 +1,4 @@
-// connector: makes the byte streams that a channel's connections run on.
+// connector: creates the byte streams for the connections of a channel.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -17,15 +17,18 @@ class duplex;  // private: src/net/duplex.hpp
 
 namespace transport {
 
-// Shared by the shards of a channel; connect() is called on the loop that the connection shall live on.
+/// Creates byte streams to a server. The shards of a channel share one connector; connect() is called on the
+/// loop that will own the connection.
 class connector {
  public:
   virtual ~connector() = default;
-  // Under the stop token and deadline of its awaiter. UNAVAILABLE and the like, with a text.
+  /// Connects, subject to the stop token and the deadline of the awaiter. Fails with UNAVAILABLE or another
+  /// status, with a message.
   virtual task<result<std::unique_ptr<net::duplex>>> connect(loop& on) = 0;
-  // What goes into :authority.
+  /// Returns the value of :authority.
   [[nodiscard]] virtual std::string authority() const = 0;
-  // What is sent never leaves this process: call credentials may travel without TLS, too.
+  /// Whether all data stays in this process, so that call credentials may be sent without TLS. Default:
+  /// false.
   [[nodiscard]] virtual bool stays_in_process() const noexcept { return false; }
 };
 

@@ -62,7 +62,8 @@ void dns_channel::process(int readable, int writable) noexcept {
   settle();
 }
 
-// After each call of c-ares: whose turn it is, and when c-ares next wants to be called.
+// Runs after each call of c-ares: starts queued queries and arms the timer for the next call that c-ares
+// needs.
 void dns_channel::settle() {
   while (asked_ < at_once_max) {
     dns_question::place_in_line* first = line_.pop_front();
@@ -75,7 +76,7 @@ void dns_channel::settle() {
     return;
   }
   const duration wait = std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec + 1);
-  on_.arm(*this, deadline_after(on_.io().now(), wait));  // c-ares has looked at the clock just now, too
+  on_.arm(*this, deadline_after(on_.io().now(), wait));  // c-ares has just read the clock itself
 }
 
 void dns_channel::socket_changed(void* channel, int socket, int readable, int writable) noexcept {
@@ -91,7 +92,7 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
   }
   if (gone) return;
   const int ours = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
-  if (ours < 0)  // the question ends by c-ares' timeout
+  if (ours < 0)  // c-ares' timeout ends the query
     return self.on_.log().write(log_level::warning, "no descriptor left to watch a name server's socket");
   auto* made = new socket_watch(self, socket, ours);
   ++self.watched_;
@@ -117,8 +118,8 @@ status failed(int error) {
   return error == ARES_ENOMEM ? status::resource_exhausted(text) : status::unavailable(text);
 }
 
-// Once in the life of the process; c-ares asks for it, and counts its users. Never undone: other libraries of
-// the program may use c-ares, too, and the count is not safe between threads.
+// c-ares requires one initialization per process, and counts its users. Never undone, because other libraries
+// of the program may use c-ares, too, and the count is not thread-safe.
 int library_ready() noexcept {
   static const int outcome = ares_library_init(ARES_LIB_INIT_ALL);
   return outcome;

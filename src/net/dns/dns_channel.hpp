@@ -1,4 +1,4 @@
-// dns_channel: one channel of c-ares at work on a loop.
+// dns_channel: a channel of c-ares, driven by a loop.
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -19,28 +19,30 @@ struct ares_addrinfo;
 
 namespace coracle::net {
 
-// RESOURCE_EXHAUSTED or UNAVAILABLE when c-ares cannot. The caller destroys the channel.
+// Fails with RESOURCE_EXHAUSTED or UNAVAILABLE when c-ares cannot open a channel. The caller destroys the
+// channel.
 result<ares_channel> open_ares_channel(const dns_settings& settings, ares_sock_state_cb socket_changed,
                                        void* context);
 
 class socket_watch;
 
-// Lives on its loop. c-ares is driven by that loop alone: its sockets by polls of the backend, its clock by
-// one timer. It calls back only inside ask(), process() and close(), and never gets to run a coroutine there.
+// Lives on its loop, which alone drives c-ares: its sockets by polls of the backend, its clock by one timer.
+// c-ares calls back only inside ask(), process() and close(), and these callbacks never run a coroutine.
 class dns_channel : coro::timer {
  public:
-  // Questions that c-ares works on at a time, those given up included. Each is two datagrams at once to the same
-  // server, whose socket and ours hold a few hundred: what does not fit is lost, and costs seconds.
+  // The maximum number of queries that c-ares processes at a time, including cancelled ones. Each query sends
+  // two datagrams at once to the same server; the socket buffers on both sides hold a few hundred. A datagram
+  // that does not fit is lost, and its retransmission takes seconds.
   static constexpr std::size_t at_once_max = 100;
 
   static result<std::unique_ptr<dns_channel>> open(loop& on, const dns_settings& settings);
   dns_channel(const dns_channel&) = delete;
   dns_channel& operator=(const dns_channel&) = delete;
-  // After co_await close().
+  // close() must have been awaited.
   ~dns_channel();
 
   [[nodiscard]] loop& home() const noexcept { return on_; }
-  // Asks, at once or when it is its turn. May give the answer before it returns.
+  // Submits a query, at once or when a slot is free. May deliver the answer before it returns.
   void ask(dns_question& q);
 
   class [[nodiscard]] closing {
@@ -53,17 +55,17 @@ class dns_channel : coro::timer {
    private:
     dns_channel& channel_;
   };
-  // Ends what is still asked, which nobody may be waiting for, and waits for the end of all sockets. Is not
-  // itself ended by a stop.
+  // Cancels the remaining queries, for which no coroutine may be waiting, and waits until all sockets are
+  // closed. A stop does not end this wait.
   closing close() noexcept;
 
  private:
   friend class socket_watch;
   explicit dns_channel(loop& on) noexcept;
-  // Descriptors of c-ares, or -1.
+  // The arguments are descriptors of c-ares, or -1.
   void process(int readable, int writable) noexcept;
   void watch_ended() noexcept;
-  // Called by c-ares.
+  // Callbacks that c-ares invokes.
   static void socket_changed(void* self, int socket, int readable, int writable) noexcept;
   static void answered(void* record, int ares_status, int timeouts, ares_addrinfo* found) noexcept;
   void hand_over(dns_question& q);
@@ -74,8 +76,8 @@ class dns_channel : coro::timer {
   bool hosts_from_environment_ = false;
   base::intrusive_list<dns_question::place_in_line> line_;
   std::size_t asked_ = 0;
-  std::vector<socket_watch*> watches_;  // of c-ares' open sockets: one or two a server
-  std::size_t watched_ = 0;  // those and the ones that are ending
+  std::vector<socket_watch*> watches_;  // the open sockets of c-ares: one or two per server
+  std::size_t watched_ = 0;  // watches_ and the watches that are ending
   std::coroutine_handle<> closer_;
 };
 

@@ -16,7 +16,7 @@ namespace coracle::net {
 dns_question::dns_question(dns_channel& to, std::string host, std::uint16_t port)
     : coro::stop_callback([](coro::stop_callback& c) noexcept {
         auto& self = static_cast<dns_question&>(c);
-        // with_timeout() stops its task at the deadline that it also set: that is no cancellation.
+        // with_timeout() stops its task at the deadline that it also set: that is not a cancellation.
         const bool late = self.channel_.home().now() >= self.deadline_;
         self.give_up(late ? name_late(self.host_) : name_stopped(self.host_));
       }),
@@ -35,7 +35,7 @@ bool dns_question::start(std::coroutine_handle<> h, const coro::environment& e) 
   if (e.stop.stop_requested()) answer_.emplace(name_stopped(host_));
   else if (deadline_ <= channel_.home().now()) answer_.emplace(name_late(host_));
   else channel_.ask(*this);
-  if (answer_) return false;  // a file knew it
+  if (answer_) return false;  // c-ares answered without a query, for instance from /etc/hosts
   waiter_ = h;
   e.stop.subscribe(*this);
   if (deadline_ != never) channel_.home().arm(*this, deadline_);
@@ -56,7 +56,7 @@ void dns_question::give_up(status why) noexcept {
 
 void dns_question::end(result<std::vector<address>> answer) {
   answer_.emplace(std::move(answer));
-  if (!waiter_) return;  // inside start(), which will see it
+  if (!waiter_) return;  // still inside start(), which checks answer_
   coro::stop_callback::unlink();
   if (holder) channel_.home().disarm(*this);
   channel_.home().post(*this);
@@ -75,7 +75,7 @@ std::vector<address> addresses_of(const ares_addrinfo& found, std::uint16_t port
   std::vector<address> all;
   for (const ares_addrinfo_node* n = found.nodes; n && all.size() < resolver::answers_max; n = n->ai_next) {
     address one = address_of(*n, port);
-    // /etc/hosts may name one several times.
+    // /etc/hosts may list an address several times.
     if (one.is_ip() && std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
   }
   return all;
@@ -96,7 +96,7 @@ status what_went_wrong(int ares_status, std::string_view host) {
     case ARES_EDESTRUCTION: return name_stopped(host);
     case ARES_EBADRESP:
       return status::unavailable(std::string(host) + ": the name server gave an answer that makes no sense");
-    // Versions of c-ares differ in which of these they say, when all servers have failed in some way.
+    // Versions of c-ares differ in which of these they return when all servers have failed.
     case ARES_ECONNREFUSED:
     case ARES_ESERVFAIL:
     case ARES_EREFUSED:

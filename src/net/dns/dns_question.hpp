@@ -1,4 +1,4 @@
-// dns_question: a coroutine waits for the addresses of one name.
+// dns_question: awaits the addresses of one name.
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -18,15 +18,15 @@ struct ares_addrinfo;
 
 namespace coracle::net {
 
-// `found` is looked at only when the status is ARES_SUCCESS.
+// Reads `found` only when the status is ARES_SUCCESS.
 result<std::vector<address>> ares_answer(int ares_status, const ares_addrinfo* found, std::string_view host,
                                          std::uint16_t port);
 
 class dns_channel;
 
-// Lives in the frame that co_awaits it, once. c-ares knows nothing of it, only of a record on the heap that
-// points here until this has its answer: so a stop or a deadline of the awaiter's environment lets it go at
-// once, and what c-ares says later meets nobody.
+// Lives in the frame that awaits it, and is awaited once. c-ares never refers to it directly, but to a record
+// on the heap that points here until the answer arrives. A stop or a deadline of the awaiter's environment
+// can therefore end the wait at once; an answer that arrives later is discarded.
 class dns_question : coro::work, coro::timer, coro::stop_callback {
  public:
   dns_question(dns_channel& to, std::string host, std::uint16_t port);
@@ -42,10 +42,10 @@ class dns_question : coro::work, coro::timer, coro::stop_callback {
 
  private:
   friend class dns_channel;
-  // What c-ares holds on to.
+  // The context that c-ares holds.
   struct record {
     dns_channel& channel;
-    dns_question* who;  // null once it has given up
+    dns_question* who;  // null once the query was cancelled
   };
   struct place_in_line : base::list_hook {
     explicit place_in_line(dns_question& q) noexcept : owner(q) {}
@@ -59,10 +59,10 @@ class dns_question : coro::work, coro::timer, coro::stop_callback {
   dns_channel& channel_;
   const std::string host_;
   const std::uint16_t port_;
-  place_in_line line_{*this};  // while c-ares has enough to do
-  record* asked_ = nullptr;    // while c-ares is at work on it
+  place_in_line line_{*this};  // while the query waits for a slot of the channel
+  record* asked_ = nullptr;  // while c-ares processes the query
   time_point deadline_ = never;
-  std::coroutine_handle<> waiter_;  // from the moment it waits
+  std::coroutine_handle<> waiter_;  // set from suspension to resumption
   std::optional<result<std::vector<address>>> answer_;
 };
 

@@ -1,4 +1,4 @@
-// dns_settings: what tests change of the way in which names are looked up.
+// dns_settings: settings of name resolution that tests change.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace coracle::net {
 
-// Default: all as the machine says. There is no public form of it: programs configure name servers where all
-// programs of a machine find them.
+// The defaults use the configuration of the machine. There is no public form of these settings: the name
+// servers are configured once, for all programs of the machine.
 struct dns_settings {
   dns_settings() noexcept {}
-  std::string servers;      // "127.0.0.1:5353,[::1]:5353", in the place of those of the machine
-  std::string resolv_conf;  // the path of a file in the place of /etc/resolv.conf
-  bool hosts_from_environment = false;  // CARES_HOSTS names a file in the place of /etc/hosts
+  std::string servers;      // "127.0.0.1:5353,[::1]:5353": replaces the servers of the machine
+  std::string resolv_conf;  // path of a file that replaces /etc/resolv.conf
+  bool hosts_from_environment = false;  // CARES_HOSTS names a file that replaces /etc/hosts
   int timeout_ms = 0;                   // of the first attempt; 0: c-ares' default
   int tries = 0;
 };

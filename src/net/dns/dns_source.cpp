@@ -26,7 +26,7 @@ task<result<std::vector<address>>> dns_source::look_up(std::string host, std::ui
   dns_question question(*open_, std::move(host), port);
   result<std::vector<address>> answer = co_await question;
   if (--waiting_ == 0) {
-    const std::unique_ptr<dns_channel> last = std::move(open_);  // who asks from here on opens another one
+    const std::unique_ptr<dns_channel> last = std::move(open_);  // later calls open another channel
     co_await last->close();
   }
   --inside_;

@@ -1,4 +1,4 @@
-// dns_source: names looked up by c-ares on one loop; what stands behind a resolver on a kernel.
+// dns_source: resolves names with c-ares on one loop; implements resolver on kernel backends.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -17,18 +17,18 @@ namespace coracle::net {
 
 class dns_channel;
 
-// Owned by a resolver. Questions that wait beside each other share one c-ares channel: the first opens it, the
-// last closes it and waits until its sockets are closed. Thus nothing is left behind anywhere, and
-// each batch of questions finds /etc/resolv.conf as it is by then.
+// Owned by a resolver. Concurrent queries share one c-ares channel: the first opens it, and the last closes
+// it and waits until its sockets are closed. No socket or timer thus remains between batches, and each batch
+// of queries reads the current /etc/resolv.conf.
 class dns_source {
  public:
   explicit dns_source(loop& on, dns_settings settings = {});
   dns_source(const dns_source&) = delete;
   dns_source& operator=(const dns_source&) = delete;
-  // Nobody may be waiting.
+  // No look_up() may be in flight.
   ~dns_source();
 
-  // See resolver::resolve(). `host` has passed check_host_name().
+  // Implements resolver::resolve(). `host` must have passed check_host_name().
   task<result<std::vector<address>>> look_up(std::string host, std::uint16_t port);
   [[nodiscard]] loop& home() const noexcept { return on_; }
 
@@ -36,8 +36,8 @@ class dns_source {
   loop& on_;
   const dns_settings settings_;
   std::unique_ptr<dns_channel> open_;
-  std::size_t waiting_ = 0;  // on open_
-  std::size_t inside_ = 0;  // in look_up(), those that close an older channel included
+  std::size_t waiting_ = 0;  // queries in flight on open_
+  std::size_t inside_ = 0;  // calls of look_up() in flight, including those that close an older channel
 };
 
 }  // namespace coracle::net

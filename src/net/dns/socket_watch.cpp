@@ -31,7 +31,7 @@ void socket_watch::want(bool readable, bool writable) noexcept {
   look(writing_);
 }
 
-// What is no longer wanted and in flight already is let run: it tells nobody.
+// A poll in flight that is no longer wanted is left running; its result is ignored.
 void socket_watch::look(side& s) noexcept {
   if (!s.wanted || s.in_flight || retired_) return;
   s.in_flight = true;
@@ -45,7 +45,7 @@ void socket_watch::ready(side& s, std::int64_t outcome) noexcept {
     channel_.process(&s == &reading_ ? theirs_ : -1, &s == &writing_ ? theirs_ : -1);
     busy_ = false;
   }
-  // A poll that failed is not tried again, since it would fail again: the question then ends by c-ares' timeout.
+  // A failed poll is not retried, since it would fail again: c-ares' timeout then ends the query.
   if (outcome >= 0) look(s);
   end_if_idle();
 }

@@ -1,4 +1,4 @@
-// socket_watch: the loop looks at a socket of c-ares.
+// socket_watch: polls a socket of c-ares on the loop.
 #pragma once
 
 #include "coracle/runtime/loop.hpp"
@@ -8,19 +8,20 @@ namespace coracle::net {
 
 class dns_channel;
 
-// c-ares opens and closes its sockets whenever it likes, also while the kernel is at work on a poll; and the number
-// may be another socket's in the same breath. So this polls a duplicate of the descriptor, which is
-// closed when its polls have ended. On the heap, owned by itself from retire() on; tells its channel of its end.
+// c-ares opens and closes its sockets at any time, even while the kernel polls one, and the system may reuse
+// the descriptor's number at once. A watch therefore polls a duplicate of the descriptor, which it closes
+// after its polls have ended. Lives on the heap, owns itself from retire() on, and notifies its channel when
+// it ends.
 class socket_watch {
  public:
-  // `ours` is the duplicate, and is this one's to close.
+  // Takes ownership of `ours`, the duplicate.
   socket_watch(dns_channel& of, int theirs, runtime_internal::handle ours) noexcept;
   socket_watch(const socket_watch&) = delete;
   socket_watch& operator=(const socket_watch&) = delete;
 
   [[nodiscard]] int theirs() const noexcept { return theirs_; }
   void want(bool readable, bool writable) noexcept;
-  // c-ares has closed its descriptor: ends what is in flight, then this.
+  // c-ares has closed its descriptor: cancels the polls in flight, then destroys this.
   void retire() noexcept;
 
  private:
@@ -40,7 +41,7 @@ class socket_watch {
   const runtime_internal::handle ours_;
   side reading_;
   side writing_;
-  bool busy_ = false;  // inside ready(): c-ares may retire this there
+  bool busy_ = false;  // inside ready(), where c-ares may retire this
   bool retired_ = false;
 };
 

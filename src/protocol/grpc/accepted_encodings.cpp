@@ -18,7 +18,7 @@ encoding_set parse_accepted_encodings(std::string_view list) noexcept {
 }
 
 const std::string& accepted_encodings_text(encoding_set s) {
-  // All of them, since a call must not allocate for it.
+  // All combinations are created in advance, because a call must not allocate for them.
   static const auto texts = [] {
     std::array<std::string, 1u << encoding_count> all;
     for (std::uint32_t bits = 0; bits < all.size(); ++bits) {

@@ -1,4 +1,4 @@
-// The encodings that a peer accepts, as grpc-accept-encoding names them.
+// accepted_encodings: the encodings that a peer accepts, as listed in grpc-accept-encoding.
 #pragma once
 
 #include "coracle/compress/encoding_set.hpp"
@@ -9,11 +9,11 @@
 
 namespace coracle::protocol::grpc {
 
-// "gzip, deflate"; names that are not known here are passed over.
+// Parses a list such as "gzip, deflate". Unknown names are ignored.
 encoding_set parse_accepted_encodings(std::string_view list) noexcept;
-// For the wire: "identity,deflate,gzip,zstd,...". Lives as long as the program.
+// Returns the list for the wire: "identity,deflate,gzip,zstd,...". Static storage.
 const std::string& accepted_encodings_text(encoding_set s);
-// What grpc-encoding says; nothing for an encoding that is not in `accepted`.
+// Returns the encoding that grpc-encoding names, or nullopt if it is not in `accepted`.
 std::optional<encoding> accepted_encoding(std::string_view name, encoding_set accepted) noexcept;
 
 }  // namespace coracle::protocol::grpc

@@ -1,4 +1,5 @@
-// The content-type of gRPC: application/grpc, with or without a subtype and parameters (doc/PROTOCOL-HTTP2.md).
+// content_type: gRPC's content-type: application/grpc, with an optional subtype and parameters
+// (PROTOCOL-HTTP2.md).
 #pragma once
 
 #include <optional>
@@ -9,8 +10,8 @@ namespace coracle::protocol::grpc {
 
 inline constexpr std::string_view plain_content_type = "application/grpc";
 
-// What follows the '+' in "application/grpc+proto"; empty for "application/grpc"; nothing for what is not gRPC,
-// such as "application/grpc-web", which is another protocol.
+// Returns the subtype: "proto" for "application/grpc+proto", empty for "application/grpc", and nullopt if the
+// value is not gRPC, such as "application/grpc-web", which is another protocol.
 constexpr std::optional<std::string_view> content_subtype(std::string_view value) noexcept {
   if (value.substr(0, plain_content_type.size()) != plain_content_type) return std::nullopt;
   value.remove_prefix(plain_content_type.size());
@@ -21,7 +22,7 @@ constexpr std::optional<std::string_view> content_subtype(std::string_view value
   return value.substr(1);
 }
 
-// "application/grpc+json"; the plain one for an empty subtype.
+// Returns for example "application/grpc+json"; the plain content-type for an empty subtype.
 inline std::string content_type_of(std::string_view subtype) {
   std::string text(plain_content_type);
   if (!subtype.empty()) text.append("+").append(subtype);

@@ -19,7 +19,7 @@ deframer::state deframer::peek(bytes_view bytes, std::uint32_t most_bytes, frame
 }
 
 void deframer::pop(const framed_message& message) noexcept {
-  constexpr std::size_t kept_memory_bytes = 64u << 10;  // what a stream keeps after a large message
+  constexpr std::size_t kept_memory_bytes = 64u << 10;  // kept after a large message
   kept_.consume(envelope_prefix_bytes + message.body.size());
   kept_.release(kept_memory_bytes);
 }

@@ -1,4 +1,4 @@
-// deframer: cuts a body's bytes into length-prefixed messages.
+// deframer: splits the bytes of a body into length-prefixed messages.
 #pragma once
 
 #include "base/output_buffer.hpp"
@@ -9,38 +9,37 @@
 
 namespace coracle::protocol::grpc {
 
-// One message as it arrived: its bytes are borrowed.
+// One message as received. The bytes are borrowed.
 struct framed_message {
   bytes_view body;
   bool compressed = false;
 };
 
-// Keeps only what came in and was not taken: at most the stream's window and one message of the
-// largest size. Costs no copy while messages are taken as they arrive.
+// Buffers only what was received and not taken: at most the stream's window and one message of the maximum
+// size. Nothing is copied while messages are taken as they arrive.
 class deframer {
  public:
   enum class state : std::uint8_t {
     need_more,
-    message,     // front() is a whole one
-    too_large,   // its length is over the limit: nothing more can be read
-    bad_flag,    // its flag byte is neither 0 nor 1
+    message,     // front() returned a complete message
+    too_large,   // the length exceeds the limit; nothing more can be read
+    bad_flag,    // the flag byte is neither 0 nor 1
   };
 
-  // A whole message at the front of `bytes`, without looking at what is kept: for bytes that have just
-  // arrived.
+  // Reads a complete message at the front of `bytes`, which have just arrived, ignoring the buffered bytes.
   static state peek(bytes_view bytes, std::uint32_t most_bytes, framed_message& message) noexcept;
 
   void append(bytes_view bytes) { kept_.append(bytes); }
   [[nodiscard]] state front(std::uint32_t most_bytes, framed_message& message) const noexcept {
     return peek(kept_.pending(), most_bytes, message);
   }
-  // All that is kept.
+  // All buffered bytes.
   [[nodiscard]] bytes_view kept() const noexcept { return kept_.pending(); }
-  // Removes the message that front() gave.
+  // Removes the message that front() returned.
   void pop(const framed_message& message) noexcept;
   [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return kept_.size(); }
-  // The memory that it holds.
+  // Heap memory held.
   [[nodiscard]] std::size_t capacity_bytes() const noexcept { return kept_.capacity(); }
   void clear() noexcept {
     kept_.clear();

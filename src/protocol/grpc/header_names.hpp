@@ -1,21 +1,22 @@
-// The names of gRPC's header fields (grpc/grpc doc/PROTOCOL-HTTP2.md, gRFC A6, doc/compression.md).
+// header_names: the names of gRPC's header fields (grpc/grpc doc/PROTOCOL-HTTP2.md, gRFC A6,
+// doc/compression.md).
 #pragma once
 
 #include <string_view>
 
 namespace coracle::protocol::grpc {
 
-// Every field with this prefix belongs to the protocol, and is no metadata.
+// Fields with this prefix belong to the protocol and are not metadata.
 inline constexpr std::string_view reserved_prefix = "grpc-";
 
-// Of requests.
+// In requests.
 inline constexpr std::string_view timeout_header = "grpc-timeout";
 inline constexpr std::string_view previous_attempts_header = "grpc-previous-rpc-attempts";
 inline constexpr std::string_view binary_trace_header = "grpc-trace-bin";
-// Of both sides.
+// In requests and responses.
 inline constexpr std::string_view encoding_header = "grpc-encoding";
 inline constexpr std::string_view accept_encoding_header = "grpc-accept-encoding";
-// Of trailers.
+// In trailers.
 inline constexpr std::string_view status_header = "grpc-status";
 inline constexpr std::string_view message_header = "grpc-message";
 inline constexpr std::string_view status_details_header = "grpc-status-details-bin";

@@ -1,4 +1,4 @@
-// request_headers: what a client says in its request headers, read in one pass; and how a client writes them.
+// request_headers: reads a client's request headers in one pass, and writes them.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -25,35 +25,35 @@ struct request_headers {
   enum class content : std::uint8_t { none, other, grpc };
   verb method = verb::other;
   content type = content::none;
-  bool root_path = false;  // "/"
+  bool root_path = false;  // :path is "/"
   bool bad_timeout = false;
-  bool bad_metadata = false;  // a -bin value that is not valid base64
+  bool bad_metadata = false;  // a -bin value is not valid base64
   bool unknown_encoding = false;
   encoding received = encoding::identity;  // grpc-encoding
   encoding_set accepted;  // grpc-accept-encoding
-  std::uint32_t route_index = none;  // what find_route() gives for :path
-  std::uint32_t subtype_index = none;  // what find_subtype() gives for the content-type; of content::grpc
+  std::uint32_t route_index = none;  // find_route()'s result for :path
+  std::uint32_t subtype_index = none;  // find_subtype()'s result for the content-type, if it is content::grpc
   duration timeout = duration::max();
-  // Texts of a request that the server has no method for:
-  std::string unknown_path;  // if keeps_unknown_paths()
-  std::string unknown_subtype;  // of a gRPC content-type that is not known, if keeps_unknown_subtypes()
+  // Values of a request for an unregistered method:
+  std::string unknown_path;  // set if keeps_unknown_paths()
+  std::string unknown_subtype;  // unknown subtype of a gRPC content-type; set if keeps_unknown_subtypes()
 };
 
-// What a server knows when it reads a request:
+// `Routes` is what the server knows when it reads a request:
 //   std::optional<std::uint32_t> find_route(path), find_subtype(name)   each smaller than 2^19
 //   bool keeps_unknown_paths(), keeps_unknown_subtypes()
-//   encoding_set encodings                                              those that requests may have
+//   encoding_set encodings                                              those permitted in requests
 //
-// Most fields of most requests repeat from call to call. What a field means is left as a slot with its HPACK entry, so that
-// its text is read once per connection.
+// Most fields of most requests repeat from call to call. The meaning of a field is stored as a slot with its
+// HPACK entry, so that its text is parsed once per connection.
 template <class Routes, class Metadata>
 class request_reader {
  public:
   request_reader(const Routes& routes, request_headers& out, Metadata& received) noexcept
       : routes_(routes), out_(out), received_(received) {}
 
-  // Reads every field of `fields`, a transport::header_source. Metadata goes to received.add_received(). False when the
-  // block breaks HTTP/2's rules.
+  // Reads every field of `fields`, a transport::header_source. Metadata is passed to received.add_received().
+  // Returns false if the block violates the rules of HTTP/2.
   template <class Fields>
   [[nodiscard]] bool read(Fields& fields) {
     return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
@@ -69,7 +69,7 @@ class request_reader {
   }
 
  private:
-  // A slot is what a field means above a detail.
+  // A slot consists of the field's meaning (upper bits) and a detail.
   enum class meaning : std::uint32_t {
     unknown = 0,
     nothing,
@@ -85,7 +85,7 @@ class request_reader {
   };
   static constexpr unsigned detail_bits = 19;
   static constexpr std::uint32_t detail_max = (1u << detail_bits) - 1;
-  // 0, and so no slot, for a detail that does not fit.
+  // Returns 0, which is not a slot, if the detail does not fit.
   static constexpr std::uint32_t slot_of(meaning m, std::uint32_t detail = 0) noexcept {
     return detail > detail_max ? 0 : (static_cast<std::uint32_t>(m) << detail_bits) | detail;
   }
@@ -96,7 +96,7 @@ class request_reader {
   static_assert(((static_cast<std::uint32_t>(meaning::metadata) << detail_bits) | detail_max) <=
                 http::field_slot_max);
 
-  // Acts on the field; returns the slot to leave, 0 for none.
+  // Applies the field; returns the slot to store, 0 for none.
   [[gnu::noinline]] std::uint32_t by_text(std::string_view name, std::string_view value) {
     if (name.front() == ':') return pseudo(name, value);
     if (name == "content-type") return content_type(value);
@@ -124,7 +124,8 @@ class request_reader {
     return slot_of(meaning::metadata);
   }
 
-  // Of any meaning but `metadata`. False when the slot says nothing, and the text is to be read.
+  // Applies a slot of any meaning except `metadata`. Returns false if the slot has no meaning, and the text
+  // must be read.
   bool by_slot(std::uint32_t slot) {
     using verb = request_headers::verb;
     switch (meaning_of(slot)) {
@@ -166,7 +167,7 @@ class request_reader {
       if (routes_.keeps_unknown_paths()) out_.unknown_path = value;
       return value == "/" ? act(slot_of(meaning::path_root)) : 0;
     }
-    return slot_of(meaning::nothing);  // :scheme and :authority decide nothing here
+    return slot_of(meaning::nothing);  // :scheme and :authority have no effect here
   }
 
   std::uint32_t content_type(std::string_view value) {
@@ -188,7 +189,7 @@ class request_reader {
   Metadata& received_;
 };
 
-// The fields that every call of a method with the same options begins with.
+// The header fields that all calls of a method with the same options share.
 struct request_fields {
   std::string_view scheme;
   std::string_view path;
@@ -199,7 +200,7 @@ struct request_fields {
   std::string_view user_agent;
 };
 
-// `to` has add_field(name, value).
+// Adds the fields with to.add_field(name, value).
 template <class Exchange>
 void add_request_fields(Exchange& to, const request_fields& f) {
   to.add_field(":method", "POST");

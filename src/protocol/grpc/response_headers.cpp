@@ -13,7 +13,7 @@
 
 namespace coracle::protocol::grpc {
 
-// Returns what to leave at the field.
+// Returns the meaning to store with the field.
 response_headers::meaning response_headers::read_text(std::string_view name, std::string_view value) {
   if (name == status_header) {
     has_status = true;

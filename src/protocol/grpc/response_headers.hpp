@@ -1,4 +1,4 @@
-// response_headers: what a server says in its response headers, its trailers, or both in one block.
+// response_headers: reads a server's response headers, its trailers, or both in one block.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -20,18 +20,18 @@ struct response_headers {
   coracle::encoding encoding = coracle::encoding::identity;  // grpc-encoding
   bool unknown_encoding = false;
   std::string subtype;      // of the content-type; may be empty
-  bool has_status = false;  // grpc-status was there
+  bool has_status = false;  // grpc-status was present
   status_code code = status_code::unknown;
   std::string message;
   std::string details;
   http::header_list metadata;  // as the application reads it: binary values are decoded
-  // grpc-retry-pushback-ms (gRFC A6): present, and how long to wait; present without a time that can be read (negative,
-  // not a number, several) means: do not retry.
+  // Whether grpc-retry-pushback-ms (gRFC A6) was present, and the time to wait. If the time is absent because
+  // the value is unusable (negative, not a number, several values), the client must not retry.
   bool pushback = false;
   std::optional<duration> retry_after;
 
-  // Reads every field of `fields`, a transport::header_source. False when the block breaks HTTP's rules: its content is
-  // then to be ignored.
+  // Reads every field of `fields`, a transport::header_source. Returns false if the block violates the rules
+  // of HTTP; its content must then be ignored.
   template <class Fields>
   [[nodiscard]] bool read(Fields& fields) {
     return fields.read([&](std::uint32_t slot, auto text) -> std::uint32_t {
@@ -52,12 +52,13 @@ struct response_headers {
       return static_cast<std::uint32_t>(read_text(field.name, field.value));
     });
   }
-  // The messages are in the form that was asked for; empty is the binary format. A response that names no form is
-  // accepted, since C-core's servers name none.
+  // Whether the messages have the content-subtype `asked`; empty means protobuf's binary format. A response
+  // without a subtype is accepted, because C-core's servers send none.
   [[nodiscard]] bool has_form(std::string_view asked) const noexcept;
 
  private:
-  // Of the fields that most responses have; left as a slot, so that their text is read once per connection.
+  // The meaning of fields that most responses have, stored as a slot, so that their text is parsed once per
+  // connection.
   enum class meaning : std::uint32_t { unknown, ok_status, grpc_content, nothing };
   [[gnu::noinline]] meaning read_text(std::string_view name, std::string_view value);
   void read_pushback(std::string_view text) noexcept;

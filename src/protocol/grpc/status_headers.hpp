@@ -1,4 +1,4 @@
-// A status as the fields of trailers: grpc-status, grpc-message and grpc-status-details-bin.
+// status_headers: writes a status as trailer fields: grpc-status, grpc-message and grpc-status-details-bin.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -13,7 +13,8 @@
 
 namespace coracle::protocol::grpc {
 
-// `to` has add(name, value). The only writer of a status: the message is always percent-encoded.
+// Adds the fields with to.add(name, value). This is the only writer of a status: the message is always
+// percent-encoded.
 template <class Block>
 void add_status(Block& to, const status& s) {
   char digits[4];

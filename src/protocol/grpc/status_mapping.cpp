@@ -12,7 +12,8 @@ status_code from_http_status(int http_status) noexcept {
     case 502:
     case 503:
     case 504: return status_code::unavailable;
-    // 431, too, which gRPC's document has as INTERNAL: the conformance suite's clients say UNKNOWN.
+    // Also for 431, which gRPC's document maps to INTERNAL: the clients of the conformance suite expect
+    // UNKNOWN.
     default: return status_code::unknown;
   }
 }

@@ -12,7 +12,7 @@ struct unit {
   char letter;
   std::int64_t ns;
 };
-// From fine to coarse.
+// From the finest to the coarsest.
 constexpr std::array<unit, 6> units{{{'n', 1},
                                      {'u', 1'000},
                                      {'m', 1'000'000},
@@ -28,7 +28,7 @@ timeout_text format_timeout(duration left) noexcept {
   const std::int64_t ns = left.count() > 0 ? left.count() : 0;
   for (const unit& u : units) {
     const std::int64_t n = ns / u.ns;
-    if (n > most) continue;  // 292 years are 2.6 million hours: some unit fits
+    if (n > most) continue;  // 292 years are 2.6 million hours, so a unit fits
     char* end = std::to_chars(out.bytes, out.bytes + sizeof out.bytes - 1, n).ptr;
     *end++ = u.letter;
     out.size = static_cast<unsigned>(end - out.bytes);

@@ -1,4 +1,4 @@
-// Metadata as header fields: which names it may have, and base64 for those that end in "-bin".
+// wire_metadata: metadata as header fields: valid names, and base64 for names that end in "-bin".
 #pragma once
 
 #include "protocol/grpc/base64.hpp"
@@ -9,15 +9,15 @@
 
 namespace coracle::protocol::grpc {
 
-// True for "x-trace-bin" and the like.
+// Returns true for "x-trace-bin" and the like.
 constexpr bool is_binary_key(std::string_view key) noexcept {
   return key.size() > 4 && key.substr(key.size() - 4) == "-bin";
 }
 
-// Lower-case letters, digits, '-', '_' and '.', at least one.
+// Whether the key is not empty and consists of lower-case letters, digits, '-', '_' and '.' only.
 bool is_valid_key(std::string_view key) noexcept;
 
-// Fields of the protocol and of HTTP/2, which are no metadata.
+// Whether the field belongs to the protocol or to HTTP/2 and is therefore not metadata.
 bool is_reserved_key(std::string_view key) noexcept;
 
 // Calls put(name, wire value) for each pair of `from`, a range of pairs {name, value}.
@@ -35,12 +35,13 @@ void for_each_wire_field(const Metadata& from, Put&& put) {
   }
 }
 
-// Calls put(name, value) for each value of a received field. Values of binary keys are decoded, and split at commas where a
-// proxy has joined them. False when one of them is not valid base64, or when splitting would multiply the field's size:
-// each value repeats the name in memory, and a peer must not make us hold a thousand times what it sends.
+// Calls put(name, value) for each value of a received field. Values of binary keys are decoded, and split at
+// commas where a proxy has joined them. Returns false if one of them is not valid base64, or if splitting
+// would multiply the field's size: each value repeats the name in memory, and a peer must not make this side
+// hold a thousand times what it sends.
 template <class Put>
 bool read_wire_field(std::string_view name, std::string_view value, Put&& put) {
-  // Names are shorter than the values that are joined under them, or there are few values.
+  // Sufficient: names are shorter than the values that are joined under them, or there are few values.
   constexpr std::size_t growth_max = 8;
   if (!is_binary_key(name)) {
     put(name, value);

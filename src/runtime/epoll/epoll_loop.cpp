@@ -1,4 +1,5 @@
-// The epoll backend: its turn, single operations that are attempted and parked until a descriptor is ready, and sources.
+// epoll_loop: its turn, single operations, which are attempted and parked until a descriptor is ready, and
+// sources.
 #include "runtime/epoll/epoll_loop.hpp"
 
 #include "coracle/base/impl/assert.hpp"
@@ -25,9 +26,9 @@ namespace coracle::runtime_internal {
 namespace {
 
 constexpr int events_per_turn = 256;
-// After a turn that completed something without asking epoll, the loop first acts on it; this often
-// in a row, so that descriptors get their chance beside a sender that never has to wait, and not
-// after so many bytes, which have cost more than to ask.
+// After a turn that completed something without calling epoll, the loop first processes the results. The
+// limits apply to consecutive turns of this kind: the first gives other descriptors a chance beside a sender
+// that never has to wait, and the second is a number of bytes whose transfer costs more than a call of epoll.
 constexpr int turns_without_poll_max = 8;
 constexpr std::size_t bytes_without_poll_max = 64 * 1024;
 
@@ -70,8 +71,8 @@ watch& epoll_loop::make_watch(handle h) {
   return watches_[row][i % watches_a_row];
 }
 
-// Registers the descriptor if it is not yet. Called after an attempt said EAGAIN: epoll reports at
-// once what has become ready since. 0 or -errno.
+// Registers the descriptor if it is not registered yet. Call it after an attempt failed with EAGAIN: epoll
+// reports at once what has become ready since. Returns 0 or -errno.
 int epoll_loop::watch_for_edges(handle h, watch& w) noexcept {
   if (w.registered) return 0;
   epoll_event e{};
@@ -79,7 +80,7 @@ int epoll_loop::watch_for_edges(handle h, watch& w) noexcept {
   e.data.u64 = std::uint64_t{w.generation} << 32 | static_cast<std::uint32_t>(h);
   ++counted_.system_calls;
   int outcome = ::epoll_ctl(poll_, EPOLL_CTL_ADD, h, &e);
-  // Left over from a descriptor that lives on elsewhere, as a duplicate.
+  // The registration remains from a descriptor whose file is still open through a duplicate.
   if (outcome < 0 && errno == EEXIST) outcome = ::epoll_ctl(poll_, EPOLL_CTL_MOD, h, &e);
   if (outcome < 0) return -errno;
   w.registered = true;
@@ -98,7 +99,7 @@ void epoll_loop::close(handle h, bool abort) noexcept {
 
 void epoll_loop::forget(handle h) noexcept {
   watch& w = watch_of(h);
-  if (!w.registered || !w.idle()) return;  // in use by another object of the program's still
+  if (!w.registered || !w.idle()) return;  // another object of the program still uses it
   epoll_event unused{};
   ++counted_.system_calls;
   ::epoll_ctl(poll_, EPOLL_CTL_DEL, h, &unused);
@@ -133,7 +134,7 @@ void epoll_loop::wait(time_point until) noexcept {
   if (precise_) {
     n = ::epoll_pwait2(poll_, events, events_per_turn, for_ever ? nullptr : &t, nullptr);
     if (n < 0 && (errno == ENOSYS || errno == EPERM))
-      precise_ = false;  // older than Linux 5.11, or hidden by seccomp
+      precise_ = false;  // older than Linux 5.11, or blocked by seccomp
   }
   if (!precise_) {
     constexpr std::int64_t day_ms = 86'400'000;
@@ -144,7 +145,8 @@ void epoll_loop::wait(time_point until) noexcept {
   for (int i = 0; i < n; ++i) take_event(events[i].data.u64, events[i].events);
 }
 
-// Acts on it at once: a descriptor's state is fetched into the cache once, however many others are ready.
+// Processes the event at once, so that a descriptor's state is fetched into the cache once, however many
+// others are ready.
 void epoll_loop::take_event(std::uint64_t of, std::uint32_t what) noexcept {
   if (of == own_event) return;
   watch& w = watch_of(static_cast<handle>(static_cast<std::uint32_t>(of)));
@@ -173,7 +175,7 @@ int epoll_loop::pollable(time_point next_deadline) noexcept {
   }
   for (const resting& r : resting_) next_deadline = std::min(next_deadline, r.until);
   itimerspec at{};
-  if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time that has passed
+  if (!pending_.empty() || !work_.empty()) at.it_value.tv_nsec = 1;  // a time in the past
   else if (next_deadline != never)
     at.it_value = to_timespec(std::max(next_deadline.time_since_epoch(), duration(1)));
   ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
@@ -186,7 +188,7 @@ namespace {
 
 bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
 
-// What a coroutine may do in a row before others have their turn, counted from when the loop resumed it.
+// How many operations a coroutine may perform in a row before others run, counted from its resumption.
 constexpr int at_once_max = 8;
 
 bool is_writer(const operation& op) noexcept {
@@ -214,7 +216,7 @@ void epoll_loop::submit(operation& op) noexcept {
   began();
   op.scratch[scratch::flags] = op.scratch[scratch::list] = 0;
   if (op.what == operation::kind::send) send_progress::begin(op);
-  if (is_drained(op)) move(op, watch_of(op.on).readers);  // spares an attempt in vain
+  if (is_drained(op)) move(op, watch_of(op.on).readers);  // avoids a futile attempt
   else move(op, pending_);
 }
 
@@ -248,7 +250,7 @@ void epoll_loop::finish(operation& op, std::int64_t result) noexcept {
   complete(op, result);
 }
 
-// -EAGAIN when it waits now; else why it cannot.
+// Returns -EAGAIN when the operation waits now, else the error that prevents it.
 std::int64_t epoll_loop::park(operation& op) noexcept {
   watch& w = watch_of(op.on);
   const int error = watch_for_edges(op.on, w);
@@ -258,7 +260,7 @@ std::int64_t epoll_loop::park(operation& op) noexcept {
   return -EAGAIN;
 }
 
-// Those that wait for `w` now, as far as it is not closed meanwhile.
+// Attempts the operations that wait for `w` now, until a callback closes the handle.
 void epoll_loop::attempt_all(watch& w, operation_list& waiting) noexcept {
   const std::uint32_t generation = w.generation;
   for (std::size_t left = waiting.size(); left > 0 && w.generation == generation; --left) {
@@ -271,7 +273,7 @@ void epoll_loop::attempt_all(watch& w, operation_list& waiting) noexcept {
 }
 
 void epoll_loop::run_pending() noexcept {
-  // What the callbacks submit waits for the next turn.
+  // Operations that the callbacks submit wait for the next turn.
   for (std::size_t left = pending_.size(); left > 0; --left) {
     operation* op = pending_.pop();
     if (!op) break;
@@ -299,7 +301,7 @@ void epoll_loop::attempt(operation& op) noexcept {
     case operation::kind::poll_out: result = try_poll(op); break;
     case operation::kind::send_to:
     case operation::kind::receive_from: result = try_datagram(op); break;
-    case operation::kind::file: result = -EOPNOTSUPP; break;  // takes_files() says so
+    case operation::kind::file: result = -EOPNOTSUPP; break;  // not used, because takes_files() is false
   }
   if (result == -EAGAIN) result = park(op);
   if (result != -EAGAIN) finish(op, result);
@@ -314,7 +316,7 @@ std::int64_t epoll_loop::accept_one(handle listener) noexcept {
   }
 }
 
-// Mostly there is one piece, and it is taken whole: nothing has to be remembered then.
+// Usually there is one piece, and the kernel takes it whole: no progress has to be stored then.
 std::int64_t epoll_loop::send_at_once(operation& op) noexcept {
   ssize_t n = 0;
   if (op.piece_count == 1 && !op.no_socket) {
@@ -391,7 +393,7 @@ std::int64_t epoll_loop::try_connect(operation& op) noexcept {
     ++counted_.system_calls;
     if (::connect(op.on, reinterpret_cast<const sockaddr*>(&to), op.address->size) == 0) return 0;
     if (errno == EAGAIN)
-      return -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+      return -ECONNREFUSED;  // UNIX: the listener's queue is full, and no event reports when it has room
     if (errno != EINPROGRESS && errno != EINTR) return -errno;
     op.scratch[scratch::flags] |= scratch::waiting;
     return -EAGAIN;
@@ -418,7 +420,7 @@ std::int64_t epoll_loop::try_poll(operation& op) noexcept {
 
 namespace {
 
-// Of one source in one turn, so that a busy one leaves the others their share.
+// Limits per source and turn, so that a busy source leaves time to the others.
 constexpr int reads_per_turn = 4;
 constexpr int accepts_per_turn = 32;
 
@@ -443,7 +445,7 @@ source_state& epoll_loop::start(handle on) {
 }
 
 void epoll_loop::start_accept(handle listener, accept_source& source) {
-  resting_.reserve(++acceptors_);  // one that rests, for want of memory say, needs none for that
+  resting_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
   source_state& s = start(listener);
   s.acceptor = &source;
   source.state = &s;
@@ -518,7 +520,7 @@ void epoll_loop::serve_receive(source_state& s) noexcept {
     bytes_without_poll_ += static_cast<std::size_t>(n);
     s.receiver->received({buffer_.get(), static_cast<std::size_t>(n)});
     if (s.stopping) return;  // its end is in the work list
-    // epoll(7): a short read of a stream has drained it; only the peer's end may still be behind it.
+    // epoll(7): a short read of a stream has drained it; only the peer's end may follow.
     const watch& w = watch_of(s.on);
     const bool drained = static_cast<std::size_t>(n) < buffer_bytes && !w.peer_is_done && w.registered;
     if (s.paused) {

@@ -16,37 +16,38 @@
 
 namespace coracle::runtime_internal {
 
-// A multishot source: in the backend's work list (an attempt or its end is due), resting after
-// exhaustion, or parked, when its watch alone points to it.
+// A multishot source. It is in the backend's work list (an attempt or its end is due), pausing after
+// exhaustion, or parked, when only its watch points to it.
 struct source_state : base::list_hook, coro::pooled {
-  receive_source* receiver = nullptr;  // one of the two
+  receive_source* receiver = nullptr;  // either this or acceptor is set
   accept_source* acceptor = nullptr;
   handle on = no_handle;
   bool paused = false;
   bool ready = false;  // paused while there may be something to read
   bool stopping = false;
-  bool resting = false;  // edges do not end a rest
+  bool resting = false;  // edges do not end the pause
 };
 
-// Registered with epoll (edge-triggered, both directions) when something first has to wait, until close.
+// Registered with epoll (edge-triggered, both directions) from the first operation that has to wait until
+// close.
 struct alignas(64) watch {
   operation_list readers;
   operation_list writers;
   source_state* source = nullptr;
-  std::uint32_t generation = 0;  // counts the descriptors that had this number: tells late events apart
+  std::uint32_t generation = 0;  // counts the descriptors that had this number: identifies late events
   bool registered = false;
   bool peer_is_done = false;  // half-closed or broken: a short read does not mean "drained"
-  bool drained = false;       // registered, and nothing to receive until there is an edge
+  bool drained = false;       // registered, and nothing to receive before the next edge
   [[nodiscard]] bool idle() const noexcept { return readers.empty() && writers.empty() && !source; }
 };
 
-// Completion-shaped over readiness: a turn attempts what is pending; what the kernel cannot do yet
-// is parked in its descriptor's watch until an edge makes it pending again. An attempt always comes
-// before a wait, so that an edge that came while nothing waited is never missed, and a descriptor that
-// never has to wait is never registered.
+// Provides completions on top of readiness. A turn attempts the pending operations; those that the kernel
+// cannot perform yet are parked in their descriptor's watch until an edge makes them pending again. Each
+// operation is attempted before it waits, so that an edge that came while nothing waited is never missed, and
+// a descriptor that never has to wait is never registered.
 class epoll_loop final : public kernel_backend {
  public:
-  static constexpr std::uint64_t own_event = ~std::uint64_t{0};  // the eventfd's and the timer's event data
+  static constexpr std::uint64_t own_event = ~std::uint64_t{0};  // event data of the eventfd and the timer
 
   epoll_loop(logger& log, handle poll, handle event);
   ~epoll_loop() override;
@@ -84,7 +85,7 @@ class epoll_loop final : public kernel_backend {
   void wait(time_point until) noexcept;
   void take_event(std::uint64_t of, std::uint32_t what) noexcept;
 
-  // Attempts.
+  // --- attempts
   void run_pending() noexcept;
   void attempt_all(watch& w, operation_list& waiting) noexcept;
   void attempt(operation& op) noexcept;
@@ -100,7 +101,7 @@ class epoll_loop final : public kernel_backend {
   std::int64_t try_connect(operation& op) noexcept;
   std::int64_t try_poll(operation& op) noexcept;
 
-  // Sources.
+  // --- sources
   source_state& start(handle on);  // throws std::bad_alloc
   void stop(source_state& s) noexcept;
   void serve(source_state& s) noexcept;
@@ -113,10 +114,10 @@ class epoll_loop final : public kernel_backend {
   handle poll_;
   handle timer_ = no_handle;
   bool precise_ = true;  // epoll_pwait2 works
-  bool delivered_ = false;  // this turn has called back
-  int at_once_left_ = 0;  // operations that may be performed without waiting for their turn
+  bool delivered_ = false;  // callbacks ran in this turn
+  int at_once_left_ = 0;  // operations that may still be performed inside perform_or_submit()
   int turns_without_poll_ = 0;
-  std::size_t bytes_without_poll_ = 0;  // that sources received
+  std::size_t bytes_without_poll_ = 0;  // received by sources
   std::vector<std::unique_ptr<watch[]>> watches_;  // by descriptor, in rows
   operation_list pending_;
   base::intrusive_list<source_state> work_;
@@ -124,12 +125,13 @@ class epoll_loop final : public kernel_backend {
     source_state* of;
     time_point until;
   };
-  std::vector<resting> resting_;  // has room for all that were ever started
+  std::vector<resting> resting_;  // has room for all acceptors that were ever started
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> buffer_;
 };
 
-// Null, with the errno, when descriptors or memory are exhausted. `log` must outlive the backend.
+// Returns null, with the errno in `error`, when descriptors or memory are exhausted. `log` must outlive the
+// backend.
 std::unique_ptr<backend> make_epoll_backend(logger& log, int& error);
 
 }  // namespace coracle::runtime_internal

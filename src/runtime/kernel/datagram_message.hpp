@@ -1,4 +1,4 @@
-// datagram_message: what the kernel wants to know of a send_to or a receive_from.
+// datagram_message: the kernel's message header for a send_to or a receive_from.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -10,16 +10,17 @@
 
 namespace coracle::runtime_internal {
 
-// In operation::scratch, since io_uring wants it kept until the operation ends.
+// Stored in operation::scratch, since io_uring needs it until the operation ends.
 class datagram_message {
  public:
   static datagram_message& begin(operation& op) noexcept;
   static datagram_message& of(operation& op) noexcept;
   [[nodiscard]] msghdr& header() noexcept { return header_; }
-  // Behind a receive_from that succeeded: the sender's address is in place, and only its size is not known.
+  // Call it after a receive_from that succeeded: the sender's address is in place, and only its size is
+  // missing.
   void finish_receive(operation& op) const noexcept;
 
-  // A cut datagram still tells its size.
+  // Makes the kernel report the full size of a truncated datagram.
   static constexpr int receive_flags = MSG_TRUNC;
 
  private:

@@ -1,22 +1,23 @@
-// held_termination: while one exists, SIGTERM waits instead of ending the program.
+// held_termination: defers SIGTERM for its lifetime, instead of letting it end the program.
 #pragma once
 
 #include "runtime/backend.hpp"
 
 namespace coracle::runtime_internal::kernel {
 
-// For a program that sets up before its loops can hear of signals. Not SIGINT: who sits before it may want it to end now.
-// Any thread; not two at the same time.
+// For a program that sets up before its loops can receive signals. Does not defer SIGINT: a user at the
+// terminal may want to end the program at once. Any thread; at most one at a time.
 class held_termination {
  public:
-  // Holds nothing where all watches for signals are in use.
+  // Defers nothing when all signal watches are in use.
   held_termination() noexcept;
   held_termination(const held_termination&) = delete;
   held_termination& operator=(const held_termination&) = delete;
-  // One that came and was not taken does now what it would have done without us; nothing, where somebody else watches.
+  // If a SIGTERM arrived and was not taken, raises it again with the previous disposition, unless another
+  // watch exists.
   ~held_termination();
 
-  // Whether one came; from then on it is the caller's.
+  // Whether a SIGTERM arrived; if so, the caller must handle it.
   [[nodiscard]] bool take() noexcept;
 
  private:

@@ -17,7 +17,7 @@ std::optional<std::string> variable(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// A socket's own number, or -errno.
+// Returns the value of a socket option, or -errno.
 std::int64_t ask(handle h, int what) noexcept {
   int value = 0;
   socklen_t size = sizeof value;
@@ -48,7 +48,7 @@ std::int64_t adopt_listener(handle inherited) noexcept {
   if (const std::int64_t refused = refuse_unless_it_listens(inherited); refused < 0) return refused;
   const int own = ::fcntl(inherited, F_DUPFD_CLOEXEC, first_inherited);
   if (own < 0) return -errno;
-  // Both belong to the socket and not to the descriptor: the manager's changes with ours.
+  // Both options belong to the socket, not to the descriptor: they also change for the manager's descriptor.
   const int flags = ::fcntl(own, F_GETFL);
   ::fcntl(own, F_SETFL, flags | O_NONBLOCK);
   const int on = 1;

@@ -83,7 +83,7 @@ std::int64_t kernel_backend::open_stream(int family) noexcept {
   return stream_socket(family);
 }
 
-// Counts nothing: the counters are the loop's, and this may run on any thread.
+// Updates no counters: they belong to the loop, and this may run on any thread.
 std::int64_t kernel_backend::open_listener(const raw_address& at, const listen_options& options) noexcept {
   const sockaddr_storage address = unwrap(at);
   const std::int64_t opened = stream_socket(address.ss_family);  // connections inherit TCP_NODELAY from it
@@ -127,12 +127,12 @@ std::int64_t kernel_backend::peer_address(handle h, raw_address& out) noexcept {
   return address_by(::getpeername, h, out);
 }
 
-// A UNIX socket refuses, and needs it no more than it needs keepalive.
+// A UNIX socket rejects the option, and does not need it.
 void kernel_backend::give_up_unacknowledged(handle h, duration after) noexcept {
   using std::chrono::milliseconds;
   constexpr milliseconds longest{std::numeric_limits<int>::max()};
   ++counted_.system_calls;
-  // 0 would be the kernel's own measure.
+  // 0 would select the kernel's default.
   const auto ms = std::clamp(std::chrono::ceil<milliseconds>(after), milliseconds(1), longest);
   set_option(h, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(ms.count()));
 }
@@ -148,7 +148,7 @@ void kernel_backend::close_socket(handle h, bool abort) noexcept {
     const linger reset{1, 0};
     ::setsockopt(h, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   }
-  ::close(h);  // not repeated on EINTR: Linux has closed it by then
+  ::close(h);  // not repeated on EINTR: Linux has closed it already
 }
 
 void kernel_backend::wake() noexcept {
@@ -170,7 +170,7 @@ bool kernel_backend::is_exhaustion(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
-// accept(2): errors of the new connection come out of accept() itself.
+// accept(2) itself reports errors of the new connection.
 bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
   switch (error) {
     case ECONNABORTED:
@@ -206,7 +206,7 @@ send_progress& send_progress::of(operation& op) noexcept {
 msghdr& send_progress::rest(operation& op) noexcept {
   static_assert(sizeof(operation::piece) == sizeof(iovec) &&
                 offsetof(operation::piece, size) == offsetof(iovec, iov_len));
-  if (of_piece_ > 0) {  // the rest of this one alone: the others follow in a message of their own
+  if (of_piece_ > 0) {  // the rest of this piece alone: the others follow in a separate message
     const operation::piece& p = op.pieces[piece_];
     split_ = {const_cast<char*>(static_cast<const char*>(p.data)) + of_piece_, p.size - of_piece_};
     message_.msg_iov = &split_;

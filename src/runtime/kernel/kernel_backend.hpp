@@ -1,4 +1,4 @@
-// kernel_backend: what io_uring and epoll have in common: sockets, clocks, waking and the ledger.
+// kernel_backend: what io_uring and epoll have in common: sockets, clocks, wake-ups and counters.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -33,11 +33,11 @@ class kernel_backend : public backend {
   [[nodiscard]] const counters& counted() const noexcept final { return counted_; }
 
  protected:
-  // Takes the eventfd, which wake() writes to.
+  // Takes ownership of the eventfd, to which wake() writes.
   kernel_backend(logger& log, handle event) noexcept;
   void close_socket(handle h, bool abort) noexcept;
 
-  // Accepting. Exhaustion is logged when it begins, not each time a listener tries again.
+  // Accepting. Logs exhaustion when it begins, not each time a listener retries.
   static bool is_exhaustion(int error) noexcept;
   static bool is_fault_of_one_connection(int error) noexcept;
   void exhausted(int error) noexcept;
@@ -60,36 +60,36 @@ class kernel_backend : public backend {
   bool said_exhausted_ = false;
 };
 
-// "EPERM (Operation not permitted)" and so on.
+// For example "EPERM (Operation not permitted)".
 std::string describe_error(int error);
 
-// Words of operation::scratch; the last are the start of what send_progress and datagram_message take.
+// Words of operation::scratch; send_progress and datagram_message use those from `rest` on.
 namespace scratch {
 inline constexpr std::size_t flags = 0;
 inline constexpr std::size_t list = 1;
 inline constexpr std::size_t rest = 2;
 inline constexpr std::size_t rest_bytes = (16 - rest) * sizeof(std::uint64_t);
 inline constexpr std::uint64_t cancelled = 1;  // flags
-inline constexpr std::uint64_t waiting = 2;  // the operation itself cannot be waited for now: its poll is
+inline constexpr std::uint64_t waiting = 2;  // the operation cannot be waited for yet: its poll is in flight
 }  // namespace scratch
 
-// How far a send has come; in operation::scratch, since the kernel wants the iovecs kept.
+// The progress of a send; in operation::scratch, since the kernel needs the iovecs until it ends.
 class send_progress {
  public:
   static send_progress& begin(operation& op) noexcept;
   static send_progress& of(operation& op) noexcept;
   [[nodiscard]] std::int64_t sent() const noexcept { return sent_; }
-  // The message with what is left; borrowed until the operation completes.
+  // Returns the message with the remaining bytes; borrowed until the operation completes.
   msghdr& rest(operation& op) noexcept;
-  // Adds n sent bytes; true when nothing is left.
+  // Adds n sent bytes; returns true when nothing is left.
   bool advance(operation& op, std::int64_t n) noexcept;
 
  private:
   msghdr message_;
-  iovec split_;  // what is left of a piece that was sent in part
+  iovec split_;  // the rest of a piece that was sent in part
   std::int64_t sent_;
   std::size_t piece_;
-  std::size_t of_piece_;  // bytes of it that are sent, 0 for none
+  std::size_t of_piece_;  // bytes of that piece that were sent; 0 for none
 };
 static_assert(sizeof(send_progress) <= scratch::rest_bytes);
 

@@ -1,4 +1,4 @@
-// operation_list: operations in flight, linked through themselves.
+// operation_list: operations in flight, linked through their own members.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -7,7 +7,7 @@
 
 namespace coracle::runtime_internal {
 
-// FIFO with removal from the middle. Owns nothing; an operation is in at most one list.
+// A FIFO with removal from the middle. Owns nothing; an operation is in at most one list.
 class operation_list {
  public:
   operation_list() noexcept = default;

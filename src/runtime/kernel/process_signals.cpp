@@ -26,8 +26,8 @@ struct watcher {
   std::atomic<std::uint32_t> come{0};
 };
 
-// Dispositions belong to the process, and a handler can reach static storage only: the one place of the
-// library that needs it. Eight: one a server, and a few for the program around it.
+// Static storage, because dispositions belong to the process and a handler can reach nothing else; no other
+// part of the library needs it. Eight watchers: one per server, and a few for the program around it.
 constinit std::array<watcher, 8> watchers;
 constinit std::atomic<int> handlers_running{0};
 constinit std::mutex changing;
@@ -46,10 +46,11 @@ void call(const struct sigaction& handler, int number, siginfo_t* info, void* co
   else handler.sa_handler(number);
 }
 
-// No watcher is registered, but our handler is installed: the program saved the disposition while we watched, and has restored
-// it since. Forwards the signal to the disposition that install() had replaced, as the kernel would have: with the
-// signals of sa_mask blocked, SA_NODEFER and SA_RESETHAND. SA_ONSTACK and the lack of SA_RESTART have no effect: the kernel
-// has chosen the stack, and restarts what was interrupted, by our own flags.
+// Called when no watcher is registered, but our handler is installed: the program saved the disposition
+// during a watch, and has restored it since. Forwards the signal to the disposition that install() had
+// replaced, as the kernel would: with the signals of sa_mask blocked, SA_NODEFER and SA_RESETHAND. SA_ONSTACK
+// and the lack of SA_RESTART have no effect, because the flags of our handler decide on the stack and on
+// restarting interrupted calls.
 void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* context) {
   const bool plain = !(before.sa_flags & SA_SIGINFO);
   if (plain && before.sa_handler == SIG_IGN) return;
@@ -64,7 +65,7 @@ void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* 
     none.sa_handler = SIG_DFL;
     ::sigaction(number, &none, nullptr);
   }
-  sigset_t interrupted;  // with this signal blocked
+  sigset_t interrupted;  // the mask that the kernel set, which blocks this signal
   ::pthread_sigmask(SIG_BLOCK, &handler.sa_mask, &interrupted);
   if ((handler.sa_flags & SA_NODEFER) && !::sigismember(&handler.sa_mask, number)) {
     sigset_t own;
@@ -76,8 +77,8 @@ void pass_on(const struct sigaction& before, int number, siginfo_t* info, void* 
   ::pthread_sigmask(SIG_SETMASK, &interrupted, nullptr);
 }
 
-// Lock-free atomics, write(), sigaction(), raise() and functions for signal sets and masks only: all are safe in a signal
-// handler.
+// Uses only lock-free atomics, write(), sigaction(), raise() and functions for signal sets and masks, all of
+// which are async-signal-safe.
 void handle_signal(int number, siginfo_t* info, void* context) {
   const int error = errno;
   const saved& disposition = dispositions[index_of(number)];
@@ -105,7 +106,7 @@ bool is_ours(int number) noexcept {
   return (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle_signal;
 }
 
-// A handler that the program sets while we watch stays: it came later.
+// Keeps a handler that the program sets during a watch: it is newer.
 void install(std::uint32_t set) noexcept {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!(set & (1u << i)) || dispositions[i].users.fetch_add(1) > 0 || is_ours(numbers[i])) continue;
@@ -157,7 +158,8 @@ void forget_signals(handle h) noexcept {
   watcher& w = watcher_of(h);
   restore(w.set.load());
   w.event.store(-1);
-  // A handler on another thread may have read the descriptor before: it must not write to its successor.
+  // A handler on another thread may have read the descriptor before: it must not write to a new descriptor
+  // with the same number.
   while (handlers_running.load() != 0) ::sched_yield();
 }
 

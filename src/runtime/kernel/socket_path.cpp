@@ -13,14 +13,14 @@ namespace {
 
 sockaddr_un unwrap(const raw_address& at) noexcept {
   sockaddr_un s{};
-  std::memcpy(&s, at.bytes, sizeof s);  // at.bytes is larger, and zero behind at.size
+  std::memcpy(&s, at.bytes, sizeof s);  // at.bytes is larger, and zero after at.size
   return s;
 }
 
-// A connect to a UNIX socket never waits: it is answered, refused, or the queue is full, at once.
+// A connect to a UNIX socket never waits: it succeeds, is refused, or finds the queue full, at once.
 bool somebody_listens(const raw_address& at) noexcept {
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (probe < 0) return true;  // not known: then nothing is removed
+  if (probe < 0) return true;  // unknown: keeps the file
   const sockaddr_un s = unwrap(at);
   const int outcome = ::connect(probe, reinterpret_cast<const sockaddr*>(&s), at.size);
   const bool refused = outcome < 0 && errno == ECONNREFUSED;

@@ -18,7 +18,7 @@ namespace {
 constexpr off_t own_position = -1;
 constexpr std::size_t pieces_max = 1024;  // IOV_MAX
 
-// RWF_NOWAIT is not for everything: terminals never knew it, pipes since Linux 6.5.
+// Not every file supports RWF_NOWAIT: terminals do not, and pipes do since Linux 6.5.
 bool unknown_here(int error) noexcept { return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL; }
 
 bool is_ready(handle h, short events) noexcept {
@@ -26,7 +26,8 @@ bool is_ready(handle h, short events) noexcept {
   return ::poll(&p, 1, 0) > 0;
 }
 
-// A thread's SIGPIPE, held back for one call. One that was pending before is somebody else's.
+// Suppresses the SIGPIPE of this thread for one call. Keeps a SIGPIPE that was pending before, which has
+// another cause.
 class without_sigpipe {
  public:
   without_sigpipe() noexcept {
@@ -56,8 +57,8 @@ class without_sigpipe {
   bool theirs_;
 };
 
-// A terminal that is writable may have room for a single byte, and a blocking write waits for the rest. Through
-// a description of our own, opened for this write, it does not; the shell's stays as it is.
+// A writable terminal may have room for a single byte only, and a blocking write waits for the rest. Opening
+// the terminal anew for this write gives a non-blocking file description, and leaves the shell's unchanged.
 ssize_t write_to_terminal(handle h, const iovec& first) noexcept {
   const std::string path = "/proc/self/fd/" + std::to_string(h);
   const int own = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -69,7 +70,7 @@ ssize_t write_to_terminal(handle h, const iovec& first) noexcept {
   return n;
 }
 
-// A writable pipe takes so much at once (pipe(7)): a blocking write of no more does not wait.
+// A writable pipe has room for this many bytes (pipe(7)): a blocking write of no more does not wait.
 ssize_t write_what_fits(handle h, const iovec& first) noexcept {
   if (::isatty(h)) return write_to_terminal(h, first);
   if (!is_ready(h, POLLOUT)) {

@@ -11,7 +11,7 @@ void chaos::set(const faults& f) {
   next_jump_ = drawn(f.clock_jump_every());
 }
 
-// Between none and twice the interval, so that `every` is their mean.
+// Between zero and twice the interval, so that `every` is the mean.
 time_point chaos::drawn(duration every) {
   return every > duration::zero() ? deadline_after(net_.now(), random_.up_to(2 * every)) : never;
 }

@@ -1,4 +1,4 @@
-// chaos: the faults of a simulated world that come from time to time: partitions, crashes, jumps of clocks.
+// chaos: faults that occur from time to time in a simulated world: partitions, crashes, clock jumps.
 #pragma once
 
 #include "coracle/runtime/sim_faults.hpp"
@@ -9,16 +9,17 @@
 
 namespace coracle::sim {
 
-// The world's. It runs between turns.
+// Owned by the world. Runs between turns.
 class chaos {
  public:
   chaos(network& net, hosts& of) noexcept : net_(net), hosts_(of), random_(net.random().draw()) {}
 
-  // From now on; what was cut or crashed before is still mended.
+  // Applies from now on; partitions and crashes that already happened are still repaired.
   void set(const faults& f);
-  // The next fault. It comes only if something else happens later: a world without work is not kept going by it.
+  // The time of the next fault. It happens only if something else happens later: it does not keep a world
+  // without work running.
   [[nodiscard]] time_point next_fault() const noexcept;
-  // The next heal or restart. The world waits for these.
+  // The time of the next heal or restart. The world waits for these.
   [[nodiscard]] time_point next_mend() const noexcept;
   void run_due();
 
@@ -26,7 +27,7 @@ class chaos {
   struct mend {
     time_point when;
     simulated_host* a;
-    simulated_host* b;  // null: a starts again; else they see each other again
+    simulated_host* b;  // null: a restarts; else the partition of a and b ends
   };
   [[nodiscard]] time_point drawn(duration every);
   void mend_due();

@@ -1,4 +1,4 @@
-// endpoint: a socket address as the simulated network sees it.
+// endpoint: a socket address in the simulated network.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -13,7 +13,7 @@ namespace coracle::sim {
 struct endpoint {
   enum class family : std::uint8_t { none, ipv4, ipv6, local };
   family kind = family::none;
-  std::array<std::uint8_t, 16> ip{};  // the first 4 for ipv4
+  std::array<std::uint8_t, 16> ip{};  // ipv4 uses the first 4
   std::uint16_t port = 0;
   std::string path;  // of a UNIX socket, with a leading zero when abstract
 

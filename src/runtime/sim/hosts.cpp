@@ -10,9 +10,11 @@ namespace coracle::sim {
 
 namespace {
 
-// Of a crashed host: far more than destructors and catch blocks need, and over in seconds.
+// The limit for ending a crashed host: far more turns than destructors and catch blocks need, yet over in
+// seconds.
 constexpr std::uint64_t last_turns_max = 1'000'000;
-// For what the last roots post on their way out. Bounded: works that post themselves for ever have no owner left.
+// For works that the last roots post while they end. Bounded, since works that repost themselves indefinitely
+// have no owner any more.
 constexpr int last_rounds = 1000;
 
 bool has_no_roots(const void* core) noexcept {
@@ -26,7 +28,7 @@ bool is_empty(const void* core) noexcept {
 
 void hosts::end_all() {
   catch_up();
-  // All are asked first: a server's drain and a client's calls end each other.
+  // Stops all hosts first: a server's drain and a client's calls depend on each other.
   for (const auto& h : all_)
     if (h->life) h->life->rt->stop();
   for (const auto& h : all_)
@@ -37,7 +39,7 @@ void hosts::end_all() {
     if (h->life) driver_.drive(is_empty, &h->life->rt->core());
   for (const auto& h : all_) {
     for (const auto& life : h->past) {
-      buried_ = life.get();  // somebody may have spawned there since
+      buried_ = life.get();  // tasks may have been spawned there since
       life->rt.reset();
     }
     if (!h->life) continue;

@@ -1,4 +1,4 @@
-// hosts: the lives of the hosts of a simulated world: runtimes, the programs on them, crashes and restarts.
+// hosts: the hosts of a simulated world: runtimes, the programs on them, crashes and restarts.
 #pragma once
 
 #include "coracle/base/log.hpp"
@@ -16,7 +16,7 @@
 
 namespace coracle::sim {
 
-// What a host writes goes on until it crashes.
+// Forwards what a host logs, until the host crashes.
 class host_log final : public logger {
  public:
   explicit host_log(logger& to) noexcept : to_(to) { set_least(to.least()); }
@@ -30,12 +30,13 @@ class host_log final : public logger {
   bool cut_off_ = false;
 };
 
-// From a start to a crash. Its runtime stays after that, empty, for those who still hold a reference to it.
+// The state of a host from a start to a crash. Its runtime stays after that, empty, because references to it
+// may remain.
 struct host_life {
   explicit host_life(logger& to) noexcept : log(to) {}
   host_log log;
-  std::vector<sim_backend*> backends;  // the runtime's
-  time_point own_time{};               // once it is cut off
+  std::vector<sim_backend*> backends;  // of the runtime
+  time_point own_time{};               // after the crash
   std::unique_ptr<runtime> rt;
   std::shared_ptr<void> owned;  // by its program
 };
@@ -43,14 +44,14 @@ struct host_life {
 struct simulated_host {
   host_state* net;
   std::size_t loops;
-  world::program starts;  // empty when the host was not given one
-  std::unique_ptr<host_life> life;  // null while it is down
+  world::program starts;  // empty when the host has no program
+  std::unique_ptr<host_life> life;  // null while the host is down
   std::vector<std::unique_ptr<host_life>> past;
-  bool crashed = false;      // cut off, and not yet buried
-  bool start_asked = false;  // by a task: to be done between turns
+  bool crashed = false;      // cut off, but its tasks have not been ended yet
+  bool start_asked = false;  // requested by a task; performed between turns
 };
 
-// A loop of a living host.
+// A loop of a running host.
 struct host_loop {
   runtime_internal::driven_loop* loop;
   sim_backend* backend;
@@ -60,7 +61,7 @@ struct host_loop {
 
 class hosts {
  public:
-  // `memory`, when given, is that of all hosts' runtimes.
+  // `memory`, if not null, is the memory resource of all hosts' runtimes.
   hosts(network& net, logger& log, std::pmr::memory_resource* memory, runtime_internal::driver& by) noexcept
       : net_(net), log_(log), memory_(memory), driver_(by) {}
   hosts(const hosts&) = delete;
@@ -69,18 +70,20 @@ class hosts {
   [[nodiscard]] simulated_host* find(std::string_view name) noexcept;
   [[nodiscard]] const std::vector<std::unique_ptr<simulated_host>>& all() const noexcept { return all_; }
   simulated_host& add(std::string_view name, std::size_t loops, world::program starts);
-  // Cut off at once; what is left of it is ended now, or between turns when a task has asked for this.
+  // Cuts the host off at once. Ends its remaining tasks now, or between turns when a task requested the
+  // crash.
   void crash(simulated_host& h);
   void restart(simulated_host& h);
-  // Buries and starts as tasks have asked; to be called between turns.
+  // Performs the crashes and starts that tasks have requested; call it between turns.
   void catch_up();
-  // Asks all to stop, and drives the world until they have. The last call.
+  // Stops all hosts, and drives the world until they have ended. The last call.
   void end_all();
 
   [[nodiscard]] std::vector<host_loop>& loops() noexcept { return loops_; }
-  // Which tasks wait where, on all hosts: a line each, indented below their loop's.
+  // Lists the waiting tasks of all hosts: one per line, indented below their loop's line.
   [[nodiscard]] std::string tasks() const;
-  // While a crashed host is being buried, what waits drives that host's loops only, in a time of their own.
+  // While the tasks of a crashed host are being ended, a waiting thread drives only the loops of that host,
+  // on a clock of their own.
   [[nodiscard]] bool burying() const noexcept { return buried_; }
   void drive_buried(bool (*done)(const void*) noexcept, const void* context) noexcept;
 

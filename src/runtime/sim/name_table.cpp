@@ -11,7 +11,7 @@ namespace coracle::sim {
 
 namespace {
 
-// RFC 4343: names are compared by their letters, not by case; and ASCII's only.
+// RFC 4343: names are compared without regard to the case of ASCII letters.
 std::string canonical(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
   std::string text(name);

@@ -11,12 +11,12 @@
 
 namespace coracle::sim {
 
-// One for all hosts of a world, as DNS is. Names are compared without regard to case and to a final dot.
+// One for all hosts of a world, like DNS. Names are compared without regard to case and to a final dot.
 class name_table {
  public:
-  // Takes the place of what was said of the name before.
+  // Replaces the previous record of the name.
   void set(std::string_view name, const name_record& record);
-  // `host` is the address of the host of that name, where there is one: a record goes before it.
+  // `host` is the address of the host with that name, if there is one. A record takes precedence over it.
   [[nodiscard]] runtime_internal::name_answer look_up(std::string_view name, const endpoint* host) const;
 
  private:

@@ -1,4 +1,5 @@
-// The network's events, how bytes move between sockets, and the sockets, wires and datagrams themselves.
+// network: the network's events, how bytes move between sockets, and the sockets, wires and datagrams
+// themselves.
 #include "runtime/sim/network.hpp"
 
 #include "coracle/base/impl/assert.hpp"
@@ -12,12 +13,12 @@ namespace coracle::sim {
 
 namespace {
 
-// As Linux: a knock that nobody answers is repeated, then given up.
+// Like Linux: a connection attempt without an answer is retried, then given up.
 constexpr duration knock_again = std::chrono::seconds(1);
 constexpr std::uint64_t knocks = 6;
 // How long a socket that took a part of a send may refuse the rest.
 constexpr duration rest_of_send_max = std::chrono::milliseconds(1);
-// What poll() says.
+// The results of poll().
 constexpr std::int64_t poll_readable = 1;
 constexpr std::int64_t poll_writable = 4;
 
@@ -168,7 +169,7 @@ void network::progress_sending(socket& s) {
     finish(s.poll_out_op, poll_writable);
 }
 
-// A peer that is gone or unreachable takes as much as the sender's own buffer would.
+// A peer that is gone or unreachable accepts as much as the sender's own buffer holds.
 std::size_t network::room_for(const socket& s) {
   const socket* peer = find(s.other);
   const std::uint64_t held = peer ? peer->incoming.size() : wires_.at(s.id).bytes_on_way;
@@ -384,11 +385,12 @@ void network::close(socket& s, bool abort) {
   if (s.state == phase::datagrams)
     std::erase_if(s.owner->datagram_sockets, [&s](const auto& entry) { return entry.second == s.id; });
   if (s.state == phase::connected && s.broken == 0) {
-    // As TCP: closing with bytes that nobody read is no proper end.
+    // Like TCP: a close with unread bytes resets the connection.
     if (abort || s.arrived > 0) send(s, packet_kind::reset);
     else if (!s.end_sent) send(s, packet_kind::end);
   }
-  // A sender that waits for room here hears of it by a reset: ours, or the answer to what is on its way.
+  // A sender that waits for room here is notified by a reset: either this one, or the answer to its packets
+  // in transit.
   if (s.handle != runtime_internal::no_handle) s.owner->handles.erase(s.handle);
   forget_sender(s.id, false);
   sockets_.erase(s.id);
@@ -407,11 +409,11 @@ bool network::signal(host_state& h, std::uint32_t bit) {
   return seen;
 }
 
-// --- wires: bytes on their way
+// --- wires: bytes in transit
 
 namespace {
 
-// As Linux: when a lost packet is sent again, at first; and how long a handshake may take in all.
+// Like Linux: the first retransmission timeout of a lost packet, and the limit of a whole handshake.
 constexpr duration resend_first = std::chrono::milliseconds(200);
 constexpr int resends_max = 6;
 constexpr duration handshake_max = std::chrono::seconds(127);
@@ -455,7 +457,7 @@ void network::send(socket& from, packet_kind what, std::uint64_t amount) {
   if (w.on_way.size() == 1 && !w.stalled) schedule(when, kind::arrival, w.from, w.stalls);
 }
 
-// A fault of the connection that hits it while it sends. True when it is reset.
+// Applies a fault that hits the connection while it sends. Returns true when the connection is reset.
 bool network::strike(socket& from, wire& w, packet_kind what) {
   if (what != packet_kind::bytes || w.from_host == w.to_host || w.silent) return false;
   if (random_.hits(going_wrong.resets())) {
@@ -485,7 +487,7 @@ void network::arrive(wire& w) {
 void network::deliver(const wire& w, const packet& p) {
   socket* to = find(w.to);
   if (!to) {
-    // Whoever speaks to a closed socket is told so (RFC 9293 3.5.2).
+    // RFC 9293 3.5.2: a packet to a closed socket is answered by a reset.
     if (p.what != packet_kind::end && p.what != packet_kind::reset)
       schedule(deadline_after(now_, w.latency), kind::reset, w.from);
     return;
@@ -509,7 +511,7 @@ void network::deliver(const wire& w, const packet& p) {
   progress(*to);
 }
 
-// It is sent again when the way is free, unless that takes too long.
+// The packet is sent again when the link is available, unless that takes too long.
 void network::stall(wire& w) {
   w.stalled = true;
   const bool handshake = w.on_way.front().what == packet_kind::established;
@@ -530,8 +532,8 @@ void network::give_up(wire& w) {
   if (from) break_off(*from, ETIMEDOUT);
 }
 
-// What a closed socket has sent still arrives; of what a host without power has sent, only what was past its own
-// wire already.
+// Packets of a closed socket still arrive. After a power loss of the host, only those arrive that had already
+// left its own link.
 void network::forget_sender(std::uint64_t id, bool powerless) {
   const auto found = wires_.find(id);
   if (found == wires_.end()) return;
@@ -555,7 +557,7 @@ bool network::blocked(const wire& w) const noexcept {
   return w.silent || unreachable(*w.from_host, *w.to_host);
 }
 
-// A sender that waits for room would never hear that its peer is out of reach.
+// A sender that waits for room would never learn that its peer is unreachable.
 void network::probe_if_closed(socket& s) {
   if (!s.send_op || s.send_resting || s.state != phase::connected) return;
   const wire& w = wires_.at(s.id);
@@ -618,7 +620,7 @@ void network::jump_clock(host_state& h, duration by) {
   trace_.add(now_, event_kind::clock_jump, h.index, static_cast<std::uint64_t>(by.count()));
 }
 
-// Whatever waits on it ends; its backends tell in their next turn.
+// Ends everything that waits on the socket; its backends report the ends in their next turn.
 void network::abandon(socket& s) {
   for (runtime_internal::operation** op : s.waiting())
     if (*op) finish(*op, -ECANCELED);
@@ -636,7 +638,7 @@ void network::abandon(socket& s) {
 
 namespace {
 
-// What UDP over IPv4 can carry.
+// The maximum payload of UDP over IPv4.
 constexpr std::size_t datagram_bytes_max = 65'507;
 
 }  // namespace
@@ -652,7 +654,7 @@ std::int64_t network::open_datagram(host_state& h, const endpoint& wanted,
   return give_handle(s);
 }
 
-// As the kernel: a socket that is bound to all addresses takes the one that leads to its peer.
+// Like the kernel: a socket that is bound to all addresses binds to the local address that leads to its peer.
 std::int64_t network::connect_datagram(socket& s, const endpoint& to) {
   s.peer = to;
   if (!s.local.is_wildcard()) return 0;
@@ -685,7 +687,7 @@ void network::send_datagram(socket& s) {
   finish(s.send_op, static_cast<std::int64_t>(size));
 }
 
-// Nobody sends it again when it is lost, and nobody counts how often it comes.
+// A lost datagram is not sent again, and duplicates are not removed.
 void network::put_on_way(const socket& from, const datagram& d) {
   const bool far = d.at != from.owner;
   if (unreachable(*from.owner, *d.at) || (far && random_.hits(going_wrong.packet_loss())))
@@ -705,12 +707,12 @@ void network::arrive(const datagram& d) {
   if (!to) {
     const socket* from = find(d.from_socket);
     if (!from || from->peer.kind == endpoint::family::none) return;
-    // ICMP tells, and only a socket that has fixed its peer hears of it.
+    // ICMP reports the error, and only a socket with a peer set receives it.
     const time_point heard = deadline_after(now_, latency_to(*from, d.at));
     return schedule(heard, kind::unreachable, d.from_socket, ECONNREFUSED);
   }
   const bool strange = to->peer.kind != endpoint::family::none && to->peer != d.from;
-  // As the kernel: what nobody reads is dropped when there is no more room.
+  // Like the kernel: drops datagrams when the receive buffer is full.
   if (strange || to->datagram_bytes + d.bytes.size() > options_.socket_buffer) return;
   trace_.add(now_, event_kind::bytes, to->id, d.bytes.size());
   to->datagram_bytes += d.bytes.size();

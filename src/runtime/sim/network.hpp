@@ -22,7 +22,7 @@
 
 namespace coracle::sim {
 
-// Belongs to the network, and stays when the host crashes.
+// Owned by the network; remains when the host crashes.
 struct host_state {
   static constexpr std::uint16_t first_port = 32768;
   std::uint16_t take_port() noexcept {
@@ -37,44 +37,45 @@ struct host_state {
   std::multimap<endpoint, std::uint64_t> listeners;
   std::multimap<endpoint, std::uint64_t> datagram_sockets;
   runtime_internal::handle next_handle = 3;
-  std::uint16_t next_port = first_port;  // of those that nobody asked for by number
+  std::uint16_t next_port = first_port;  // the next ephemeral port
   bool down = false;
   std::uint64_t crashes = 0;
   duration clock_shift{};  // of its wall clock
 };
 
-// What a packet brings. A probe brings nothing: it asks whether anybody is there, as TCP does at a closed window.
+// The content of a packet. A probe has none: it checks whether the peer is still there, like TCP's probe of a
+// closed window.
 enum class packet_kind : std::uint8_t { established, bytes, end, reset, probe };
 
 struct packet {
   packet_kind what;
-  std::uint64_t amount;  // of bytes
-  time_point when;  // arrives
+  std::uint64_t amount;  // in bytes
+  time_point when;  // time of arrival
 };
 
-// Belongs to the network, which knows it by its sender's socket. It outlives that socket until its last packet has
-// arrived or was given up.
+// One direction of a connection. Owned by the network, which finds it by its sender's socket. It outlives
+// that socket until its last packet has arrived or was given up.
 struct wire {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   host_state* from_host = nullptr;
   host_state* to_host = nullptr;
   duration latency{};
-  std::deque<packet> on_way;  // in the order they arrive
+  std::deque<packet> on_way;  // in order of arrival
   std::uint64_t bytes_on_way = 0;
-  bool silent = false;  // nothing will pass any more
-  bool stalled = false;  // the front could not pass; it waits to be sent again
-  std::uint64_t stalls = 0;  // which stall it is
+  bool silent = false;  // a fault: nothing will arrive any more
+  bool stalled = false;  // the first packet could not pass; it waits for a retransmission
+  std::uint64_t stalls = 0;  // the number of the current stall
   bool sender_gone = false;
 };
 
 struct network_options {
   duration latency = std::chrono::microseconds(50);  // one way between hosts; a good local network
-  std::size_t socket_buffer = 256 * 1024;  // what a direction holds until the reader takes it
+  std::size_t socket_buffer = 256 * 1024;  // capacity of a direction until the reader takes the bytes
 };
 
-// One thread, that of the world. Its functions only change state and queue completions at backends: no
-// program's code runs inside them.
+// Runs on one thread, that of the world. Its functions only change state and queue completions at backends:
+// no program code runs inside them.
 class network {
  public:
   network(std::uint64_t seed, const network_options& options);
@@ -83,19 +84,19 @@ class network {
   [[nodiscard]] time_point next_event() const noexcept {
     return events_.empty() ? never : events_.top().when;
   }
-  // Moves the clock, and lets happen what is due.
+  // advance() moves the clock; run_due() performs the events that are due.
   void advance(time_point to);
   void run_due();
   [[nodiscard]] trace& traced() noexcept { return trace_; }
   [[nodiscard]] seeded_random& random() noexcept { return random_; }
   [[nodiscard]] name_table& names() noexcept { return names_; }
-  // What goes wrong from now on; read at each occasion.
+  // The faults from now on; read at each decision.
   faults going_wrong;
 
   host_state& add_host(std::string name);
   [[nodiscard]] host_state* find_host(std::string_view name) noexcept;
 
-  // What a backend asks for on behalf of a host. Errors are -errno.
+  // What backends request on behalf of a host. Errors are -errno.
   socket& open(host_state& h, phase state);
   runtime_internal::handle give_handle(socket& s);
   [[nodiscard]] socket& at(host_state& h,
@@ -106,26 +107,28 @@ class network {
   std::int64_t open_datagram(host_state& h, const endpoint& where,
                              const runtime_internal::listen_options& options);
   std::int64_t connect_datagram(socket& s, const endpoint& to);
-  // Makes two new sockets of one host each other's peer.
+  // Connects two new sockets of one host to each other.
   void join(socket& a, socket& b);
-  runtime_internal::handle accept(socket& listener);  // one must be pending
+  runtime_internal::handle accept(socket& listener);  // a connection must be pending
   void accept_later(socket& listener, duration rest);
   void shut_down(socket& s);
   void close(socket& s, bool abort);
   // Takes up to into.size() bytes that have arrived.
   std::size_t read(socket& s, mutable_bytes into);
   bool signal(host_state& h, std::uint32_t bit);
-  // Completes whatever waits on this socket and can go on.
+  // Completes the operations that wait on this socket and can proceed.
   void progress(socket& s);
-  // True, and told to the trace, when the host is out of something at this moment (EMFILE, ENOBUFS).
+  // Returns true, and adds it to the trace, when a fault makes the host lack a resource at this moment
+  // (EMFILE, ENOBUFS).
   bool short_of(const host_state& h, int error);
 
-  // Faults by call. Between a host and itself nothing is ever cut.
+  // Explicit faults. The link between a host and itself is never cut.
   void cut(host_state& a, host_state& b);
   void heal(host_state& a, host_state& b);
   void heal_all();
-  // Power loss: its sockets are gone without a word, what waits on them ends with -ECANCELED, and a part of what
-  // it had on the wire with them. Until come_up() nothing reaches it.
+  // Simulates a power loss: the host's sockets disappear silently, operations that wait on them end with
+  // -ECANCELED, and a part of the data that it had in transit is lost. Nothing reaches the host until
+  // come_up().
   void go_down(host_state& h);
   void come_up(host_state& h);
   void jump_clock(host_state& h, duration by);
@@ -145,11 +148,11 @@ class network {
   };
   struct event {
     time_point when;
-    std::uint64_t order;  // of events at one time
+    std::uint64_t order;  // among events of the same time
     kind what;
     std::uint64_t to;  // a socket, or a wire by its sender
-    // How often it was tried (knock); errno (refused, unreachable); which stall (give_up); whom (queued);
-    // which (datagram).
+    // The number of tries (knock), the errno (refused, unreachable), the number of the stall (give_up), the
+    // new socket (queued) or the datagram (datagram).
     std::uint64_t amount;
     friend bool operator>(const event& a, const event& b) noexcept {
       return a.when != b.when ? a.when > b.when : a.order > b.order;
@@ -162,9 +165,9 @@ class network {
   void queue_at(socket& listener, std::uint64_t newcomer);
   void break_off(socket& s, int error);
 
-  // Wires: bytes on their way.
+  // Wires: bytes in transit.
   void lay_wire(socket& from, std::uint64_t to, host_state& to_host);
-  // Behind everything that `from` has sent before.
+  // Queues the packet after everything that `from` has sent before.
   void send(socket& from, packet_kind what, std::uint64_t amount = 0);
   [[nodiscard]] duration time_on_way(const wire& w, packet_kind what);
   bool strike(socket& from, wire& w, packet_kind what);
@@ -181,7 +184,7 @@ class network {
 
   void progress_sending(socket& s);
   void push_send(socket& s);
-  // Datagrams: between send and arrival, what the links do to them.
+  // Datagrams: the effects of the links between send and arrival.
   void send_datagram(socket& s);
   void put_on_way(const socket& from, const datagram& d);
   void receive_datagram(socket& s);
@@ -191,7 +194,7 @@ class network {
   [[nodiscard]] host_state* host_of(const socket& from, const endpoint& to) noexcept;
   using by_name = std::multimap<endpoint, std::uint64_t>;
   [[nodiscard]] bool in_use(const by_name& names, const endpoint& where, bool reuse_port);
-  // Takes the name, with a port where none was wanted. 0 or -errno.
+  // Binds the name, and assigns a port if none was given. Returns 0 or -errno.
   int name(host_state& h, const by_name& names, endpoint& where, bool reuse_port);
   [[nodiscard]] socket* socket_for(const by_name& names, const endpoint& to);
   [[nodiscard]] duration latency_to(const socket& from, const host_state* to) const noexcept;

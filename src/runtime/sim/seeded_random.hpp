@@ -1,4 +1,5 @@
-// seeded_random: the only chance in a simulation. The same seed draws the same numbers on every machine.
+// seeded_random: the only source of randomness in a simulation. The same seed yields the same numbers on
+// every machine.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -7,7 +8,7 @@
 
 namespace coracle::sim {
 
-// SplitMix64: one addition and three multiplications a draw, any seed is good.
+// SplitMix64: one addition and two multiplications per draw; any seed is suitable.
 class seeded_random {
  public:
   explicit seeded_random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -17,13 +18,13 @@ class seeded_random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // 0 <= result < n. The bias of a few in 2^64 does not matter here.
+  // Returns 0 <= result < n. The bias of a few in 2^64 is irrelevant here.
   std::uint64_t below(std::uint64_t n) noexcept { return draw() % n; }
-  // True with this chance. What cannot happen draws nothing.
+  // Returns true with this probability. A probability of 0 draws no number.
   bool hits(double chance) noexcept {
     return chance > 0 && static_cast<double>(draw() >> 11) * 0x1p-53 < chance;
   }
-  // 0 <= result <= most.
+  // Returns 0 <= result <= most.
   duration up_to(duration most) noexcept {
     if (most <= duration::zero()) return duration::zero();
     return duration(static_cast<duration::rep>(below(static_cast<std::uint64_t>(most.count()) + 1)));

@@ -11,9 +11,9 @@ namespace coracle::sim {
 
 namespace {
 
-// One call of received(); small enough that messages are cut in the middle now and then.
+// The maximum size of one received() call; small enough that some messages are split.
 constexpr std::size_t chunk_bytes = 16 * 1024;
-// 2024-01-01 00:00 UTC: the simulated worlds' wall clocks start here.
+// 2024-01-01 00:00 UTC: the wall clocks of simulated worlds start here.
 constexpr std::int64_t wall_start_ns = 1'704'067'200'000'000'000;
 
 struct in_flight {
@@ -48,7 +48,7 @@ runtime_internal::operation** sim_backend::slot(socket& s, const runtime_interna
     case kind::accept: return &s.accept_op;
     case kind::poll_in: return &s.poll_in_op;
     case kind::poll_out: return &s.poll_out_op;
-    case kind::file: break;  // takes_files() says so
+    case kind::file: break;  // not used, because takes_files() is false
   }
   CORACLE_ASSERT(false, "a simulated backend takes no files");
 }
@@ -73,7 +73,7 @@ void sim_backend::cancel(runtime_internal::operation& op) noexcept {
   const auto found = host_.handles.find(op.on);
   if (found == host_.handles.end()) return;
   runtime_internal::operation** where = slot(*net_.find(found->second), op);
-  if (*where != &op) return;  // it has completed, and its result is on the way
+  if (*where != &op) return;  // it has completed, and its result is queued
   *where = nullptr;
   finish(op, -ECANCELED);
 }

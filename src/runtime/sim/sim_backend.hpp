@@ -1,4 +1,4 @@
-// sim_backend: a loop's window on the simulated world.
+// sim_backend: the backend of a loop in the simulated world.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -9,19 +9,19 @@
 
 namespace coracle::sim {
 
-// How much of a send has left; lives in its operation's scratch.
+// The progress of a send; stored in its operation's scratch.
 struct send_progress {
   std::size_t piece;
   std::size_t offset;
   std::size_t total;
 };
 
-// One per loop, all on the world's thread. Stricter than a kernel: a handle used after its close, or closed
-// with something in flight, aborts; and each chunk of bytes is freed when its call is over, for the
-// sanitizers to see.
+// One per loop, all on the world's thread. Stricter than a kernel: aborts when a handle is used after its
+// close, or closed while an operation is in flight. Frees each chunk of bytes when its call ends, so that the
+// sanitizers detect late accesses.
 //
-// Once its host has crashed it is cut off: whatever is asked of it fails with -ECANCELED, nothing of it reaches
-// the network or the trace, and its time is its own.
+// After its host has crashed the backend is cut off: all requests fail with -ECANCELED, nothing reaches the
+// network or the trace, and it has a clock of its own.
 class sim_backend final : public runtime_internal::backend {
  public:
   sim_backend(network& net, host_state& host) noexcept
@@ -54,12 +54,12 @@ class sim_backend final : public runtime_internal::backend {
   void shutdown_send(runtime_internal::handle h) noexcept override;
   void close(runtime_internal::handle h, bool abort) noexcept override;
 
-  // A pipe is a connection to oneself that takes no time; nothing of the machine has a place here.
+  // A pipe is a connection to the same host without latency; descriptors of the machine are not accepted.
   [[nodiscard]] bool takes_descriptors() const noexcept override { return false; }
   [[nodiscard]] bool is_disk_file(runtime_internal::handle) noexcept override { return false; }
   std::int64_t open_pipe(runtime_internal::handle (&ends)[2]) noexcept override;
 
-  // A simulated listener takes its name with it: there is never a stale one.
+  // A simulated listener removes its name when it closes: there is never a stale one.
   std::int64_t remove_stale_path(const runtime_internal::raw_address& at) noexcept override;
   void remove_path(const runtime_internal::raw_address& at) noexcept override;
   std::int64_t open_signals(std::uint32_t set) noexcept override;
@@ -67,7 +67,7 @@ class sim_backend final : public runtime_internal::backend {
   void close_signals(runtime_internal::handle h) noexcept override;
   bool look_up(std::string_view name, runtime_internal::name_answer& out) override;
 
-  // Delivers what has completed; never waits, whatever `until` says: the world moves the clock.
+  // Delivers completions; never waits, whatever `until` is, because the world moves the clock.
   void turn(time_point until) noexcept override;
   void wake() noexcept override {}
   [[nodiscard]] int pollable(time_point) noexcept override { return -1; }
@@ -76,10 +76,10 @@ class sim_backend final : public runtime_internal::backend {
   [[nodiscard]] std::uint64_t random() noexcept override { return random_.draw(); }
   [[nodiscard]] const runtime_internal::counters& counted() const noexcept override { return counters_; }
 
-  // The world's: its host has crashed, and this is what time it is there from now on.
+  // Called by the world when the host has crashed; `own_time` is the backend's clock from now on.
   void cut_off(const time_point& own_time) noexcept { own_time_ = &own_time; }
 
-  // The network's.
+  // Called by the network.
   [[nodiscard]] bool has_ready() const noexcept { return !due_.empty(); }
   void finish(runtime_internal::operation& op, std::int64_t result) noexcept;
   void queue(receiving& r) noexcept;

@@ -17,7 +17,7 @@ namespace coracle::sim {
 class sim_backend;
 struct host_state;
 
-// A multishot source at work. The backend that it was started on owns it, until ended() was called.
+// An active multishot source. The backend on which it was started owns it until ended() was called.
 struct receiving {
   runtime_internal::receive_source* source;
   std::uint64_t socket;
@@ -32,43 +32,43 @@ struct accepting {
   sim_backend* on;
   bool stopping = false;
   bool queued = false;
-  bool resting = false;  // out of descriptors a moment ago
+  bool resting = false;  // pausing after exhaustion
 };
 
 enum class phase : std::uint8_t { fresh, listening, connecting, connected, signals, datagrams };
 
-// One that is on its way, or that has arrived and nobody has read.
+// A datagram in transit, or one that has arrived and was not read yet.
 struct datagram {
   std::uint64_t from_socket;
-  host_state* at;  // where it goes
+  host_state* at;  // the destination
   endpoint from;
   endpoint to;
   std::vector<std::uint8_t> bytes;
 };
 
-// The network owns sockets and finds them by an id that is never used again, so that a late event meets
-// nobody rather than somebody else.
+// The network owns sockets and finds them by an id that is never reused, so that a late event never reaches
+// another socket.
 struct socket {
   std::uint64_t id = 0;
   host_state* owner = nullptr;
-  runtime_internal::handle handle = runtime_internal::no_handle;  // none until it was accepted
+  runtime_internal::handle handle = runtime_internal::no_handle;  // none before it is accepted
   phase state = phase::fresh;
   endpoint local;
   endpoint peer;
   std::uint64_t other = 0;  // the peer's socket
 
-  // Receiving: what the peer has sent and nobody has read; the first `arrived` bytes of it can be read, the
-  // rest is on its way. Its size is what the sender's window bounds.
+  // Receiving: what the peer has sent and the program has not read. The first `arrived` bytes can be read,
+  // the rest is in transit. The sender's window limits its size.
   base::output_buffer incoming;
   std::size_t arrived = 0;
   bool end_arrived = false;
-  int broken = 0;  // errno of a connection that is no more
+  int broken = 0;  // errno of a broken connection
 
   bool end_sent = false;
-  bool send_resting = false;  // a part of a send was taken, the socket takes no more just now
+  bool send_resting = false;  // a part of a send was taken; the socket is full
   duration latency{};  // of the link to the peer
 
-  // Waiting. One of each kind, as the backend's users keep it.
+  // Waiting operations. At most one of each kind; the users of the backend ensure this.
   runtime_internal::operation* connect_op = nullptr;
   runtime_internal::operation* receive_op = nullptr;
   runtime_internal::operation* send_op = nullptr;
@@ -83,10 +83,10 @@ struct socket {
   bool reuse_port = false;
   std::deque<std::uint64_t> pending;
 
-  // Datagrams that have arrived. `peer` is the one that was fixed, or none.
+  // Datagrams that have arrived. `peer` is the peer that was set, or none.
   std::deque<datagram> datagrams;
   std::size_t datagram_bytes = 0;
-  int datagram_error = 0;  // errno that the next operation takes
+  int datagram_error = 0;  // errno for the next operation
 
   std::uint32_t signals_watched = 0;
   std::uint32_t signals_come = 0;

@@ -1,4 +1,4 @@
-// trace: what happened in a simulated world, as one number, and its last events for people.
+// trace: the events of a simulated world, as one hash, and the last of them in readable form.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -11,8 +11,8 @@
 
 namespace coracle::sim {
 
-// Events that mean something to the programs inside; not turns or posts, which a change of the runtime may
-// shift. The content of bytes is left out: ciphertext may differ from run to run.
+// Events that are visible to the programs inside; not turns or posts, which a change of the runtime may
+// shift. The content of bytes is omitted, because ciphertext may differ from run to run.
 enum class event_kind : std::uint8_t {
   connect,
   accept,
@@ -36,7 +36,7 @@ enum class event_kind : std::uint8_t {
 
 class trace {
  public:
-  // `who` is a socket, a loop or a host, `amount` bytes, a port, an errno or the other host.
+  // `who` is a socket, a loop or a host; `amount` is bytes, a port, an errno or the other host.
   void add(time_point when, event_kind what, std::uint64_t who, std::uint64_t amount = 0) {
     ++count_;
     mix(static_cast<std::uint64_t>(when.time_since_epoch().count()));
@@ -48,9 +48,9 @@ class trace {
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-  // Remembers so many of the last events.
+  // Keeps the last n events.
   void keep_last(std::size_t n) noexcept { kept_max_ = n; }
-  // One a line, with the time since `start`.
+  // One per line, with the time since `start`.
   [[nodiscard]] std::vector<std::string> last(time_point start) const;
 
  private:

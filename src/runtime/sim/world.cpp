@@ -13,7 +13,7 @@ namespace coracle::sim {
 
 namespace {
 
-// Rounds without the clock moving: far more than any program needs at one moment, and over in seconds.
+// The limit of rounds at which the clock does not move: far more than any program needs, yet over in seconds.
 constexpr std::uint64_t rounds_at_one_moment_max = 20'000'000;
 
 }  // namespace
@@ -38,11 +38,12 @@ struct world::state final : runtime_internal::driver {
     }
   }
   duration offload_delay() noexcept override {
-    // Between a cached file and a slow disk.
+    // Between the delay of a cached file and that of a slow disk.
     return std::chrono::microseconds(20 + order.below(2000));
   }
 
-  // One round of turns, or one move of the clock, not past `limit`. False when neither is possible.
+  // Executes one round of turns, or moves the clock once, not beyond `limit`. Returns false when neither is
+  // possible.
   bool step(time_point limit);
   [[nodiscard]] bool round();
   [[nodiscard]] time_point next_moment() const noexcept;
@@ -89,7 +90,7 @@ bool world::state::step(time_point limit) {
   return true;
 }
 
-// Everybody who has something to do gets one turn, in an order of chance.
+// Executes one turn of every loop that has something to do, in random order.
 bool world::state::round() {
   ready.clear();
   for (const host_loop& l : all.loops())

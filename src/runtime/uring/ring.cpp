@@ -23,16 +23,17 @@ struct size {
   unsigned submissions;
   unsigned completions;
 };
-// Ring memory may count against RLIMIT_MEMLOCK: at 64 KiB the first one fits once.
+// Ring memory may count against RLIMIT_MEMLOCK: with a limit of 64 KiB, one ring of the first size fits.
 constexpr size sizes[] = {{256, 2048}, {64, 512}, {16, 128}};
 
-// A ring's memory may be mapped where that of an earlier one was, by another thread. The kernel orders the two; this says so
-// to ThreadSanitizer, which does not see the system calls that liburing makes: it would report a race.
+// A ring's memory may be mapped at the address of an earlier ring, by another thread. The kernel orders the
+// two; this variable makes that order visible to ThreadSanitizer, which does not intercept liburing's system
+// calls and would report a race.
 std::atomic<std::uint64_t> rings_ended{0};
 
 unsigned id_of(const completion& c) noexcept { return c.flags >> IORING_CQE_BUFFER_SHIFT; }
 
-// Seccomp may allow the one call and not the other. Without a ring, EBADF is the good answer.
+// Seccomp may allow one call and not the other. Without a ring, EBADF is the expected result.
 int probe_enter(const uring_faults& faults) noexcept {
   if (faults.enter_error) return faults.enter_error;
   const int outcome = io_uring_enter(~0u, 0, 0, 0, nullptr);
@@ -130,11 +131,12 @@ std::unique_ptr<ring> ring::make(const uring_faults& faults, ring_refusal& why) 
 
 bool ring::is_fit(unsigned features, const uring_faults& faults, ring_refusal& why) noexcept {
   why = {};
-  // A wait with a timeout of its own.
+  // EXT_ARG: a wait with its own timeout.
   if (faults.no_wait_timeout || !(features & IORING_FEAT_EXT_ARG)) why.call = "Linux 5.11";
-  // IORING_ASYNC_CANCEL_ANY, without which a loop cannot leave its thread. It came with Linux 5.19, as the
-  // operation did that is asked for: a ring that is not enabled yet takes no request that would tell.
-  io_uring_probe operations;  // without {}: its last member is an array of no size
+  // IORING_ASYNC_CANCEL_ANY, without which a loop cannot leave its thread. It came with Linux 5.19, together
+  // with the operation that is probed here: a ring that is not enabled yet accepts no request that would tell
+  // directly.
+  io_uring_probe operations;  // without {}: its last member is a flexible array
   std::memset(&operations, 0, sizeof operations);
   const int error = io_uring_register_probe(&raw_, &operations, 0);
   if (error < 0) why = {"io_uring_register", -error};
@@ -148,11 +150,11 @@ ring::~ring() {
 }
 
 void ring::enable(bool registered) noexcept {
-  // liburing 2.3 declares io_uring_enable_rings() and does not export it.
+  // liburing 2.3 declares io_uring_enable_rings() without exporting it.
   const int error =
       io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
-  if (registered) io_uring_register_ring_fd(&raw_);  // where it fails, nothing is lost
+  if (registered) io_uring_register_ring_fd(&raw_);  // optional: a failure costs nothing
 }
 
 void ring::let_go() noexcept { io_uring_unregister_ring_fd(&raw_); }

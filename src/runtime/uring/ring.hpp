@@ -1,4 +1,4 @@
-// ring: one io_uring instance and its provided buffers.
+// ring: an io_uring instance and its provided buffers.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -13,15 +13,15 @@
 
 namespace coracle::runtime_internal {
 
-// What the kernel said about one request, taken out of its ring.
+// The kernel's result of one request, taken out of its ring.
 struct completion {
   std::uint64_t user_data;
   std::int32_t result;
   std::uint32_t flags;
 };
 
-// Memory for what multishot receives bring: 128 x 16 KiB, which measured cheaper than more of them,
-// since they stay in the cache. Outlives the ring that it is registered with.
+// The memory that multishot receives fill: 128 x 16 KiB, which measured faster than more buffers, since these
+// stay in the cache. Must outlive the ring that it is registered with.
 class receive_buffers {
  public:
   static constexpr std::size_t count = 128;
@@ -31,7 +31,7 @@ class receive_buffers {
   receive_buffers& operator=(const receive_buffers&) = delete;
   ~receive_buffers();
 
-  // Registers with `with` all buffers but those that `kept` completions still hold. 0 or -errno.
+  // Registers all buffers with `with`, except those that `kept` completions still hold. Returns 0 or -errno.
   int provide(io_uring& with, const std::vector<completion>& kept) noexcept;
   [[nodiscard]] bytes_view filled(const completion& c) const noexcept;
   void give_back(const completion& c) noexcept;
@@ -42,47 +42,48 @@ class receive_buffers {
   io_uring_buf_ring* ring_ = nullptr;
 };
 
-// Why there is no ring.
+// Why a ring could not be made.
 struct ring_refusal {
   const char* call = "";
-  int error = 0;  // 0: the kernel is older than what `call` names
-  // Something may be given back: descriptors, memory, the locked memory of a ring that was closed just now.
+  int error = 0;  // 0: the kernel is too old for `call`
+  // Whether a retry may succeed: descriptors, memory, or the locked memory of a recently closed ring may be
+  // released.
   [[nodiscard]] bool may_pass() const noexcept;
   [[nodiscard]] std::string text() const;
 };
 
 class ring {
  public:
-  // Tries smaller rings on ENOMEM, and to do without deferred work on EINVAL; null with the reason
-  // in `why` when nothing works. Any thread: the ring belongs to the thread that calls enable().
+  // Tries smaller rings on ENOMEM, and a ring without deferred work on EINVAL. Returns null, with the reason
+  // in `why`, when nothing works. Any thread: the ring belongs to the thread that calls enable().
   static std::unique_ptr<ring> make(const uring_faults& faults, ring_refusal& why);
   ring(const ring&) = delete;
   ring& operator=(const ring&) = delete;
   ~ring();
 
-  // `registered`: refer to it by the thread's registration, which spares a reference count each turn.
+  // `registered`: refers to the ring by the thread's registration, which saves a reference count per turn.
   void enable(bool registered) noexcept;
-  // Takes the ring's registration with this thread back, so that the thread may go.
+  // Removes the ring's registration with this thread, so that the thread may end.
   void let_go() noexcept;
   [[nodiscard]] io_uring& raw() noexcept { return raw_; }
 
-  // A cleared entry, or null when the queue is full: submit() makes room.
+  // Returns a cleared entry, or null when the queue is full: submit() makes room.
   io_uring_sqe* entry() noexcept { return io_uring_get_sqe(&raw_); }
   [[nodiscard]] unsigned queued() const noexcept { return io_uring_sq_ready(&raw_); }
-  // The i-th of those that are queued.
+  // Returns the i-th queued entry.
   [[nodiscard]] const io_uring_sqe& queued_entry(unsigned i) const noexcept {
     return raw_.sq.sqes[(raw_.sq.sqe_head + i) & *raw_.sq.kring_mask];
   }
-  // One system call each; >= 0 or -errno.
+  // One system call each; return >= 0 or -errno.
   int submit() noexcept { return io_uring_submit(&raw_); }
   int submit_and_look() noexcept { return io_uring_submit_and_get_events(&raw_); }
   int submit_and_wait(duration at_most) noexcept;
-  // The kernel has completions that only a system call brings out.
+  // Whether the kernel has completions that only a system call delivers.
   [[nodiscard]] bool must_look() const noexcept {
     return __atomic_load_n(raw_.sq.kflags, __ATOMIC_RELAXED) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
   }
   [[nodiscard]] bool has_completion() const noexcept { return io_uring_cq_ready(&raw_) > 0; }
-  // Takes one; only while has_completion().
+  // Takes one completion; call it only while has_completion().
   completion take() noexcept;
 
  private:

@@ -28,7 +28,8 @@
 namespace coracle::runtime_internal {
 
 namespace {
-// No kernel knows them: requests with them fail with EINVAL, as they do where what they stand for is unknown.
+// Flags that no kernel knows: requests with them fail with EINVAL, as on a kernel without the feature in
+// question.
 constexpr unsigned unknown_poll_flag = 1u << 15;
 constexpr unsigned unknown_receive_flag = 1u << 15;
 }  // namespace
@@ -65,12 +66,12 @@ uring_loop::uring_loop(logger& log, handle event, std::unique_ptr<ring> on, cons
 }
 
 uring_loop::~uring_loop() {
-  ring_.reset();  // before the buffers that the kernel may still write into
+  ring_.reset();  // before the buffers, which the kernel may still write to
   close_pollable();
 }
 
-// A free entry. A full queue is submitted; when that cannot be, since completions fill the other
-// queue, these are kept aside first.
+// Returns a free entry. Submits a full queue first; if that fails because the completion queue is full, keeps
+// its completions aside before.
 io_uring_sqe& uring_loop::entry(std::uint64_t user_data) noexcept {
   io_uring_sqe* e = ring_->entry();
   while (!e) {
@@ -101,7 +102,7 @@ void uring_loop::keep_completions() noexcept {
   }
 }
 
-// Each write is a completion of the one request, so that the counter need not be read.
+// Each write to the eventfd completes the multishot request again, so that the counter need not be read.
 void uring_loop::listen_for_wakes() noexcept {
   io_uring_sqe& e = entry(tag_of(tag::wake));
   io_uring_prep_poll_add(&e, event_, POLLIN);
@@ -110,7 +111,7 @@ void uring_loop::listen_for_wakes() noexcept {
   e.user_data = tag_of(tag::wake);
 }
 
-// Before Linux 5.13: one request a wake, and the counter is read, lest it wake again.
+// Before Linux 5.13: one request per wake, and the counter must be read, or it would wake the loop again.
 void uring_loop::woken(const completion& c) noexcept {
   if (c.flags & IORING_CQE_F_MORE) return;
   if (c.result == -EINVAL) multishot_poll_ = false;
@@ -132,8 +133,8 @@ void uring_loop::attach() noexcept {
   if (first) listen_for_wakes();
 }
 
-// What was queued since leave(), by works that ran before this thread's first look at the ring: as if leave()
-// had cancelled it, so that it starts anew.
+// Handles requests that works queued after leave() and before this thread first used the ring. They are
+// treated as if leave() had cancelled them, so that they restart.
 void uring_loop::keep_unsubmitted() noexcept {
   for (unsigned i = 0; i < ring_->queued(); ++i, --requests_) {
     const std::uint64_t of = ring_->queued_entry(i).user_data;
@@ -142,20 +143,20 @@ void uring_loop::keep_unsubmitted() noexcept {
   }
 }
 
-// Nothing is in the old ring but that: leave() saw to it.
+// The old ring holds nothing but the queued entries, because leave() has waited for all other requests.
 void uring_loop::move_to_this_thread() noexcept {
   keep_unsubmitted();
   ring_.reset();
-  close_pollable();  // made anew for the new ring when somebody asks
+  close_pollable();  // made again for the new ring on demand
   wait_for_ring();
   if (multishot_receive_)
     multishot_receive_ =
         buffers_.provide(ring_->raw(), std::vector<completion>(kept_.begin(), kept_.end())) == 0;
 }
 
-// The kernel gives a closed ring's share of RLIMIT_MEMLOCK and its descriptor back a moment later, and
-// others may take them first. The loop has nothing else to go on with: what is in flight belongs to this
-// backend. So it waits for as long as that may pass, and says so.
+// The kernel releases a closed ring's share of RLIMIT_MEMLOCK and its descriptor with a delay, and others may
+// take them first. The loop cannot continue without a ring, since the operations in flight belong to this
+// backend. It therefore waits as long as the error may be temporary, and logs that.
 void uring_loop::wait_for_ring() noexcept {
   constexpr std::chrono::milliseconds longest(100);
   constexpr std::chrono::seconds patience(1);
@@ -184,7 +185,7 @@ void uring_loop::leave() noexcept {
     io_uring_prep_cancel64(&e, 0, IORING_ASYNC_CANCEL_ANY);
     e.user_data = tag_of(tag::ignored);
     ++counted_.system_calls;
-    // Again after a while: a request that just moves on escapes one cancel.
+    // Retries after a while, because one cancel misses a request that is just making progress.
     ring_->submit_and_wait(std::chrono::milliseconds(10));
     keep_completions();
   }
@@ -225,8 +226,8 @@ void uring_loop::enter(time_point until) noexcept {
 }
 
 void uring_loop::deliver() noexcept {
-  // What the callbacks bring about comes in the next turn; only the first ones are bounded by nothing
-  // but the ring, so that a full ring is emptied.
+  // Completions that the callbacks cause are delivered in the next turn. Only the ring's size limits the
+  // first ones, so that a full ring is emptied.
   for (std::size_t n = kept_.size(); n > 0 && !kept_.empty(); --n) {
     const completion c = kept_.front();
     kept_.pop_front();
@@ -262,7 +263,7 @@ void uring_loop::close(handle h, bool abort) noexcept {
 
 namespace {
 
-// An entry's length has 32 bits, and a result 31: the rest is a short read or write.
+// An entry's length has 32 bits, and a result 31: a longer request becomes a short read or write.
 unsigned length_of(std::size_t size) noexcept {
   constexpr std::size_t most = std::size_t{1} << 30;
   return static_cast<unsigned>(std::min(size, most));
@@ -297,7 +298,7 @@ namespace {
 constexpr std::size_t hand_buffer_bytes = 64 * 1024;
 constexpr int reads_by_hand_max = 4;  // of one source in a row
 constexpr std::uint32_t receive_limit_bytes = 256 * 1024;  // of one source in a row, likewise
-// No kernel knows it: the request fails with EINVAL, as it does where multishot is unknown.
+// No kernel knows this flag: the request fails with EINVAL, as on a kernel without multishot.
 constexpr std::uint16_t unknown_flag = 1u << 15;
 
 template <class State>
@@ -328,7 +329,8 @@ void uring_loop::arm(receiver_state& s) noexcept {
     if (faults_.no_multishot_receive) e.ioprio |= unknown_flag;
     e.flags |= IOSQE_BUFFER_SELECT;
     e.buf_group = 0;
-    // Others have their turn then, and this one is armed again. liburing 2.3 has no word for it.
+    // Ends the request after this many bytes, so that other sources get their turn; it is then armed again.
+    // liburing 2.3 has no function for this.
     s.limited = receive_limit_;
     if (s.limited) e.splice_fd_in = static_cast<std::int32_t>(receive_limit_bytes);
     if (s.limited && faults_.no_receive_limit) e.ioprio |= unknown_flag;
@@ -380,7 +382,7 @@ void uring_loop::take_bytes(receiver_state& s, bytes_view bytes) noexcept {
   const bool kept =
       !s.has_end && base::if_memory_allows([&] { s.held.emplace_back(bytes.begin(), bytes.end()); });
   if (!kept && !std::exchange(s.has_end, true))
-    s.end = -ENOMEM;  // of a stream with a gap nothing more is passed on
+    s.end = -ENOMEM;  // after a gap, no more bytes of the stream are passed on
   if (s.paused && s.armed && !s.by_hand && !std::exchange(s.cancelling, true))
     request_cancel(user_data_of(tag::receiver, s));
   if (kept) s.source->held_changed();
@@ -398,7 +400,7 @@ void uring_loop::completed(receiver_state& s, const completion& c) noexcept {
   } else if (result == -EINVAL && s.limited) {
     receive_limit_ = s.limited = false;  // older than Linux 6.17
   } else if (result == -EINVAL && !s.by_hand) {
-    multishot_receive_ = false;  // an old kernel: this source and the later ones do without
+    multishot_receive_ = false;  // an old kernel: this source and later ones do not use it
     s.by_hand = true;
   } else if (result == -ENOTSOCK && !s.by_hand) {
     s.by_hand = true;
@@ -428,11 +430,11 @@ void uring_loop::receive_by_hand(receiver_state& s) noexcept {
       return;
     }
     take_bytes(s, {hand_buffer_.get(), static_cast<std::size_t>(n)});
-    if (static_cast<std::size_t>(n) < hand_buffer_bytes) return;  // the next poll says whether there is more
+    if (static_cast<std::size_t>(n) < hand_buffer_bytes) return;  // the next poll tells whether there is more
   }
 }
 
-// Decides what follows when no request is in the kernel.
+// Decides what to do when no request is in the kernel.
 void uring_loop::settle(receiver_state& s) noexcept {
   if (s.stopping) return end(s, -ECANCELED);
   if (s.paused) return;
@@ -456,7 +458,7 @@ void uring_loop::end(receiver_state& s, std::int64_t result) noexcept {
 }
 
 void uring_loop::start_accept(handle listener, accept_source& source) {
-  resting_.reserve(++acceptors_);  // one that rests, for want of memory say, needs none for that
+  resting_.reserve(++acceptors_);  // reserved now, because a pause may be due to a lack of memory
   auto* s = new acceptor_state;
   began();
   s->on = listener;
@@ -504,7 +506,7 @@ void uring_loop::completed(acceptor_state& s, const completion& c) noexcept {
 void uring_loop::settle(acceptor_state& s, std::int64_t result) noexcept {
   const int error = result < 0 ? static_cast<int>(-result) : 0;
   if (s.stopping) return end(s, -ECANCELED);
-  if (error == EINVAL && !s.single) {  // an old kernel, or no listener: the single accept will tell
+  if (error == EINVAL && !s.single) {  // an old kernel, or not a listener: the single accept will tell
     s.single = true;
   } else if (is_exhaustion(error)) {
     exhausted(error);
@@ -561,10 +563,10 @@ void uring_loop::serve_due() noexcept {
 
 namespace {
 
-// Of scratch::flags.
-constexpr std::uint64_t no_socket = 4;  // polled, then read or written by hand
+// Values of scratch::flags.
+constexpr std::uint64_t no_socket = 4;  // polled, then read or written by a system call
 constexpr std::uint64_t polled_first = 8;  // with IORING_RECVSEND_POLL_FIRST
-constexpr std::uint64_t never_began = 16;  // was queued in a ring that is gone
+constexpr std::uint64_t never_began = 16;  // was queued in a ring that no longer exists
 
 bool has(const operation& op, std::uint64_t flag) noexcept { return op.scratch[scratch::flags] & flag; }
 
@@ -592,7 +594,7 @@ void prepare_send(io_uring_sqe& e, operation& op, bool short_sends) noexcept {
   else io_uring_prep_sendmsg(&e, op.on, &rest, flags);
 }
 
-// To poll first spares an attempt in vain; bytes that have come since are seen all the same.
+// Polling first avoids a futile attempt; bytes that have arrived since are still found.
 void prepare_receive(io_uring_sqe& e, operation& op, unsigned poll_first) noexcept {
   io_uring_prep_recv(&e, op.on, op.into.data(), op.into.size(), 0);
   e.ioprio |= static_cast<std::uint16_t>(poll_first);
@@ -658,8 +660,8 @@ bool uring_loop::is_drained(handle h) const noexcept {
   return i < drained_.size() && drained_[i];
 }
 
-// io_uring would read a pipe by itself, but a write to a broken one brings SIGPIPE, and one to a blocking one
-// keeps a kernel thread.
+// io_uring could read a pipe itself, but a write to a broken pipe raises SIGPIPE, and a write to a blocking
+// pipe occupies a kernel thread.
 std::int64_t uring_loop::move_by_hand(operation& op) noexcept {
   ++counted_.system_calls;
   if (op.what == operation::kind::receive) return kernel::read_now(op.on, op.into);
@@ -676,7 +678,7 @@ void uring_loop::finish(operation& op, std::int64_t result) noexcept {
 void uring_loop::completed(operation& op, std::int64_t result) noexcept {
   std::uint64_t& flags = op.scratch[scratch::flags];
   const bool cancelled = flags & scratch::cancelled;
-  // Cancelled by leave(), or interrupted: nobody else asked for it, so it goes on.
+  // Cancelled by leave(), or interrupted, but not cancelled by the caller: restarts the operation.
   if ((result == -ECANCELED || result == -EINTR) && !cancelled) {
     const bool began = !(flags & never_began);
     flags &= ~never_began;
@@ -711,7 +713,7 @@ void uring_loop::completed(operation& op, std::int64_t result) noexcept {
       if (op.what == operation::kind::receive || result < 0) break;
       if (send_progress& progress = send_progress::of(op); !progress.advance(op, result)) {
         if (cancelled) return finish(op, -ECANCELED);
-        if (result == 0) return finish(op, -EIO);  // would try for ever
+        if (result == 0) return finish(op, -EIO);  // avoids an endless retry
         if (flags & no_socket) flags |= scratch::waiting;
         return prepare(op);
       } else {
@@ -741,15 +743,15 @@ void uring_loop::completed_connect(operation& op, std::int64_t result) noexcept 
     result = ::getsockopt(op.on, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
   }
   if (result == -EAGAIN)
-    result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and nothing tells when it is not
+    result = -ECONNREFUSED;  // UNIX: the listener's queue is full, and no event reports when it has room
   finish(op, result);
 }
 
-// --- the descriptor that a foreign loop polls
+// --- the descriptor that another event loop polls
 
-// A descriptor of the ring's own would not tell of deferred work; an eventfd that is registered with it does, but
-// not of a write to another eventfd, since the kernel does not nest their signals: event_ is watched itself. What
-// came before both were read shows in must_look().
+// The ring's own descriptor does not become readable for deferred work. An eventfd registered with the ring
+// does, but not for a write to another eventfd, since the kernel does not nest their signals: event_ is
+// therefore watched itself. must_look() shows what arrived before both were read.
 int uring_loop::pollable(time_point next_deadline) noexcept {
   if (!attached_ || left_) attach();
   if (poll_ < 0 && !make_pollable()) return -1;

@@ -20,35 +20,35 @@ namespace coracle::runtime_internal {
 
 void prepare_file(io_uring_sqe& e, const operation& op) noexcept;
 
-// One receive_source. A pause is lazy: the request stays in the kernel until bytes come meanwhile;
-// these are copied aside and the request is cancelled. What comes until the cancel took effect is
-// bounded by the ring's receive buffers, since the kernel sees the cancel first in the next turn.
+// The state of one receive_source. A pause is lazy: the request stays in the kernel until bytes arrive during
+// the pause; the backend then copies them aside and cancels the request. The ring's receive buffers limit
+// what arrives until the cancel takes effect, since the kernel sees the cancel first in the next turn.
 struct receiver_state : base::list_hook, coro::pooled {
   handle on = no_handle;
   receive_source* source = nullptr;
-  bool armed = false;        // a request is in the kernel
-  bool cancelling = false;   // and was asked to end
-  bool limited = false;      // which ends after so many bytes
-  bool by_hand = false;      // no multishot here: poll, then recv()
+  bool armed = false;  // a request is in the kernel
+  bool cancelling = false;  // and its cancellation was requested
+  bool limited = false;  // it ends after a number of bytes
+  bool by_hand = false;  // multishot is not available: poll, then recv()
   bool paused = false;
   bool stopping = false;
   bool has_end = false;
   std::int64_t end = 0;
-  std::list<std::vector<std::uint8_t>> held;  // empty as a rule, and takes nothing then
+  std::list<std::vector<std::uint8_t>> held;  // usually empty, and then without memory
 };
 
 struct acceptor_state : base::list_hook, coro::pooled {
   handle on = no_handle;
   accept_source* source = nullptr;
   bool armed = false;
-  bool single = false;  // one accept a request
+  bool single = false;  // one connection per request
   bool stopping = false;
   time_point rests_until{};
 };
 
 enum class tag : std::uint64_t { operation, receiver, acceptor, wake, ignored };
 
-inline constexpr std::uint64_t tag_mask = 7;  // everything pointed to is aligned to 8
+inline constexpr std::uint64_t tag_mask = 7;  // all objects pointed to are aligned to 8
 
 constexpr std::uint64_t tag_of(tag t) noexcept { return static_cast<std::uint64_t>(t); }
 template <class T>
@@ -62,13 +62,14 @@ T* pointer_in(std::uint64_t user_data) noexcept {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(user_data & ~tag_mask));
 }
 
-// A completion that was kept aside and taken off the count of requests then. The kernel uses the lowest flags only.
+// Marks a completion that was kept aside and has already been subtracted from the count of requests. The
+// kernel uses the lowest flags only.
 inline constexpr std::uint32_t completion_was_counted = 1u << 15;
 
-// One system call a turn: everything that was submitted since the last goes out with the wait. The
-// ring belongs to the thread that drives it (SINGLE_ISSUER); when that lets go, all requests are
-// cancelled and what they said is kept; requests that nobody else cancelled start anew on the next
-// thread, on a new ring if it is another one.
+// Makes one system call per turn: it submits everything queued since the last turn, and waits. The ring
+// belongs to the thread that drives the loop (SINGLE_ISSUER). When that thread releases the loop, all
+// requests are cancelled and their results are kept; requests that the caller did not cancel restart on the
+// next thread, on a new ring if the thread is another one.
 class uring_loop final : public kernel_backend {
  public:
   uring_loop(logger& log, handle event, std::unique_ptr<ring> on, const uring_faults& faults);
@@ -91,7 +92,7 @@ class uring_loop final : public kernel_backend {
   [[nodiscard]] int pollable(time_point next_deadline) noexcept override;
 
  private:
-  // The ring.
+  // --- the ring
   io_uring_sqe& entry(std::uint64_t user_data) noexcept;
   void request_cancel(std::uint64_t user_data) noexcept;
   void attach() noexcept;
@@ -109,7 +110,7 @@ class uring_loop final : public kernel_backend {
   void close_pollable() noexcept;
   [[nodiscard]] time_point earliest_rest(time_point until) const noexcept;
 
-  // Operations.
+  // --- operations
   void prepare(operation& op) noexcept;
   void note_rest(handle h, const completion& c) noexcept;
   [[nodiscard]] bool is_drained(handle h) const noexcept;
@@ -118,7 +119,7 @@ class uring_loop final : public kernel_backend {
   void finish(operation& op, std::int64_t result) noexcept;
   void completed_connect(operation& op, std::int64_t result) noexcept;
 
-  // Sources.
+  // --- sources
   void arm(receiver_state& s) noexcept;
   void arm(acceptor_state& s) noexcept;
   void completed(receiver_state& s, const completion& c) noexcept;
@@ -135,24 +136,24 @@ class uring_loop final : public kernel_backend {
   const uring_faults faults_;
   receive_buffers buffers_;
   bool multishot_receive_;
-  bool receive_limit_ = true;  // the kernel knows it
+  bool receive_limit_ = true;  // the kernel supports it
   bool multishot_accept_ = true;
   bool multishot_poll_ = true;
-  unsigned poll_first_;  // the flag for it, or none
+  unsigned poll_first_;  // IORING_RECVSEND_POLL_FIRST, or 0
   bool attached_ = false;
   bool left_ = false;
-  bool delivered_ = false;  // this turn has called back before it entered the kernel
+  bool delivered_ = false;  // callbacks ran in this turn before it entered the kernel
   pid_t thread_ = 0;
-  std::uint64_t requests_ = 0;  // in the ring: each ends in one completion without F_MORE
+  std::uint64_t requests_ = 0;  // in the ring: each ends with one completion without F_MORE
   std::deque<completion> kept_;
   operation_list operations_;
   std::vector<bool> drained_;  // by descriptor: the last receive left nothing
-  base::intrusive_list<receiver_state> due_receivers_;  // have something to deliver that needs no system call
+  base::intrusive_list<receiver_state> due_receivers_;  // can deliver without a system call
   base::intrusive_list<acceptor_state> due_acceptors_;
-  std::vector<acceptor_state*> resting_;  // has room for all that were ever started
+  std::vector<acceptor_state*> resting_;  // has room for all acceptors that were ever started
   std::size_t acceptors_ = 0;
   std::unique_ptr<std::uint8_t[]> hand_buffer_;  // only where multishot receive does not work
-  handle poll_ = no_handle;  // for pollable(): holds the next two
+  handle poll_ = no_handle;  // for pollable(): watches the next two
   handle timer_ = no_handle;
   handle ring_event_ = no_handle;
 };

@@ -12,14 +12,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Every call should have a deadline: without one it could wait for ever.
+// Every call should have a deadline: without one it could wait indefinitely.
 constexpr auto patience = 10s;
 
 coracle::task<> greet(const project_name::rpc::Greeter::stub& greeter, std::string name) {
   project_name::GreetRequest once;
   once.set_name(name);
   const auto reply = co_await greeter.Greet(once, coracle::within(patience));
-  std::printf("%s\n", reply.value().text().c_str());  // value() throws the status when there is no reply
+  std::printf("%s\n", reply.value().text().c_str());  // value() throws the status if there is no reply
 
   project_name::GreetOftenRequest often;
   often.set_name(name);

@@ -1,4 +1,4 @@
-// The service, which the server serves and the test calls.
+// greeter: the service, which the server serves and the test calls.
 #pragma once
 
 #include "project_name.coracle.hpp"
@@ -10,7 +10,7 @@
 namespace project_name {
 
 class greeter final : public rpc::Greeter::service {
-  // One reply. A handler that waits for nothing need not be a coroutine.
+  // One reply. A handler that does not wait need not be a coroutine.
   coracle::reply<Greeting> Greet(coracle::server_context&, const GreetRequest& request) override {
     if (request.name().empty()) return coracle::status::invalid_argument("say whom to greet");
     Greeting greeting;
@@ -18,7 +18,8 @@ class greeter final : public rpc::Greeter::service {
     return greeting;
   }
 
-  // A stream of replies. co_yield waits while the client reads no further, and ends the handler when the call is over.
+  // A stream of replies. co_yield waits while the client does not read, and ends the handler when the call
+  // has ended.
   coracle::replies<Greeting> GreetOften(coracle::server_context&, const GreetOftenRequest& request) override {
     if (request.name().empty()) co_return coracle::status::invalid_argument("say whom to greet");
     Greeting greeting;

@@ -1,5 +1,5 @@
-// Calls the service through Coracle's test kit: a real server and a real channel in this process, without a port. The kit
-// works the same inside GoogleTest or any other framework.
+// Calls the service through Coracle's test kit: a real server and a real channel in this process, without a
+// port. The kit also works inside GoogleTest or any other framework.
 #include "greeter.hpp"
 
 #include <coracle/client.hpp>

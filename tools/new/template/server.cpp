@@ -1,4 +1,4 @@
-// project_name_server [ADDRESS]: serves until SIGINT or SIGTERM, at 127.0.0.1:50051 if nothing else is said.
+// project_name_server [ADDRESS]: serves until SIGINT or SIGTERM, by default at 127.0.0.1:50051.
 #include "greeter.hpp"
 
 #include <coracle/server.hpp>
@@ -15,9 +15,9 @@ int main(int argc, char** argv) {
     server.add(service);
     coracle::with_defaults(
         server);  // health and reflection: `coracle ls`, `coracle call` and grpcurl need no .proto
-    const auto bound = server.listen(address, coracle::insecure());  // plaintext is always said aloud
+    const auto bound = server.listen(address, coracle::insecure());  // plaintext must be requested explicitly
     if (!bound.ok()) throw coracle::status_error(bound);
-    // Port 0 lets the kernel choose one.
+    // With port 0 the kernel chooses the port.
     const std::string host = address.substr(0, address.rfind(':'));
     std::printf("listening on %s:%u\n", host.c_str(), unsigned{server.port()});
     std::fflush(stdout);

@@ -1,22 +1,23 @@
-// Invariants. A broken one is a defect of the program (ours or the caller's), never of a peer:
-// it aborts with its place and reason, in every build type.
+// Invariants. A broken invariant is a defect of the program (of the library or of its caller), never of a
+// peer. It aborts the process and prints the place and the reason, in every build type.
 #pragma once
 
 #include <source_location>
 
 namespace coracle::base {
 
-// The co_await that the running coroutine of this thread came by last: the place of a user's mistake is seldom
-// that of the check that finds it. One variable with a shared library too, whatever the user's visibility: so
-// are all thread-local ones.
+// The place of the last co_await that a coroutine of this thread came to. The place of a user's mistake is
+// rarely that of the check which detects it. Like all thread-local variables of the library, it has default
+// visibility, so that a program and a shared library use the same variable, whatever visibility the user
+// compiles with.
 [[gnu::visibility("default")]] inline constinit thread_local std::source_location last_noted{};
 
-// Prints "file:line: reason (condition)" and last_noted to stderr and aborts.
+// Prints "file:line: reason (condition)" and last_noted to stderr and aborts the process.
 [[noreturn]] void fail(const char* condition, const char* reason, const char* file, int line) noexcept;
 
 }  // namespace coracle::base
 
-// CORACLE_ASSERT(condition, "what is wrong and what mends it")
+// CORACLE_ASSERT(condition, "what is wrong and how to fix it")
 #define CORACLE_ASSERT(condition, reason)            \
   (__builtin_expect(static_cast<bool>(condition), 1) \
        ? static_cast<void>(0)                        \

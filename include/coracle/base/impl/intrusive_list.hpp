@@ -1,5 +1,6 @@
-// A doubly linked list whose links live in its elements: no allocation, removal from the middle in
-// constant time. An element is in at most one list per hook; it unlinks itself when destroyed.
+// A doubly linked list whose links are members of its elements: it does not allocate, and removal from the
+// middle takes constant time. An element is in at most one list per hook; it unlinks itself when it is
+// destroyed.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -37,7 +38,7 @@ class list_hook {
   list_hook* prev_ = nullptr;
 };
 
-// T derives from list_hook. The list owns nothing.
+// T derives from list_hook. The list does not own its elements.
 template <class T>
 class intrusive_list {
  public:
@@ -58,7 +59,7 @@ class intrusive_list {
     if (item) static_cast<list_hook*>(item)->unlink();
     return item;
   }
-  // In order; `f` must not change the list.
+  // Calls `f` for each element, in order. `f` must not change the list.
   template <class F>
   void for_each(F f) {
     for (list_hook* at = head_.next_; at != &head_; at = at->next_) f(static_cast<T&>(*at));
@@ -67,7 +68,7 @@ class intrusive_list {
   void for_each(F f) const {
     for (const list_hook* at = head_.next_; at != &head_; at = at->next_) f(static_cast<const T&>(*at));
   }
-  // Moves all of other's elements to this list's end.
+  // Moves all elements of `other` to the end of this list.
   void take(intrusive_list& other) noexcept {
     if (other.empty()) return;
     list_hook* first = other.head_.next_;

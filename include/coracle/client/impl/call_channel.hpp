@@ -1,4 +1,4 @@
-// call_channel: what a stub needs of a channel. The channel itself is in the room client.
+// call_channel: the interface of a channel that stubs use; coracle::channel implements it.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -15,7 +15,7 @@ class client_interceptor;
 
 namespace client {
 class attempt_source;  // private: src/client/call_attempt.hpp
-class call_attempt;    // likewise
+class call_attempt;    // private: src/client/call_attempt.hpp
 class client_call;     // private: src/client/client_call.hpp
 class unary_chain;     // private: src/client/client_chain.hpp
 struct call_setup;     // private: src/client/call_setup.hpp
@@ -23,23 +23,25 @@ struct call_setup;     // private: src/client/call_setup.hpp
 
 class call_channel {
  public:
-  // For the library: begins `a` on the current loop. Sooner or later, perhaps inside the call, one of
-  // call_attempt::attach() and call_attempt::fail() follows, unless the attempt unlinks itself first. The
-  // channel is not used by the call after that.
+  // For the library: begins `a` on the current loop. The channel then calls exactly one of
+  // call_attempt::attach() and call_attempt::fail(), possibly before begin() returns, unless the attempt
+  // unlinks itself first. The call does not use the channel after that.
   virtual void begin(client::call_attempt& a) noexcept = 0;
-  // For calls that may try again later, when this may be gone: what begins their attempts.
+  // Returns the source of attempts for calls that may retry later, when this channel may be destroyed.
   virtual std::shared_ptr<client::attempt_source> source() noexcept = 0;
-  // The loop on which a blocking call by a plain thread runs; driven by somebody.
+  // Returns a loop that is driven, for a blocking call of a plain thread.
   virtual loop& blocking_home() = 0;
-  // For the library: fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop,
-  // `here`.
+  // For the library: fills `setup` for a call of a method ("/package.Service/Method") that begins on the
+  // current loop, `here`.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
-  // True: what the service config says is not known yet, since the resolver has not answered. The call waits, as for a
-  // connection, until call_attempt::configured() or fail() follows, unless it unlinks itself first.
+  // Returns true if the service config is not known yet because the resolver has no result. The call waits,
+  // as for a connection, until call_attempt::configured() or fail() follows, unless it unlinks itself first.
   virtual bool wait_for_config(client::call_attempt&) noexcept { return false; }
-  // What calls inherit that do not say otherwise; null: nothing. Borrowed for the moment.
+  // Returns the defaults of all calls; null if there are none. Borrowed for the duration of the caller's
+  // function.
   virtual const call_options* defaults() noexcept { return nullptr; }
-  // Who stands around each of its calls, the outermost first; see intercepted_channel. They outlive the calls.
+  // Returns the interceptors of each call, the outermost first; see intercepted_channel. They outlive the
+  // calls.
   virtual std::span<client_interceptor* const> interceptors() noexcept { return {}; }
 
  protected:

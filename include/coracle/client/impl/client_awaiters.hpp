@@ -1,4 +1,4 @@
-// What a coroutine waits for on a client's call with streams, beside its messages: its beginning and its end.
+// client_awaiters: the waits of a streaming call other than for its messages: for its beginning and its end.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -11,12 +11,12 @@
 
 namespace coracle::client {
 
-// Waits for a call's end; one at a time. A stop of the waiter's environment cancels the call, since nobody is
-// left who would wait for it.
+// Waits for the end of a call; one at a time. A stop of the waiter's environment cancels the call, since no
+// other task would receive its result.
 class end_operation : private coro::stop_callback {
  public:
   end_operation() noexcept : stop_callback(&end_operation::stopped) {}
-  // Before its start.
+  // Only before start().
   end_operation(end_operation&&) noexcept : end_operation() {}
   end_operation& operator=(end_operation&&) = delete;
   ~end_operation();
@@ -31,12 +31,12 @@ class end_operation : private coro::stop_callback {
   std::coroutine_handle<> waiter_;
 };
 
-// Waits for the head of the response, or for the end of a call that has none; one at a time, beside a reader and a
-// writer. A stop of the waiter's environment ends the wait alone, with CANCELLED.
+// Waits for the response headers, or for the end of a call that has none. One at a time, in addition to a
+// reader and a writer. A stop of the waiter's environment ends only the wait, with CANCELLED.
 class head_operation : private coro::work, private coro::stop_callback {
  public:
   head_operation() noexcept : stop_callback(&head_operation::stopped) {}
-  // Before its start.
+  // Only before start().
   head_operation(head_operation&&) noexcept : head_operation() {}
   head_operation& operator=(head_operation&&) = delete;
   ~head_operation();
@@ -53,11 +53,11 @@ class head_operation : private coro::work, private coro::stop_callback {
   status how_;
 };
 
-// The awaiters start the call on the first await, then wait as the handler's own do.
+// The awaiters begin the call on the first await, then wait as those of a handler do.
 void ensure_begun(client_call& c, const coro::environment& inherited) noexcept;
 rpc::call* stream_of(client_call& c) noexcept;
 void half_close(client_call& c) noexcept;
-// The next message is the one reply and goes to `into`, which must stay until the call's end.
+// The next message is the only reply, and is decoded into `into`, which must live until the end of the call.
 void expect_reply(client_call& c, const rpc::codec& k, void* into) noexcept;
 const status& status_of(client_call& c) noexcept;
 loop& blocking_home_of(client_call& c);
@@ -79,7 +79,7 @@ class begun : public Awaiter {
   client_call& client_;
 };
 
-// finish() without a message: half-closes, waits for the end, gives the status.
+// finish() without a reply: half-closes, waits for the end, returns the status.
 class finish_awaiter : end_operation {
  public:
   explicit finish_awaiter(client_call& c) noexcept : call_(c) {}
@@ -146,7 +146,7 @@ class writes_done_awaiter {
   client_call& call_;
 };
 
-// finish() of a client-streaming call: half-closes, waits for the one reply and the end.
+// finish() of a client-streaming call: half-closes, waits for the reply and the end.
 template <class Reply>
 class reply_awaiter : end_operation {
  public:

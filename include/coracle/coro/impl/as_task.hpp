@@ -1,4 +1,4 @@
-// as_task: any one wait as a task, for what runs several beside each other.
+// as_task: wraps any awaitable in a task, for code that runs several waits concurrently.
 #pragma once
 
 #include "coracle/coro/impl/noted_await.hpp"
@@ -18,7 +18,7 @@ concept awaiter = requires(T& t) {
 template <class T>
 concept awaitable = awaited_by_member<T> || awaited_by_function<T> || awaiter<T>;
 
-// What co_await of it gives.
+// The type of the result of co_await.
 template <awaitable A>
 using awaited_t = std::remove_cvref_t<decltype(awaiter_of(std::declval<A>()).await_resume())>;
 
@@ -26,8 +26,8 @@ template <class T>
 task<T> as_task(task<T> t) noexcept {
   return t;
 }
-// The wait begins when the task is started. An awaiter that cannot be moved, such as a primitive's, needs a
-// coroutine of one's own around it.
+// The wait begins when the task is started. An awaiter that cannot be moved, such as that of a primitive, has
+// to be wrapped in a coroutine by the caller.
 template <class A>
   requires awaitable<A> && std::move_constructible<A>
 task<awaited_t<A>> as_task(A wait) {

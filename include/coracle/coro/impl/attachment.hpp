@@ -1,11 +1,11 @@
-// attachment: an object that a higher room keeps on each executor, such as the contexts of its compressors.
+// attachment: an object that a higher layer keeps on each executor, such as the contexts of its compressors.
 #pragma once
 
 #include <memory>
 
 namespace coracle::coro {
 
-// Belongs to its executor and is destroyed with it; one of each type, made when first asked for: see
+// Owned by its executor and destroyed with it. There is one of each type, made on first use; see
 // executor::attached(). For the executor's thread only.
 class attachment {
  public:

@@ -1,4 +1,5 @@
-// What the forms of when_all share: tasks that start together and are counted down to their parent.
+// concurrent: shared by the forms of when_all: starts tasks together and resumes their parent when all have
+// ended.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -12,10 +13,11 @@
 
 namespace coracle::coro {
 
-// Counts tasks down and resumes their parent on the last. Lives in the awaiter, thus in the parent's frame.
+// Counts the tasks that run and resumes their parent when the last has ended. Lives in the awaiter, and
+// therefore in the parent's frame.
 class countdown final : public completion {
  public:
-  // One more than the tasks: the parent's own await_suspend holds the last count.
+  // The count starts one higher than the number of tasks: await_suspend() of the parent holds the last count.
   explicit countdown(std::size_t tasks) noexcept : left_(tasks + 1) {}
   template <class Handle, class Promise>
   void start(Handle child, std::coroutine_handle<Promise> parent) noexcept {
@@ -23,7 +25,7 @@ class countdown final : public completion {
     child.promise().set_completion(*this);
     promise_base::begin(child, child.promise(), node_of(parent));
   }
-  // True when everything has ended already and the parent need not suspend.
+  // Returns true when all tasks have ended already, so that the parent need not suspend.
   bool arrive(std::coroutine_handle<> parent) noexcept {
     parent_ = parent;
     return --left_ == 0;
@@ -44,7 +46,7 @@ void require_valid(const task<T>& t) {
       t.valid(), "when_all or when_all_settled of a task that is empty or has ended: move each task in once");
 }
 
-// Owns the frames; an awaiter derives from it and says by await_resume() what becomes of the outcomes.
+// Owns the frames. Awaiters derive from it and define in await_resume() what to do with the outcomes.
 template <class... Ts>
 class concurrent {
  public:
@@ -71,7 +73,7 @@ class concurrent {
   countdown left_;
 };
 
-// The same of a range.
+// The same for a range.
 template <class T>
 class concurrent_range {
  public:

@@ -1,4 +1,4 @@
-// frame_pool: recycled memory for coroutine frames, so that a call allocates nothing in steady state.
+// frame_pool: recycled memory for coroutine frames, so that a call allocates nothing in the steady state.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,14 @@
 
 namespace coracle::coro {
 
-// Free lists by size class, one pool an executor, no locks. Blocks come from the heap one by one,
-// so a frame may be freed on another executor than it was made on, or on none: it joins the list there.
-// In sanitizer builds every frame comes straight from the heap, for the sanitizers to see.
+// Free lists by size class. Each executor has one pool; there are no locks. Blocks come from the heap one by
+// one, so a frame may be freed on another executor than the one it was made on, or on none: it joins the list
+// of the current pool. In sanitizer builds every frame comes directly from the heap, so that sanitizers can
+// check its use.
 //
-// With use(), the pool recycles nothing and every block that is made while it is the current one comes
-// from that resource. A block knows where it came from, whoever frees it: two words before it say so,
-// which lie in the cache line that the frame's own first words make hot.
+// After use(), the pool recycles nothing, and every block that is made while the pool is current comes from
+// the given resource. A block records its origin in the two words before it, so it can be freed anywhere.
+// These words are in the cache line that access to the frame's first words loads anyway.
 class frame_pool {
  public:
   frame_pool() noexcept;
@@ -21,29 +22,30 @@ class frame_pool {
   frame_pool& operator=(const frame_pool&) = delete;
   ~frame_pool();
 
-  // From now on all memory comes from `resource`, which outlives every block that it gave and is called
-  // by whichever thread makes or frees one. Before the pool is used.
+  // Makes all later allocations use `resource`, which must outlive every block it provides. Any thread that
+  // makes or frees such a block calls it. Must be called before the pool is used.
   void use(std::pmr::memory_resource& resource) noexcept;
 
   static constexpr std::size_t alignment_bytes = 16;
-  // n bytes, so aligned, from the current thread's pool when it has one: for a coroutine's frame, or
-  // for another object with a call's lifetime (see pooled.hpp).
+  // Return n bytes with this alignment, from the current thread's pool if there is one: allocate_frame() for
+  // a coroutine's frame, allocate() for another object with the lifetime of a call (see pooled.hpp).
   static void* allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
   static void* allocate(std::size_t n) { return take(n + sizeof(block), 0); }
   static void deallocate(void* p, std::size_t n) noexcept {
     give_back(static_cast<block*>(p) - 1, n + sizeof(block));
   }
 
-  // What tests of "no allocation in steady state" and "one frame a call" look at.
+  // Read by the tests for "no allocation in the steady state" and "one frame per call".
   struct counters {
-    std::uint64_t frames = 0;       // coroutine frames made
-    std::uint64_t heap_blocks = 0;  // blocks that no list had
+    std::uint64_t frames = 0;  // coroutine frames made
+    std::uint64_t heap_blocks = 0;  // blocks allocated because no list had one
   };
   [[nodiscard]] const counters& counted() const noexcept { return counted_; }
-  // Those of the thread's current pool; without one, of what the thread has made meanwhile.
+  // Returns the counters of the thread's current pool, or, without a pool, of what this thread has made
+  // without one.
   static counters count() noexcept;
 
-  // Whether every block comes from the heap in this build.
+  // Returns whether every block comes from the heap in this build.
   static bool from_heap() noexcept;
 
   static frame_pool* exchange_current(frame_pool* p) noexcept {
@@ -53,17 +55,18 @@ class frame_pool {
   }
 
  private:
-  static constexpr std::size_t step_bytes = 64;      // a cache line: frames below are rare
-  static constexpr std::size_t largest_bytes = 4096;  // larger frames hold arrays, and are not on a hot path
+  static constexpr std::size_t step_bytes = 64;  // a cache line; smaller frames are rare
+  static constexpr std::size_t largest_bytes = 4096;  // larger frames hold arrays and are not on a hot path
   static constexpr std::size_t classes = largest_bytes / step_bytes;
-  static constexpr std::uint32_t kept_per_class = 4096;  // bounds what a burst leaves behind
+  static constexpr std::uint32_t kept_per_class = 4096;  // limits the memory that a burst leaves in the pool
 
   struct alignas(alignment_bytes) block {
     std::pmr::memory_resource* from;  // null for the heap
     block* next;  // in a list
   };
-  // Inline, since a frame's size is a constant where its coroutine is compiled: what is left then is a
-  // list's head. The library's own build decides about sanitizers, not the includer's: see the constructor.
+  // Inline, because the size of a frame is a constant where its coroutine is compiled: only access to the
+  // head of a list remains. The library's own build decides about sanitizers, not that of the user: see the
+  // constructor.
   static void* take(std::size_t n, std::uint64_t frames) {
     frame_pool* const pool = current_;
     const std::size_t place = (n - 1) / step_bytes;

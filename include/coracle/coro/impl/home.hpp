@@ -1,4 +1,4 @@
-// home: the executor that a primitive (a mutex, a channel, ...) lives on.
+// home: the owner executor of a primitive (a mutex, a queue, ...).
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -8,11 +8,12 @@
 
 namespace coracle::coro {
 
-// The executor that it was made on, or was given; made on a plain thread without one, the first
-// executor that asks is_here(). It does not change after that. Any thread may call everything.
+// Holds the owner of a primitive: the executor that the primitive was made on, or that it was given. If it
+// was made on a plain thread and was given none, the owner is the first executor that calls is_here(). The
+// owner does not change after that. All functions are thread-safe: any thread may call them.
 //
-// Works that are posted before there is a home are kept, and run when it is found. If it never is, they
-// run in run_left_over().
+// Runnables that are posted before there is an owner are kept, and run when it is found. If none is ever
+// found, run_left_over() runs them.
 class home {
  public:
   home() noexcept : at_(here() ? here() : nowhere) {}
@@ -20,22 +21,24 @@ class home {
   home(const home&) = delete;
   home& operator=(const home&) = delete;
 
-  // Whether the caller runs there. One relaxed load, one of a thread-local.
+  // Returns whether the caller runs on the owner. Costs one relaxed load, and one load of a thread-local
+  // variable.
   [[nodiscard]] bool is_here() noexcept {
     const std::uintptr_t at = at_.load(std::memory_order_relaxed);
     return at == here() || ((at & nowhere) && settle_here());
   }
-  // Null while there is none.
+  // Returns the owner; null while there is none.
   [[nodiscard]] executor* where() const noexcept;
-  // Runs `w` there. Nothing of the home is touched once `w` may run.
+  // Runs `w` on the owner. Does not access this object once `w` may run.
   void post(work& w) noexcept;
-  // Makes it its home, if it has none yet; true if it is.
+  // Makes `e` the owner if there is none yet. Returns whether `e` is the owner.
   bool settle_at(executor& e) noexcept;
-  // At its owner's end: the works that found no home run here.
+  // Runs the runnables that found no owner. For the destructor of the primitive.
   void run_left_over() noexcept;
 
  private:
-  // The lowest bit: there is no home yet. The other bits are then the works that were posted, newest first.
+  // If the lowest bit is set, there is no owner yet; the other bits are then the list of posted runnables,
+  // newest first.
   static constexpr std::uintptr_t nowhere = 1;
   static std::uintptr_t here() noexcept { return reinterpret_cast<std::uintptr_t>(executor::current()); }
   bool settle_here() noexcept;

@@ -1,4 +1,4 @@
-// letter_box: calls of a primitive from elsewhere, on their way to its home.
+// letter_box: the queue of remote calls of a primitive, that is, of calls from off its owner loop.
 #pragma once
 
 #include "coracle/coro/executor.hpp"
@@ -13,28 +13,28 @@
 
 namespace coracle::coro {
 
-// Made by the first call from elsewhere, shared by the primitive and what is under way, so that a
-// primitive may go while calls are on their way to it: they then find nobody. Any thread.
+// The first remote call makes this object; the primitive and the calls in flight share it. So a primitive may
+// be destroyed while remote calls are in flight: they then find no owner. Any thread may use it.
 class letter_box : work {
  public:
-  // Reads what was called, at home: the sum of all calls that came together.
+  // Handles remote calls on the owner loop: `calls` is the sum of all calls that arrive together.
   using reader = void (*)(void* owner, std::uint64_t calls) noexcept;
-  // The box at `place`, made if there is none.
+  // Returns the queue stored in `place`; makes it if there is none.
   static letter_box& at(std::atomic<letter_box*>& place, void* owner, reader r);
   static void* operator new(std::size_t n) { return frame_pool::allocate(n); }
   static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
 
-  // Calls add up to one work until they are read.
+  // Adds n to the pending calls. All calls until the next read share one runnable.
   void call(home& to, std::uint64_t n) noexcept;
   [[nodiscard]] bool calls_under_way() const noexcept { return calls_.load(std::memory_order_acquire) != 0; }
-  // Has `f` called at home.
+  // Has `f` called on the owner loop. Allocates.
   template <class F>
   void send(home& to, F f) {
     hold();
     to.post(*new letter<F>(*this, std::move(f)));
   }
-  // By the owner at its end: waits while something is being read, and nothing is read any more. True if
-  // calls (not letters) were on their way.
+  // For the owner's destructor: waits while a call is being handled; no call is handled after that. Returns
+  // whether calls (not those of send()) were in flight.
   bool close() noexcept;
 
  private:
@@ -61,7 +61,7 @@ class letter_box : work {
     }
     drop();
   }
-  std::mutex reading_;  // of owner_; taken by the home while it reads, and once by the owner
+  std::mutex reading_;  // guards owner_; held by the owner loop while it reads, and once by close()
   void* owner_;
   reader reader_;
   std::atomic<std::uint64_t> calls_{0};

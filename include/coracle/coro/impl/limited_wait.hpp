@@ -1,4 +1,5 @@
-// limited_wait: what with_timeout() and stop_on() share: a task that something beside its environment may stop.
+// limited_wait: shared by with_timeout() and stop_on(): a task that may also be stopped from outside its
+// environment.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -12,7 +13,7 @@
 
 namespace coracle::coro {
 
-// What a wait with a limit gives: the wait's own kind of result, where it has one.
+// The result type of a limited wait: the result type of the wait itself, if it is a status or a result.
 template <class T>
 struct in_time {
   using type = result<T>;
@@ -30,8 +31,9 @@ struct in_time<void> {
   using type = status;
 };
 
-// Limit: made of the awaiter's environment and `Bound` when the wait begins. inner() is the task's environment,
-// expired() says whether the limit has stopped it, and reason() is the status for that.
+// The Limit is made from the awaiter's environment and the `Bound` when the wait begins. Its inner() is the
+// environment of the task, expired() tells whether the limit has stopped the task, and reason() is the status
+// for that case.
 template <class T, class Limit, class Bound>
 class [[nodiscard]] limited_wait {
  public:

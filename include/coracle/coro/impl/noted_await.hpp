@@ -1,4 +1,4 @@
-// noted_await: what stands between a promise that notes each co_await and the awaiter that does the work.
+// noted_await: the wrapper between a promise that traces each co_await and the awaiter that does the work.
 #pragma once
 
 #include "coracle/coro/impl/task_tree.hpp"
@@ -20,7 +20,8 @@ concept awaited_by_itself = requires(std::remove_reference_t<T>& t) {
   t.await_resume();
 };
 
-// The awaiter of anything that can be awaited: a value where an operator makes one, else a reference to it.
+// Returns the awaiter of an awaitable: a value where an operator co_await makes one, else a reference to the
+// awaitable.
 template <class T>
 decltype(auto) awaiter_of(T&& awaitable) noexcept {
   if constexpr (awaited_by_member<T>) return static_cast<T&&>(awaitable).operator co_await();
@@ -28,8 +29,9 @@ decltype(auto) awaiter_of(T&& awaitable) noexcept {
   else return static_cast<std::remove_reference_t<T>&>(awaitable);
 }
 
-// Passes everything on, and tells the node when its coroutine goes on. A referred awaiter lives in the co_await
-// expression: GCC 12 would copy it if await_transform() returned it by reference.
+// Forwards all calls to the awaiter, and notifies the node when its coroutine resumes. An awaiter that is
+// held by reference lives in the co_await expression: GCC 12 would copy it if await_transform() returned it
+// by reference.
 template <class Awaiter>
 class noted_awaiter {
  public:

@@ -13,8 +13,8 @@
 
 namespace coracle {
 
-// Holds exactly one of a value and an exception; void has no value to hold. Looking at a failed one
-// by value() rethrows. Whoever keeps an outcome owns what it holds: nothing of the task is left in it.
+// Holds exactly one of a value and an exception; an outcome<void> has no value. value() of a failed outcome
+// rethrows the exception. An outcome owns what it holds and does not refer to the task.
 template <class T>
 class [[nodiscard]] outcome {
   using held = std::conditional_t<std::is_void_v<T>, bool, T>;
@@ -22,25 +22,25 @@ class [[nodiscard]] outcome {
  public:
   using value_type = T;
 
-  // Ended well. For void the argument stands for nothing.
+  // Makes the outcome of a task that completed. For void, the argument has no meaning.
   explicit outcome(held value) : value_(std::move(value)) {}
   [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
     CORACLE_ASSERT(error, "an outcome that failed needs its exception");
     return outcome(failed{}, std::move(error));
   }
-  // What a task that never started, because it was stopped before, ends with.
+  // Returns the outcome of a task that never started because it was stopped before.
   [[nodiscard]] static outcome stopped() noexcept {
     return failure(std::make_exception_ptr(coro::cancelled()));
   }
 
   [[nodiscard]] bool ok() const noexcept { return !error_; }
   explicit operator bool() const noexcept { return ok(); }
-  // Null when it ended well.
+  // Returns the exception; null when the task completed.
   [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
-  // True when it ended by coro::cancelled.
+  // Returns whether the task ended with coro::cancelled.
   [[nodiscard]] bool cancelled() const noexcept { return coro::is_cancelled(error_); }
 
-  // The value, or the exception thrown.
+  // Returns the value, or throws the exception.
   std::add_lvalue_reference_t<T> value() & {
     check();
     if constexpr (!std::is_void_v<T>) return *value_;
@@ -75,7 +75,7 @@ outcome<T> outcome_of(task_promise<T>& ended) {
   if constexpr (std::is_void_v<T>) return outcome<T>(true);
   else return outcome<T>(ended.take());
 }
-// The same of a task that has ended or was never started.
+// The same for a task that has ended or was never started.
 template <class T>
 outcome<T> outcome_of_any(std::coroutine_handle<task_promise<T>> h) {
   return h.done() ? outcome_of(h.promise()) : outcome<T>::stopped();

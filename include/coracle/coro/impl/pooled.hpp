@@ -1,4 +1,4 @@
-// pooled: a base for objects that come and go with calls and operations.
+// pooled: a base class for objects with the lifetime of a call or an operation.
 #pragma once
 
 #include "coracle/coro/impl/frame_pool.hpp"
@@ -7,8 +7,8 @@
 
 namespace coracle::coro {
 
-// `new` and `delete` of what derives from it use the current executor's frame pool. Where it is deleted
-// through a base, that base has a virtual destructor: the pool must be told the true size.
+// `new` and `delete` of derived classes use the current executor's frame pool. If an object is deleted
+// through a base, that base must have a virtual destructor, because the pool needs the actual size.
 class pooled {
  public:
   static void* operator new(std::size_t n) { return frame_pool::allocate(n); }

@@ -1,4 +1,4 @@
-// primitive: what mutex, channel, latch and the others share: a home, and calls from elsewhere.
+// primitive: shared by mutex, queue, latch and the others: an owner loop, and calls from other threads.
 #pragma once
 
 #include "coracle/coro/impl/home.hpp"
@@ -10,30 +10,31 @@
 
 namespace coracle::coro {
 
-// A primitive lives on one executor, its home: the one it was made on, or was given, or, made on a
-// plain thread, the first one whose task uses it. All its state is changed there; on the home loop
-// nothing is atomic but one load a call.
+// A primitive belongs to one executor, its owner loop: the one it was made on or was given, or, if it was
+// made on a plain thread, the first one whose task uses it. Its state changes only there, so a call on the
+// owner loop needs no atomic operation except one load.
 //
-// Waiting calls (lock(), receive(), ...) are for tasks, of any loop: one from elsewhere travels to
-// the home, waits there in the same queue as all others, and resumes its task on the loop where the
-// task awaited it, always. Stopping it travels likewise, so it may come too late: what was granted
-// by then is kept, and the await ends well. Plain threads wait with block_on() or sync_wait().
-// Calls that wait for nothing (set(), count_down(), unlock(), close(), ...) may be made on any
-// thread: elsewhere than at home they are posted and take effect when they arrive. Those of one
-// thread arrive in order; where several threads make the same call at one moment, these arrive
-// together. Only the first of them allocates, unless the call says more. Calls that need an answer at
-// once (try_lock(), ...) throw usage_error elsewhere. Looks at the state (size(), is_set(), ...) are for home, or
-// for when nobody else uses the primitive.
+// Waiting calls (lock(), receive(), ...) are for tasks of any loop. A call from another loop travels to the
+// owner loop, waits there in the same queue as all others, and always resumes its task on the loop where the
+// task awaited it. A stop request travels in the same way, so it may arrive too late: what was granted by
+// then is kept, and the await succeeds. Plain threads wait with block_on() or sync_wait().
 //
-// It may be destroyed, on any thread, when no task waits and no thread is inside a call: also by a task
-// that was just released by the call that it waited for, on whatever thread that was made; and after
-// its home is gone. Calls that are still on their way are dropped.
+// Calls that do not wait (set(), count_down(), unlock(), close(), ...) may be made on any thread. Off the
+// owner loop they are posted, and take effect when they arrive. The calls of one thread arrive in order. If
+// several threads make the same call at one moment, these calls arrive together, and only the first of them
+// allocates, unless the documentation of the call says otherwise. Calls that need an immediate result
+// (try_lock(), ...) throw usage_error off the owner loop. Observers of the state (size(), is_set(), ...) are
+// for the owner loop, or for times when no other thread uses the primitive.
+//
+// A primitive may be destroyed, on any thread, when no task waits and no thread is inside a call. A task that
+// was just released by the call it waited for may destroy it, too, on whatever thread that call was made. It
+// may also be destroyed after its owner loop is gone. Calls that are still in flight are dropped.
 template <class Derived>
 class primitive {
  public:
   primitive(const primitive&) = delete;
   primitive& operator=(const primitive&) = delete;
-  // Null as long as it has none.
+  // Returns the owner loop; null while there is none.
   [[nodiscard]] executor* home() const noexcept { return home_.where(); }
 
  protected:
@@ -42,25 +43,26 @@ class primitive {
   ~primitive() = default;
 
   [[nodiscard]] bool at_home() noexcept { return home_.is_here(); }
-  // Makes the other one's home its own, if it has none yet; false if they live apart.
+  // Adopts the owner loop of `other` if this primitive has none yet. Returns false if the owner loops differ.
   template <class Other>
   bool live_with(const primitive<Other>& other) noexcept {
     executor* there = other.home();
     return there && home_.settle_at(*there);
   }
-  // Has called_from_elsewhere(sum) called at home: the sum of all calls that meet on the way. The caller touches
-  // nothing of the primitive after that.
+  // Has called_from_elsewhere(sum) called on the owner loop, with the sum of all calls that are pending
+  // together. After that, this call does not access the primitive.
   void call_home(std::uint64_t n = 1) noexcept { box().call(home_, n); }
   [[nodiscard]] bool calls_under_way() const noexcept {
     const letter_box* b = box_.load(std::memory_order_acquire);
     return b && b->calls_under_way();
   }
-  // Has `f` called at home; allocates. For calls that carry a value.
+  // Has `f` called on the owner loop; allocates. For calls that carry a value.
   template <class F>
   void run_at_home(F f) {
     box().send(home_, std::move(f));
   }
-  // The first act of every destructor: nothing from elsewhere arrives any more. True if calls were on their way.
+  // Must be called first in every destructor: no remote call arrives after it. Returns whether calls were in
+  // flight.
   bool leave_home() noexcept {
     letter_box* b = box_.load(std::memory_order_acquire);
     if (!b) return false;

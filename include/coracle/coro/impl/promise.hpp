@@ -1,4 +1,4 @@
-// promise_base: what the promises of all our coroutine types share.
+// promise_base: the common base of the promises of all coroutine types of the library.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -16,8 +16,8 @@
 #include <utility>
 
 // GCC's sanitizers (and GCC below -O2) do not turn symmetric transfer into a tail call. With
-// CORACLE_TRAMPOLINE a parent starts its child by a plain resume() and does not suspend when the
-// child ended at once, so that a long row of children does not use up the stack.
+// CORACLE_TRAMPOLINE, a parent starts its child with a plain resume() and does not suspend if the child ended
+// immediately, so that a long chain of children does not exhaust the stack.
 #ifndef CORACLE_TRAMPOLINE
 #define CORACLE_TRAMPOLINE 0
 #endif
@@ -26,8 +26,8 @@ namespace coracle::coro {
 
 class promise_base;
 
-// Told when a coroutine that nobody awaits reaches its end. It owns the frame from then on (and
-// may destroy it in the call). Returns what to resume next, std::noop_coroutine() for nothing.
+// Is notified when a coroutine that no other coroutine awaits reaches its end. It owns the frame from then
+// on, and may destroy it during the call. Returns the coroutine to resume next, or std::noop_coroutine().
 class completion {
  public:
   virtual std::coroutine_handle<> finished(promise_base& promise, std::coroutine_handle<> frame) noexcept = 0;
@@ -54,11 +54,12 @@ class promise_base : public tree_node {
     void await_resume() const noexcept {}
   };
 #else
-  using initial_awaiter = std::suspend_always;  // and frames may lie within others, aligned to what they hold
+  using initial_awaiter = std::suspend_always;  // frames may be nested in others, aligned to their content
 #endif
   initial_awaiter initial_suspend() const noexcept { return {}; }
 
-  // Every co_await of our coroutines passes here: its place is noted, the rest is as if this were not.
+  // Every co_await of these coroutines passes through here: it records the await site and forwards everything
+  // else.
   template <class Awaitable>
   auto await_transform(Awaitable&& awaitable,
                        std::source_location where = std::source_location::current()) noexcept {
@@ -91,15 +92,15 @@ class promise_base : public tree_node {
 
   [[nodiscard]] const environment& inherited() const noexcept { return *environment_; }
   void inherit(const environment& e) noexcept { environment_ = &e; }
-  // Resumed at the end: the coroutine that awaits this one.
+  // Sets the coroutine to resume at the end: the one that awaits this coroutine.
   template <class Parent>
   void set_continuation(std::coroutine_handle<Parent> h) noexcept {
     continuation_ = h;
     if constexpr (std::derived_from<Parent, tree_node>) h.promise().await(*this);
   }
-  // Told at the end, where nobody awaits this one.
+  // Sets the completion to notify at the end, if no coroutine awaits this one.
   void set_completion(completion& c) noexcept { completion_ = &c; }
-  // Starts a coroutine that has a completion, as a branch of `parent` where that is known.
+  // Starts a coroutine that has a completion, as a branch of `parent` if it is known.
   static void begin(std::coroutine_handle<> frame, promise_base& promise,
                     const tree_node* parent = nullptr) noexcept {
     if (executor* on = executor::current()) on->tasks().add(promise, parent);
@@ -108,14 +109,14 @@ class promise_base : public tree_node {
     if (of_caller.line() != 0) base::last_noted = of_caller;
   }
 
-  // Starts `child` on behalf of `parent`, from the parent's await_suspend: its return value is
-  // what that await_suspend returns.
+  // Starts `child` on behalf of `parent`, from the parent's await_suspend. The parent's await_suspend must
+  // return the result.
 #if CORACLE_TRAMPOLINE
   using transfer = bool;
   static bool start(std::coroutine_handle<> child, promise_base& promise) noexcept {
     promise.starting_ = true;
     child.resume();
-    if (!promise.starting_) return false;  // it ended already: go on without suspending
+    if (!promise.starting_) return false;  // it ended already: resume without suspending
     promise.starting_ = false;
     return true;
   }
@@ -135,7 +136,7 @@ class promise_base : public tree_node {
   const environment* environment_ = &no_environment;
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   completion* completion_ = nullptr;
-  // With the trampoline; always there, so that no macro changes the layout.
+  // Used with the trampoline only. Always present, so that no macro changes the layout.
   [[maybe_unused]] bool starting_ = false;
 };
 

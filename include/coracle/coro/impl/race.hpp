@@ -1,4 +1,4 @@
-// race: what the forms of when_any share: who ended first, and the stop that the others get.
+// race: shared by the forms of when_any: determines the first task to end and stops the others.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"
@@ -12,10 +12,10 @@
 
 namespace coracle::coro {
 
-// Lives in the awaiter, thus in the frame of the parent. On its executor's thread only.
+// Lives in the awaiter, and therefore in the parent's frame. For its executor's thread only.
 class race final : public completion {
  public:
-  // One more than the tasks: the parent's own await_suspend holds the last count.
+  // The count starts one higher than the number of tasks: await_suspend() of the parent holds the last count.
   explicit race(std::size_t tasks) : left_(tasks + 1) {
     CORACLE_REQUIRE(tasks != 0, "when_any of no tasks would never end");
   }
@@ -34,7 +34,7 @@ class race final : public completion {
     inside_ = environment{stop_->token(), outer.deadline, outer.call};
     node_ = node_of(parent);
   }
-  // Starts the next task, unless an earlier one has won already: then it never runs.
+  // Starts the next task, unless an earlier one has won already: then the task never runs.
   void start(promise_base& promise, std::coroutine_handle<> frame) noexcept {
     if (winner_) {
       --left_;
@@ -44,7 +44,7 @@ class race final : public completion {
     promise.set_completion(*this);
     promise_base::begin(frame, promise, node_);
   }
-  // True when everything has ended already and the parent need not suspend.
+  // Returns true when all tasks have ended already, so that the parent need not suspend.
   bool arrive(std::coroutine_handle<> parent) noexcept {
     parent_ = parent;
     return --left_ == 0;
@@ -55,7 +55,7 @@ class race final : public completion {
   std::coroutine_handle<> finished(promise_base&, std::coroutine_handle<> frame) noexcept override {
     if (!winner_) {
       winner_ = frame;
-      // This task's count is still held: a loser that ends in here does not resume the parent.
+      // The count still includes this task, so a loser that ends in this call does not resume the parent.
       stop_->request_stop();
     }
     if (--left_ == 0) return parent_;

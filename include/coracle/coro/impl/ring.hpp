@@ -1,4 +1,4 @@
-// ring: room for so many values, first in, first out.
+// ring: a FIFO queue of fixed capacity.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace coracle::coro {
 
-// Takes its memory in the constructor, none after that. Not checked: push() into a full one, front() and
-// pop() of an empty one.
+// Allocates its memory in the constructor, and none after that. The caller must not call push() on a full
+// ring, nor front() or pop() on an empty one; this is not checked.
 template <class T>
 class ring {
  public:

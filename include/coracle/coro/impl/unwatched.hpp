@@ -1,4 +1,4 @@
-// unwatched: a coroutine that nobody waits for. It starts at once and frees itself at its end.
+// unwatched: a detached coroutine. It starts immediately and frees itself at its end.
 #pragma once
 
 #include "coracle/coro/impl/frame_pool.hpp"
@@ -9,8 +9,8 @@
 
 namespace coracle::coro {
 
-// For the primitives' own use: what it does has to be ended by somebody (a channel's close(), say),
-// and must not throw. Tasks of programs belong into a scope or a runtime.
+// For internal use by the primitives. Another call must end what it waits for (such as close() of a queue),
+// and it must not throw. Tasks of programs belong in a scope or in a runtime.
 struct unwatched {
   struct promise_type {
     static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }

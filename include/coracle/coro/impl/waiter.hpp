@@ -1,4 +1,4 @@
-// waiter: a suspended task in the queue of a primitive (a mutex, a channel, ...): what they all share.
+// waiter: a suspended task in the queue of a primitive (a mutex, a queue, ...).
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
@@ -11,27 +11,28 @@
 
 namespace coracle::coro {
 
-// Lives in an awaiter, from its await_suspend on: where a primitive does not make the task wait, no
-// waiter is made. It waits at the primitive's home, also for a task of another loop, and ends in
-// one of two ways, exactly once:
-// - granted: the primitive takes it off its queue and calls resume_soon(). From then on a stop has no
-//   effect: what it was granted is its own although it has not been resumed yet.
-// - stopped: it is off the queue, then abandoned() is called for the primitive to mend its queue.
-//   throw_if_stopped() throws once the task is resumed.
-// The task is resumed through the queue of the executor on which it started to wait.
+// Lives in an awaiter, from its await_suspend on; if the primitive does not make the task wait, no waiter is
+// made. It waits on the primitive's owner loop, also for a task of another loop, and ends exactly once, in
+// one of two ways:
+// - granted: the primitive removes it from its queue and calls resume_soon(). From then on a stop has no
+//   effect: the task keeps what it was granted, although it has not resumed yet.
+// - stopped: it is removed from the queue, and then abandoned() is called so that the primitive can update
+//   its queue. throw_if_stopped() throws when the task has resumed.
 //
-// From another loop the waiter itself travels: to the home, and back when it has ended. A stop there
-// sends a work of its own after it, and the task is resumed when both are back, so that nothing of its
-// frame is under way when that goes. Only a frame that waits at home may be destroyed: it
-// leaves the queue by the waiter's destructor.
+// The task resumes through the queue of the executor on which it began to wait.
+//
+// For a task of another loop, the waiter itself travels: to the owner loop, and back when it has ended. A
+// stop there sends a second runnable after it, and the task resumes when both are back, so that nothing in
+// its frame is in flight when the frame is destroyed. Only a frame that waits on the owner loop may be
+// destroyed while it waits: the waiter's destructor removes it from the queue.
 class waiter : public base::list_hook, work {
  public:
-  // For await_suspend. False, and the task goes on at once to throw_if_stopped(), when it would have
-  // to wait and a stop was requested already.
+  // For await_suspend. Returns false if the task would have to wait and a stop was requested before: the task
+  // then continues immediately with throw_if_stopped().
   bool start(home& at, std::coroutine_handle<> h, stop_token stop) noexcept;
-  // At home, off the queue.
+  // Resumes the task. Called on the owner loop, when the waiter is not in the queue.
   void resume_soon() noexcept;
-  // At home: no stop has any effect any more; for what is granted in two steps.
+  // From now on, stops have no effect; for what is granted in two steps. Called on the owner loop.
   void ignore_stops() noexcept;
   void throw_if_stopped() const {
     if (stopped_) throw cancelled();
@@ -42,12 +43,12 @@ class waiter : public base::list_hook, work {
   ~waiter();
 
  private:
-  // What the primitive says; all at home.
-  // Takes what is waited for, if it is there.
+  // Implemented by the primitive; all are called on the owner loop.
+  // Takes what the task waits for, if it is available.
   virtual bool attempt() noexcept = 0;
-  // Puts it into the queue.
+  // Adds the waiter to the queue.
   virtual void enqueue() noexcept = 0;
-  // A stop took it off the queue; has to see to it that it is resumed.
+  // A stop has removed the waiter from the queue. Must make sure that the task resumes.
   virtual void abandoned() noexcept = 0;
 
   void arrived() noexcept;
@@ -64,18 +65,18 @@ class waiter : public base::list_hook, work {
   };
   std::coroutine_handle<> task_;
   executor* origin_ = nullptr;
-  executor* away_ = nullptr;  // where it waits, if that is not its origin
+  executor* away_ = nullptr;  // where it waits, if not on its origin
   stop_hook on_stop_;
   stop_letter stop_;
-  std::uint8_t out_ = 0;  // of its two works, those that are not back at its origin
-  bool deaf_ = false;     // away: a stop that arrives now has no effect
+  std::uint8_t out_ = 0;  // how many of its two runnables are not back at the origin
+  bool deaf_ = false;  // remote waits: a stop that arrives now has no effect
   bool stopped_ = false;
 };
 
 using waiter_queue = base::intrusive_list<waiter>;
 
-// Grants all of them what they wait for, in order. One that runs on another thread may destroy the primitive
-// at once: its queue is not touched any more when the first is resumed.
+// Grants all waiters what they wait for, in order. A waiter that runs on another thread may destroy the
+// primitive immediately, so this does not access its queue after the first waiter was resumed.
 inline void resume_all(waiter_queue& waiters) noexcept {
   waiter_queue all;
   all.take(waiters);

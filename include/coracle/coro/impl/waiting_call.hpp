@@ -1,4 +1,4 @@
-// waiting_call: what the awaiters of the primitives share: at home a short way, from elsewhere a longer one.
+// waiting_call: the shared awaiter of the primitives: a fast path on the owner loop, a remote call otherwise.
 #pragma once
 
 #include "coracle/base/impl/assert.hpp"
@@ -10,17 +10,18 @@
 
 namespace coracle::coro {
 
-// A Call derives from this and has, all of them for home:
-//   bool attempt()              takes what it waits for, if it is there
-//   void enqueue(waiter&)       if something else is to be done than to queue in at().waiters_
-//   void abandoned(waiter&)     if the queue needs mending after a stop; has to call resume_soon()
-//   R await_resume()            for its own loop; calls throw_if_stopped() first
-// The Primitive derives from primitive<> and outlives the call's wait.
+// A Call derives from this class and defines:
+//   bool attempt()              takes what it waits for, if it is available; on the owner loop
+//   void enqueue(waiter&)       only if it does more than append to at().waiters_; on the owner loop
+//   void abandoned(waiter&)     only if the queue needs an update after a stop; must call resume_soon();
+//                               on the owner loop
+//   R await_resume()            calls throw_if_stopped() first; on the loop of the awaiting task
+// The Primitive derives from primitive<> and must outlive the wait.
 template <class Call, class Primitive>
 class waiting_call {
  public:
   explicit waiting_call(Primitive& p) noexcept : at_(p) {}
-  // Before it is awaited.
+  // Moves a call that has not been awaited yet.
   waiting_call(waiting_call&& other) noexcept : at_(other.at_) {
     CORACLE_ASSERT(!other.turn_, "a wait is moved before it is awaited");
   }
@@ -31,7 +32,7 @@ class waiting_call {
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     return turn_.emplace(call()).start(at_.home_, h, environment_of(h).stop);
   }
-  // For block_on(); null while the primitive has none.
+  // For block_on(). Null while the primitive has no owner loop.
   [[nodiscard]] executor* home() const noexcept { return at_.home(); }
 
  protected:
@@ -42,7 +43,7 @@ class waiting_call {
       turn_->throw_if_stopped();
   }
   [[nodiscard]] Primitive& at() const noexcept { return at_; }
-  // The call that waits by `w`.
+  // Returns the call that waits with `w`.
   static Call& of(waiter& w) noexcept { return static_cast<turn&>(w).call; }
 
   void enqueue(waiter& w) noexcept { at_.waiters_.push_back(w); }

@@ -1,5 +1,4 @@
-// codec: how a message type becomes bytes and back, behind plain function pointers, so that the
-// machinery of calls is compiled once and not per message type.
+// codec: encodes and decodes one message type through plain function pointers.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -15,30 +14,32 @@ class MessageLite;
 namespace coracle::rpc {
 
 enum class message_kind : std::uint8_t {
-  protobuf,       // a google::protobuf::Message: a message_codec may write it otherwise
-  protobuf_lite,  // a MessageLite: has no reflection, and so no other form
-  own,            // what its codec writes is what travels, whatever the call's content-type says
+  protobuf,       // a google::protobuf::Message: a message_codec may encode it
+  protobuf_lite,  // a MessageLite: has no reflection, so only the binary format
+  own,            // the codec's output is sent as it is, whatever the content-type
 };
 
-// Messages are passed as the address that codec_of<T>::address() gives.
+// It has function pointers, so that the code of calls is compiled once and not per message type.
+// Messages are passed as the address that codec_of<T>::address() returns.
 struct codec {
   message_kind kind;
-  // Bytes that write() will need. Call them in pairs: protobuf caches sizes in between.
+  // Returns the number of bytes that write() needs. Call size_bytes() and then write(): protobuf caches sizes
+  // in between.
   std::size_t (*size_bytes)(const void* message);
-  // Exactly size_bytes() bytes at `to`.
+  // Writes exactly size_bytes() bytes to `to`.
   void (*write)(const void* message, std::uint8_t* to);
-  // False when the bytes are no such message. The message is cleared first.
+  // Clears the message, then decodes. Returns false if the bytes are not a valid message.
   bool (*read)(void* message, bytes_view from);
-  // What a message that read() has filled takes in memory, for server_limits::memory(); of an `own` codec alone. Null: as
-  // much as the bytes that it was read from.
+  // Returns how much memory a message that read() has filled takes, for server_limits::memory(). Only for
+  // codecs of kind `own`. Null: as much as the bytes that it was read from.
   std::size_t (*memory_bytes)(const void* message) = nullptr;
 };
 
-// protobuf's messages in their binary format.
+// The binary format of protobuf messages.
 extern const codec protobuf_codec;
 extern const codec protobuf_lite_codec;
 
-// Specialize it for a message type that is not protobuf's.
+// Specialize it for a message type that is not a protobuf class.
 template <class T>
 struct codec_of {
   static_assert(std::is_base_of_v<google::protobuf::MessageLite, T>,

@@ -1,4 +1,4 @@
-// interceptor_chain: what an interceptor's next() is awaited through, the same on both sides.
+// interceptor_chain: the awaiter of an interceptor's next(), the same on both sides.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -12,23 +12,24 @@
 
 namespace coracle::rpc {
 
-// The interceptors around one call, by number, and what stands behind the last of them: a handler, or a try of a
+// The interceptors around one call, by index, and what the last of them calls: a handler, or an attempt of a
 // client's call. Outlives every next() of its interceptors.
 class interceptor_chain {
  public:
   enum class then : std::uint8_t { child, wait, go_on };
-  // For the next() before `index`: that interceptor's task as `child`; or the end of the chain, which resumes
-  // `waiter` when it is done (wait) or is done already (go_on). `failure`: why there is no child.
+  // Advances the chain for the next() that calls `index`. Returns `child` with the task of that interceptor
+  // in `child`, or, at the end of the chain, `wait` if the end of the call will resume `waiter`, or `go_on`
+  // if the call is already done. `failure`: the reason if there is no child.
   virtual then step(std::size_t index, std::coroutine_handle<> waiter, const coro::environment& inherited,
                     task<status>::handle& child, status& failure) noexcept = 0;
-  // After that: what next() gives.
+  // Returns the result of next(), after step() and the work that it started are done.
   virtual status result(std::size_t index, task<status>::handle child, const status& failure) noexcept = 0;
 
  protected:
   ~interceptor_chain() = default;
 };
 
-// co_await next(): runs what stands behind an interceptor, and gives the status of that.
+// The awaiter of next(): runs the rest of the chain and returns its status.
 class rest_awaiter {
  public:
   rest_awaiter(interceptor_chain& of, std::size_t index) noexcept : of_(of), index_(index) {}

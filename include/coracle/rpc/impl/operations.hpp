@@ -1,5 +1,4 @@
-// What a coroutine waits for on a call: one message read, one message written. The parts that do not
-// depend on the message's type.
+// operations: the part of reading and writing one message of a call that does not depend on its type.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -15,31 +14,32 @@ namespace coracle::rpc {
 
 class call;  // private: src/rpc/call.hpp
 
-// Lives in the waiting coroutine's frame. One read at a time per call, beside one write. A stop of the
-// waiter's environment ends the wait alone, with CANCELLED: the call goes on, and the next read has the message.
+// Lives in the frame of the waiting coroutine. A call supports one read at a time, next to one write. A stop
+// of the waiter's environment ends only the wait, with CANCELLED: the call continues, and the next read gets
+// the message.
 class read_operation : private coro::work, private coro::stop_callback {
  public:
   enum class outcome : std::uint8_t { pending, message, end, failed };
-  // reuses: the message is the caller's, who reads others into it before and after.
+  // reuses: the message belongs to the caller, who also reads other messages into it.
   explicit read_operation(const codec& c, bool reuses = false) noexcept
       : stop_callback(&read_operation::stopped), codec_(&c), reuses_(reuses) {}
-  // Before its start.
+  // Only before start().
   read_operation(read_operation&& other) noexcept : read_operation(*other.codec_, other.reuses_) {}
   read_operation& operator=(read_operation&&) = delete;
-  // Gives a pending read up; no message is lost.
+  // Cancels a pending read; no message is lost.
   ~read_operation();
 
   [[nodiscard]] outcome how() const noexcept { return outcome_; }
   [[nodiscard]] const status& why() const noexcept { return why_; }
 
  protected:
-  // True when the coroutine has to wait. c may be null: a call that has ended.
+  // Returns true if the coroutine has to wait. A null `c` is a call that has ended.
   bool start(call* c, void* into, std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
 
  private:
   friend class call;
   static void stopped(coro::stop_callback& self) noexcept;
-  // The waiter's turn has come.
+  // Runs when the owner loop reaches this operation in its queue.
   void resume() noexcept {
     stop_callback::unlink();
     waiter_.resume();
@@ -53,11 +53,12 @@ class read_operation : private coro::work, private coro::stop_callback {
   status why_;
 };
 
-// One write at a time per call. The message is serialized at once; waiting is for room. A stop of the waiter's
-// environment ends the wait alone: with ok when the message is on its way, with CANCELLED when it will never be.
+// A call supports one write at a time. It serializes the message at once, and waits only for room. A stop of
+// the waiter's environment ends only the wait: with OK if the message has been queued, with CANCELLED if it
+// will never be sent.
 class write_operation : private coro::work, private coro::stop_callback {
  public:
-  // `last`: nothing is written after it, and its side of the stream ends with it, in the same frame.
+  // last: no message follows; the frame of this one also ends this side of the stream.
   write_operation(const codec& c, const void* message, const write_options& options,
                   bool last = false) noexcept
       : stop_callback(&write_operation::stopped),
@@ -65,7 +66,7 @@ class write_operation : private coro::work, private coro::stop_callback {
         message_(message),
         compress_(options.compress()),
         last_(last) {}
-  // Before its start.
+  // Only before start().
   write_operation(write_operation&& other) noexcept
       : stop_callback(&write_operation::stopped),
         codec_(other.codec_),
@@ -75,7 +76,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   write_operation& operator=(write_operation&&) = delete;
   ~write_operation();
 
-  // Ok: the message is on its way (in the output or a queue), which is no promise of arrival.
+  // OK means that the message is in the output or in a queue; it does not mean that it has arrived.
   [[nodiscard]] const status& how() const noexcept { return how_; }
 
  protected:
@@ -90,7 +91,7 @@ class write_operation : private coro::work, private coro::stop_callback {
   }
   const codec* codec_;
   const void* message_;
-  call* call_ = nullptr;  // while waiting for room
+  call* call_ = nullptr;  // while it waits for room
   std::coroutine_handle<> waiter_;
   status how_;
   bool compress_;

@@ -1,4 +1,4 @@
-// propagated_context: what a handler's call passes on to the calls that the handler makes, beside deadline and stop.
+// propagated_context: what a handler's call passes on to the calls it makes, besides deadline and stop.
 #pragma once
 
 #include "coracle/rpc/baggage.hpp"
@@ -10,20 +10,21 @@
 
 namespace coracle::rpc {
 
-// The part of server_context that the client's half of the library knows: environment::call points to it.
+// The part of server_context that the client side of the library uses: environment::call points to it.
 class propagated_context {
  public:
   propagated_context(const propagated_context&) = delete;
   propagated_context& operator=(const propagated_context&) = delete;
 
-  // What the client sent.
+  // Returns the metadata that the client sent.
   [[nodiscard]] const coracle::metadata& metadata() const noexcept { return *received_; }
-  // The trace that the client's call belongs to, if there is one that is understood. Calls that the handler makes propagate
-  // what arrived, as it arrived; a tracer (an interceptor, as a rule) has them propagate a span of its own instead.
+  // Returns the trace that the client's call belongs to, if it has one that parses. Calls that the handler
+  // makes propagate it as it was received, unless a tracer (usually an interceptor) has replaced it with a
+  // span of its own.
   [[nodiscard]] std::optional<trace_context> trace() const;
   void set_trace(const trace_context& t);
-  // What the client wants to be propagated; calls that the handler makes propagate it, with what is changed here. The
-  // first use of it costs an allocation.
+  // Returns the baggage that the client sent. Calls that the handler makes propagate it, with the changes
+  // that are made here. The first use allocates.
   [[nodiscard]] coracle::baggage& baggage();
 
  protected:
@@ -34,13 +35,13 @@ class propagated_context {
 
  private:
   friend void propagate(const propagated_context&, const coracle::metadata&, coracle::metadata&);
-  // What a handler or an interceptor has set in place of what arrived.
+  // What a handler or an interceptor has set in place of the received values.
   struct changes;
-  std::unique_ptr<changes> changes_;  // null: nothing
+  std::unique_ptr<changes> changes_;  // null: nothing has been set
 };
 
-// Adds to `to` the trace and the baggage of the call that `from` serves: as they arrived, or as they were changed. Leaves out
-// what `own`, the metadata of the new call, has itself.
+// Adds to `to` the trace and the baggage of the call that `from` serves, as received or as changed by the
+// handler. Skips keys that `own`, the metadata of the new call, already has.
 void propagate(const propagated_context& from, const coracle::metadata& own, coracle::metadata& to);
 
 }  // namespace coracle::rpc

@@ -1,4 +1,4 @@
-// handle_errors: a root task with a handler of its own for what escapes from it.
+// handle_errors: a root task with its own handler for exceptions that leave it.
 #pragma once
 
 #include "coracle/coro/environment.hpp"
@@ -9,7 +9,8 @@
 
 namespace coracle::coro {
 
-// Behind runtime::spawn(task, on_error). coro::cancelled is no error once its root was asked to stop.
+// Implements runtime::spawn(task, on_error). coro::cancelled is not an error after the root task was
+// requested to stop.
 template <class OnError>
 task<> handle_errors(task<> t, OnError on_error) {
   const environment& here = co_await this_environment();

@@ -1,4 +1,4 @@
-// parallel_chunks: how parallel_for shares a range out to threads.
+// parallel_chunks: how parallel_for distributes a range over threads.
 #pragma once
 
 #include "coracle/coro/stop_token.hpp"
@@ -11,13 +11,14 @@
 
 namespace coracle::coro {
 
-// Lives in the frame of parallel_for() until every helper has ended. Chunks are handed out in order, so
-// whoever takes one knows that all before it have begun: the first error of all chunks that ran is the
-// first of the whole range.
+// Lives in the frame of parallel_for() until every helper has ended. Chunks are handed out in order, so when
+// a helper takes one, all chunks before it have begun: the first error of all chunks that ran is the first
+// error of the whole range.
 class parallel_chunks : stop_callback {
  public:
-  // Few enough that one value each is little memory, many enough that threads end at about the same
-  // time and a stop is seen soon. Not a matter of the number of threads, which must not change a result.
+  // Few enough that one value per chunk takes little memory; many enough that threads end at about the same
+  // time and a stop takes effect soon. It does not depend on the number of threads, which must not change a
+  // result.
   static constexpr std::size_t chunks_max = 256;
   struct chunk {
     std::size_t index;
@@ -29,16 +30,17 @@ class parallel_chunks : stop_callback {
   parallel_chunks& operator=(const parallel_chunks&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return chunks_; }
-  // On a loop: how many threads are worth taking, given its runtime and this machine.
+  // Returns how many threads are worth using, given the runtime and this machine. On a loop only.
   [[nodiscard]] std::size_t threads() const noexcept;
-  // No chunk begins after a stop. On the loop, like all of the token.
+  // Makes `stop` prevent further chunks from beginning. On the loop, like everything that uses the token.
   void heed(stop_token stop) noexcept;
 
-  // Any thread: empty when no more shall begin.
+  // Returns the next chunk, or an empty optional when no further chunk shall begin. Thread-safe.
   std::optional<chunk> next() noexcept;
+  // Records the error of a chunk and prevents further chunks from beginning. Thread-safe.
   void failed(const chunk& c, std::exception_ptr error) noexcept;
 
-  // When every helper has ended: the first error, or coro::cancelled if chunks are left out.
+  // When every helper has ended: throws the first error, or coro::cancelled if chunks were left out.
   void throw_if_failed();
 
  private:
@@ -47,7 +49,7 @@ class parallel_chunks : stop_callback {
   const std::size_t chunks_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> halted_{false};
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::size_t failed_at_ = 0;
   std::exception_ptr error_;
 };

@@ -1,4 +1,4 @@
-// message_store: a loop's messages that wait for the next call of their kind, with the memory that they have.
+// message_store: keeps a loop's messages and their memory for reuse by later calls of the same method.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -19,8 +19,8 @@ class MessageLite;
 
 namespace coracle::server_internal {
 
-// Debug and sanitizer builds, of the library or of a program, destroy each message with its call, so that a reference that
-// outlives the call is found.
+// Debug and sanitizer builds, of the library or of a program, destroy each message with its call, so that
+// they detect a reference that outlives the call.
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool reuses_messages = false;
 #elif defined(__has_feature)
@@ -34,39 +34,40 @@ inline constexpr bool reuses_messages = true;
 inline constexpr bool reuses_messages = true;
 #endif
 
-// Only protobuf's messages can be cleared and keep their memory. The same in every build, since objects are laid out by it.
+// Only protobuf messages keep their memory when they are cleared. The value is the same in every build,
+// because object layouts depend on it.
 template <class Message>
 inline constexpr bool is_reusable = std::is_base_of_v<google::protobuf::MessageLite, Message>;
 
-// What an object around a message needs to be used again. It belongs to one call at a time, and between two calls to the
-// store of their loop.
+// The base of a message holder that can be reused. It belongs to one call at a time, and between two calls to
+// the store of their loop.
 class reusable {
  public:
   reusable(const reusable&) = delete;
   reusable& operator=(const reusable&) = delete;
   virtual ~reusable() = default;
 
-  // Destroys what the call has left in it, and clears the message, which keeps its memory.
+  // Destroys what the call has left in the object, and clears the message, which keeps its memory.
   virtual void clear() noexcept = 0;
-  // What it takes in memory, its message included; 0: nothing tells.
+  // The memory of the object, its message included; 0 if that cannot be measured.
   [[nodiscard]] virtual std::size_t memory_bytes() const noexcept = 0;
 
  protected:
-  // `kind`: objects of one kind take each other's place. 0: it is destroyed with its call.
+  // `kind`: objects of one kind are interchangeable. 0: the object is destroyed with its call.
   explicit reusable(std::uint32_t kind) noexcept : kind_(kind) {}
 
  private:
   friend class message_store;
   reusable* next_ = nullptr;
   std::uint32_t kind_;
-  // What may still come into the message before it is measured.
+  // How many more bytes may be decoded into the message before it is measured.
   std::uint32_t unmeasured_bytes_left_ = 0;
-  std::uint32_t charged_bytes_ = 0;  // 0: the store does not count it
-  std::uint32_t round_ = 0;  // when it was given back
+  std::uint32_t charged_bytes_ = 0;  // 0: the store does not account for it
+  std::uint32_t round_ = 0;  // when it was last given back
 };
 
-// The kind of a class. Assigned when its first object is made, and 0 until then, under which no store has anything. Always 0 in
-// a build that does not reuse messages.
+// The kind number of a class. It is assigned when the first object of the class is made, and is 0 until then;
+// no store has objects of kind 0. It is always 0 in a build that does not reuse messages.
 template <class T>
 class kind_of {
  public:
@@ -77,35 +78,38 @@ class kind_of {
   static inline constinit std::atomic<std::uint32_t> number_{0};
 };
 
-// What a message takes beyond its object; 0 where nothing tells (LITE_RUNTIME).
+// The memory of a message beyond its object; 0 if it cannot be measured (LITE_RUNTIME).
 template <class Message>
 [[nodiscard]] std::size_t measured_bytes(const Message& m) noexcept {
   if constexpr (requires { m.SpaceUsedLong(); }) return m.SpaceUsedLong();
   else return 0;
 }
 
-// Lives on one loop, and outlives the calls that take from it.
+// Keeps cleared messages for reuse. Belongs to one loop, and outlives the calls that take messages from it.
 //
-// A message that is used again keeps the memory of every field that any of its calls has set, so a peer can make it grow
-// call by call. Therefore a message is kept only if what came into it was small; it is measured when it comes back for the
-// first time, and again whenever so much has come into it; and all messages of the store have a common budget, which counts
-// those that calls have at the moment, so that steady calls change no count.
+// A reused message keeps the memory of every field that any of its calls has set, so a peer could make it
+// grow call by call. The store prevents that: it keeps a message only if little was decoded into it; it
+// measures a message when it comes back for the first time, and again each time measuring_interval_bytes were
+// decoded into it; and all messages of the store share a budget. The budget also counts the messages that
+// calls use at the moment, so that a steady load changes no counter.
 //
-// A message that no call has used for a whole idle_interval is freed.
+// The store frees a message that no call has used for a whole idle_interval.
 class message_store {
  public:
-  // Of a message on the wire: a larger one is destroyed with its call.
+  // The maximum size on the wire: a larger message is destroyed with its call.
   static constexpr std::size_t wire_bytes_max = 1024;
-  // In memory: most messages that are small on the wire stay far below it, with every field that they ever have.
+  // The maximum size in memory. Most messages that are small on the wire stay far below it, even with every
+  // field that they ever had.
   static constexpr std::size_t object_bytes_max = 16u << 10;
-  // Each counts as this much at least, for what it may have grown by since it was measured.
+  // Each message counts at least this much, for what it may have grown by since it was measured.
   static constexpr std::size_t object_bytes_min = 1024;
-  // It is measured when so many bytes of the wire have come into it: measuring takes a few hundred instructions.
+  // A message is measured after this many wire bytes were decoded into it: measuring takes a few hundred
+  // instructions.
   static constexpr std::size_t measuring_interval_bytes = 4096;
-  // Enough for a thousand calls at a time.
+  // Enough for a thousand concurrent calls.
   static constexpr std::size_t budget_bytes_max = 1u << 20;
   static constexpr duration idle_interval = std::chrono::seconds(10);
-  // For give_back(): the object is to be destroyed; it is to be measured, since the program has changed it.
+  // For give_back(): not_kept destroys the object; not_known measures it, since the program has changed it.
   static constexpr std::size_t not_kept = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t not_known = not_kept - 1;
 
@@ -114,10 +118,11 @@ class message_store {
   message_store& operator=(const message_store&) = delete;
   ~message_store();
 
-  // For all of its messages; and where they are counted, too. Before the first call.
+  // Sets the budget of all messages of the store, and the counter to which their memory is also added. Call
+  // it before the first call.
   void limit(std::size_t budget_bytes, std::atomic<std::size_t>& counted_in) noexcept;
 
-  // One that was given back; null: there is none.
+  // Takes an object that was given back; null if there is none.
   template <class T>
   [[nodiscard]] T* take() noexcept {
     const std::uint32_t kind = kind_of<T>::known();
@@ -126,19 +131,19 @@ class message_store {
     lists_[kind] = r->next_;
     return static_cast<T*>(r);
   }
-  // At the end of the call that it belonged to. `wire_bytes`: what has come into its message since take(), not_kept or
-  // not_known.
+  // Gives an object back at the end of its call. `wire_bytes`: the bytes that were decoded into its message
+  // since take(), or not_kept or not_known.
   template <class T>
   void give_back(T& o, std::size_t wire_bytes) noexcept {
     reusable& r = o;
     if (wire_bytes > wire_bytes_max || wire_bytes >= r.unmeasured_bytes_left_) [[unlikely]]
       return measure(r, wire_bytes);
     r.unmeasured_bytes_left_ -= static_cast<std::uint32_t>(wire_bytes);
-    o.clear();  // of the class itself where it is final
+    o.clear();  // a direct call if the class is final
     keep(r);
   }
 
-  // Frees those that no call has.
+  // Frees the objects that no call uses.
   void release() noexcept;
   [[nodiscard]] std::size_t counted_bytes() const noexcept { return counted_bytes_; }
 
@@ -154,7 +159,7 @@ class message_store {
     lists_[r.kind_] = &r;
   }
   [[gnu::cold, gnu::noinline]] void measure(reusable& r, std::size_t wire_bytes) noexcept;
-  // False: the budget does not cover it.
+  // False if the budget does not cover it.
   bool charge(reusable& r, std::size_t bytes) noexcept;
   void count(std::size_t change) noexcept;
   [[nodiscard]] bool make_room_for(std::uint32_t kind) noexcept;
@@ -167,11 +172,11 @@ class message_store {
   std::size_t budget_bytes_ = budget_bytes_max;
   std::size_t counted_bytes_ = 0;
   std::atomic<std::size_t>* counted_in_ = nullptr;
-  coro::executor* home_ = nullptr;  // while the timer is armed
+  coro::executor* home_ = nullptr;  // valid while the timer is armed
   idle_timer idle_;
 };
 
-// 0 where the library's build does not reuse messages.
+// Returns 0 if the library was built without reuse of messages.
 [[nodiscard]] std::uint32_t assign_kind(std::atomic<std::uint32_t>& number) noexcept;
 
 template <class T>
@@ -184,7 +189,7 @@ std::uint32_t kind_of<T>::assigned() noexcept {
 // A reply that a handler builds in place: see server_context::make_reply().
 class made_reply : public reusable, public coro::pooled {
  public:
-  // As rpc::codec_of<T>::address() has it.
+  // As rpc::codec_of<T>::address() returns it.
   [[nodiscard]] const void* address() const noexcept { return address_; }
   made_reply* next_made = nullptr;
 

@@ -1,4 +1,4 @@
-// method: a row of a service's table, which ties a path to a member function of the service.
+// method: a row of a service's method table, which maps a path to a member function of the service.
 #pragma once
 
 #include "coracle/coro/impl/pooled.hpp"
@@ -30,14 +30,14 @@ enum class call_kind : std::uint8_t { unary, client_streaming, server_streaming,
 
 namespace server_internal {
 
-// Where a message is to be read into, and how.
+// Where to decode a message, and with which codec.
 struct message_slot {
   const rpc::codec* k = nullptr;
   void* into = nullptr;
 };
 
-// The typed half of a server's call: holds the request and the handler's frame. Made per call by method::make, which may
-// find one of an earlier call in its loop's message_store.
+// The typed half of a server's call: holds the request and the handler's frame. method::make makes one for
+// each call, or reuses one of an earlier call from the loop's message_store.
 class handler_body : public coro::completion, public coro::pooled {
  public:
   handler_body() noexcept = default;
@@ -45,34 +45,37 @@ class handler_body : public coro::completion, public coro::pooled {
   handler_body& operator=(const handler_body&) = delete;
   virtual ~handler_body() = default;
 
-  // Of the one request of a unary or server-streaming call, the same each time; empty for the other kinds.
+  // The slot of the one request of a unary or server-streaming call, the same each time; empty for the other
+  // kinds.
   virtual message_slot request(server_call& c) = 0;
   // Runs the handler until it suspends or ends.
   virtual void begin(service& s, server_call& c) = 0;
-  // Handler and call have both ended: deletes it, or gives it back. `wire_bytes`: see message_store::give_back().
+  // Called when handler and call have both ended: deletes the body, or gives it back. `wire_bytes`: see
+  // message_store::give_back().
   virtual void end(message_store& to, std::size_t wire_bytes) noexcept = 0;
 };
 
-// What the bodies below need of the call; defined in src/server/server_call.cpp.
+// The functions of the call that the bodies below need; defined in src/server/server_call.cpp.
 server_context& context_of(server_call& c) noexcept;
 rpc::call* stream_of(server_call& c) noexcept;
-// `frame`: the handler's, which has reached its end; null where it was no coroutine. The reply, status and error may lie
-// in it.
-// True: the frame is destroyed, and call and body may be gone. False, where interceptors stand around the handler: the
-// body keeps the frame until it is cleared, and has go_on() resumed.
+// Finishes the call with a reply. `frame` is the frame of the handler, which has reached its end; null if the
+// handler was not a coroutine. The reply, status and error may be stored in it.
+//
+// True: the frame was destroyed, and call and body may be gone. False, if the call has interceptors: the body
+// keeps the frame until it is cleared, and then resumes go_on().
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const rpc::codec& k,
                           const void* reply) noexcept;
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame, const status& why) noexcept;
-// With what escaped from the handler.
+// Finishes the call with the exception that escaped from the handler.
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame,
                           const std::exception_ptr& error) noexcept;
-// With nothing: neither a reply nor a status nor an exception.
+// Finishes the call of a handler that gave neither a reply nor a status nor an exception.
 [[nodiscard]] bool finish(server_call& c, std::coroutine_handle<> frame) noexcept;
 [[nodiscard]] std::coroutine_handle<> go_on(server_call& c) noexcept;
 [[nodiscard]] bool intercepted(const server_call& c) noexcept;
-// The arena for the call's request; null, unless its service asks for one.
+// The arena for the call's request; null unless its service uses one.
 [[nodiscard]] google::protobuf::Arena* request_arena(server_call& c);
-// A message like the one at `prototype`, both as rpc::codec_of<T>::address() has them.
+// Makes a message of the type of `prototype`; both pointers are those of rpc::codec_of<T>::address().
 void* make_in(google::protobuf::Arena& arena, const void* prototype);
 
 }  // namespace server_internal
@@ -86,7 +89,7 @@ using method_table = std::span<const method>;
 
 namespace server_internal {
 
-// A handler's argument: one request, or the stream of them.
+// The argument of a handler: one request, or a stream of requests.
 template <class Argument>
 class argument;
 template <class Request>
@@ -127,14 +130,14 @@ class argument<reader<Request>> {
   reader<Request> get(server_call& c) noexcept { return reader<Request>(stream_of(c)); }
 };
 
-// What a handler returns: how its frame is started, and how its end becomes the call's.
+// The return type of a handler: how to start its frame, and how to finish the call with its result.
 template <class Returned>
 struct returned;
 template <class Reply>
 struct returned<reply<Reply>> {
   static constexpr bool streaming = false;
   static void prepare(reply_promise<Reply>&, server_call&) noexcept {}
-  // Of an reply<Reply> that was no coroutine, or of a promise.
+  // The outcome is a reply<Reply> of an ordinary function, or the promise of a coroutine.
   template <class Outcome>
   static bool settle(Outcome& o, server_call& c, std::coroutine_handle<> frame) noexcept {
     if (const Reply* reply = o.sent())
@@ -167,7 +170,8 @@ struct signature<Returned (Service::*)(server_context&, Argument)> {
   using parameter = Argument;
 };
 
-// Of a body that is used again, and of one that is not: those of streams are many and stay for long, and need no room for it.
+// The base of a body that is reused, and of one that is not: bodies of streams are numerous and long-lived,
+// and do not pay for the members of `reusable`.
 template <class Body, bool Reused>
 class body_base : public handler_body, public reusable {
  public:
@@ -209,10 +213,10 @@ class body_of final
     if constexpr (request_type::reused) to.give_back(*this, wire_bytes);
     else delete this;
   }
-  // For the base, where the body is used again.
+  // For body_base, if the body is reused.
   void forget_call() noexcept {
     if (ended_ || kept_) [[unlikely]]
-      forget_handler();  // which may look at the request
+      forget_handler();  // its destructors may still read the request
     argument_.clear();
   }
   [[nodiscard]] std::size_t request_bytes() const noexcept { return argument_.memory_bytes(); }
@@ -249,7 +253,7 @@ class body_of final
   }
 
   server_call* call_ = nullptr;
-  // With interceptors: what the handler gave, its reply within, or its frame.
+  // With interceptors: the return value of the handler, including its reply, or its frame.
   std::unique_ptr<returned_type> kept_;
   std::coroutine_handle<> ended_;
   request_type argument_;
@@ -270,7 +274,7 @@ constexpr method make_method(const char* path, call_kind kind) noexcept {
 
 }  // namespace server_internal
 
-// Rows of a generated table.
+// Makes the rows of a generated table.
 template <auto Handler>
 constexpr method unary_method(const char* path) noexcept {
   return server_internal::make_method<Handler, false, false>(path, call_kind::unary);
