@@ -69,14 +69,14 @@ class server_interceptors : public echo_fixture {
     const auto at_once = co_await s.SayAtOnce(hello);
     ends.push_back(at_once.status());
     auto collecting = s.Collect();
-    co_await collecting.write_result(hello);
+    (void)co_await collecting.write_result(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
     const status repeated = co_await repeating.finish();
     ends.push_back(repeated);
     auto chatting = s.Chat();
-    co_await chatting.write_result(hello);
+    (void)co_await chatting.write_result(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
