@@ -43,7 +43,7 @@ class client_interceptors : public echo_fixture {
     const auto said = co_await s.Say(hello);
     ends.push_back(said.status());
     auto collecting = s.Collect();
-    co_await collecting.write_result(hello);
+    (void)co_await collecting.write_result(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
@@ -59,7 +59,7 @@ class client_interceptors : public echo_fixture {
       EXPECT_EQ(replies, 2);
     }
     auto chatting = s.Chat();
-    co_await chatting.write_result(hello);
+    (void)co_await chatting.write_result(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
@@ -248,7 +248,7 @@ TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
       co_await sleep_for(5ms);
       work.request_stop();
       co_await work.join();
-      co_await c.write_result(text("on"));
+      (void)co_await c.write_result(text("on"));
       co_return co_await c.finish();
     }
   };

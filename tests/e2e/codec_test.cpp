@@ -51,7 +51,7 @@ class codecs : public echo_fixture {
   static task<result<echo::Text>> collect(echo_stub s, call_options options) {
     auto call = s.Collect(options);
     const status one = co_await call.write_result(text("one "));
-    if (one.ok()) co_await call.write_result(text("two"));
+    if (one.ok()) (void)co_await call.write_result(text("two"));
     co_return co_await call.finish();
   }
   static task<std::string> chat(echo_stub s, call_options options) {

@@ -324,7 +324,7 @@ TEST_P(handler_defects, TwoReadsOrTwoWritesOfOneCallFailIt) {
       co_await c.start();
       echo::Text first = text(how);
       if (how != "read twice") first.set_text(std::string(64u << 10, 'x'));
-      co_await c.write_result(first);
+      (void)co_await c.write_result(first);
       co_return co_await c.finish();
     }
   };

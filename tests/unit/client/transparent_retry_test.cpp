@@ -160,7 +160,7 @@ TEST_F(transparently, AStreamIsNotMadeAgainWhenAMessageIsLost) {
     static task<status> talk(configured_channel& to) {
       stream_call call(to, "/s/m", call_options());
       const text m = text_of("lost");
-      co_await call.write_result(m);
+      (void)co_await call.write_result(m);
       co_return co_await call.finish();
     }
   };

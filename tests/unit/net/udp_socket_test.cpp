@@ -87,8 +87,8 @@ TEST_P(Udp, KeepsDatagramsApartAndTheEmptyOneIsOne) { run(keeps_datagrams_apart(
 task<> larger_than_the_buffer() {
   udp_socket a = bound();
   udp_socket b = bound();
-  co_await say(a, std::string(1000, 'x'), b.local_address());
-  co_await say(a, std::string(100, 'y'), b.local_address());
+  (void)co_await say(a, std::string(1000, 'x'), b.local_address());
+  (void)co_await say(a, std::string(100, 'y'), b.local_address());
   const heard cut = co_await hear(b, 100);
   EXPECT_THAT(cut.text, HasSubstr("RESOURCE_EXHAUSTED: a datagram of 1000 bytes from " +
                                   a.local_address().to_string() + " was lost"));
@@ -117,8 +117,8 @@ task<> fixed_peer() {
   EXPECT_EQ(unknown.code(), status_code::invalid_argument) << unknown;
   const status fixed = a.connect(b.local_address());
   EXPECT_TRUE(fixed.ok()) << fixed;
-  co_await say(stranger, "psst", a.local_address());
-  co_await say(b, "hello", a.local_address());
+  (void)co_await say(stranger, "psst", a.local_address());
+  (void)co_await say(b, "hello", a.local_address());
   const heard first = co_await hear(a);
   EXPECT_EQ(first.text, "hello") << "a stranger's datagram is passed over";
   const status sent = co_await a.send(as_bytes("you too"));
@@ -187,7 +187,7 @@ task<> stop_a_receive() {
   co_await stopped_before.join();
   EXPECT_THAT(outcome, HasSubstr("CANCELLED"));
 
-  co_await say(a, "still here", b.local_address());
+  (void)co_await say(a, "still here", b.local_address());
   const heard next = co_await hear(b);
   EXPECT_EQ(next.text, "still here");
 }
@@ -259,7 +259,7 @@ TEST(UdpDefect, TwoReceivesAtATimeThrow) {
 
 task<> ask_other_host(address server, std::string& answer, time_point& answered) {
   udp_socket s = udp_socket::bind(address::ipv4({0, 0, 0, 0}, 0)).value();
-  co_await say(s, "over the wire", server);
+  (void)co_await say(s, "over the wire", server);
   answer = (co_await hear(s)).text;
   answered = coro::this_executor().now();
 }

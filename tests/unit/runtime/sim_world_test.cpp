@@ -106,7 +106,7 @@ task<> look_at_a_jump(world& w, std::string host, duration by, seen_of_a_jump& s
   w.jump_wall_clock(host, by);
   seen.wall = here.wall_now() - wall;
   seen.present = here.now() - began;
-  co_await with_timeout(2h, sleep_long());
+  (void)co_await with_timeout(2h, sleep_long());
   seen.slept = here.now() - began;
 }
 
