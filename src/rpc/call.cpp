@@ -42,11 +42,6 @@ status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit) {
   return status::internal("a message has a flag byte that means nothing");
 }
 
-call::~call() {
-  CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it");
-  if (exchange_) exchange_.release();
-}
-
 // --- reading
 
 bool call::begin_read(read_operation& op) noexcept {
@@ -122,40 +117,11 @@ call::decoded call::settle_read(read_operation& op, const protocol::grpc::framed
   return how;
 }
 
-// Decompressing and decoding a peer's message may need more memory than there is.
-call::decoded call::read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
-                                 status& why) noexcept {
-  try {
-    return read(k, into, m, why);
-  } catch (const std::bad_alloc&) {
-    return no_memory_to_read(why);
-  }
-}
-
-// A separate function, so that the path above saves no registers for it.
+// A separate function, so that read_message() saves no registers for it.
 call::decoded call::no_memory_to_read(status& why) noexcept {
   deferred_.reset();
   why = out_of_memory();
   return decoded::failed;
-}
-
-call::decoded call::read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& why) {
-  read_compressed_ = m.compressed;
-  if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
-    return read_large(k, into, m, why);
-  if (exchange_) exchange_.budget().charge_small(m.body.size());
-  return parse(k, into, m.body, m.body.size(), why);
-}
-
-call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why) {
-  count_received({body.size(), wire_bytes});
-  const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
-  if (!looked_at) held_bytes_ = 0;
-  else if (why = admit(k, into, body); !why.ok()) return decoded::failed;
-  if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
-  else if (!k.read(into, body)) why = status::internal("a message does not parse");
-  if (why.ok() && looked_at) why = measure(k, into, body.size());
-  return why.ok() ? decoded::done : decoded::failed;
 }
 
 // Before a message is decoded: it must not take far more memory than its bytes, and it must fit the quota.

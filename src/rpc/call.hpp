@@ -1,11 +1,13 @@
 // call: what both sides of a call share: an exchange, received messages and sent messages.
 #pragma once
 
+#include "coracle/base/impl/assert.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/impl/operations.hpp"
 #include "coracle/rpc/message_size.hpp"
 #include "protocol/grpc/deframer.hpp"
+#include "rpc/message_footprint.hpp"
 #include "rpc/message_format.hpp"
 #include "rpc/request_record.hpp"
 #include "rpc/unpacking.hpp"
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 
 namespace coracle::rpc {
@@ -202,6 +205,45 @@ class call {
   std::uint32_t pump_messages_ = 0;
   std::uint32_t pump_bytes_ = 0;
 };
+
+// Both sides read a small message and destroy a call on their steady path: these are here so that they become
+// part of it.
+
+inline call::~call() {
+  CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it");
+  if (exchange_) exchange_.release();
+}
+
+// Decompressing and decoding a peer's message may need more memory than there is.
+inline call::decoded call::read_message(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                                        status& why) noexcept {
+  try {
+    return read(k, into, m, why);
+  } catch (const std::bad_alloc&) {
+    return no_memory_to_read(why);
+  }
+}
+
+inline call::decoded call::read(const codec& k, void* into, const protocol::grpc::framed_message& m,
+                                status& why) {
+  read_compressed_ = m.compressed;
+  if (m.compressed || m.body.size() > small_message_bytes) [[unlikely]]
+    return read_large(k, into, m, why);
+  if (exchange_) exchange_.budget().charge_small(m.body.size());
+  return parse(k, into, m.body, m.body.size(), why);
+}
+
+inline call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
+                                 status& why) {
+  count_received({body.size(), wire_bytes});
+  const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
+  if (!looked_at) held_bytes_ = 0;
+  else if (why = admit(k, into, body); !why.ok()) return decoded::failed;
+  if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
+  else if (!k.read(into, body)) why = status::internal("a message does not parse");
+  if (why.ok() && looked_at) why = measure(k, into, body.size());
+  return why.ok() ? decoded::done : decoded::failed;
+}
 
 // Returns the status for a received message that breaks the rules of the state `s`.
 status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit);

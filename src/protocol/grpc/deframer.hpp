@@ -3,6 +3,7 @@
 
 #include "base/output_buffer.hpp"
 #include "coracle/base/bytes.hpp"
+#include "protocol/envelope.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,5 +50,18 @@ class deframer {
  private:
   base::output_buffer kept_;
 };
+
+inline deframer::state deframer::peek(bytes_view bytes, std::uint32_t most_bytes,
+                                      framed_message& message) noexcept {
+  if (bytes.empty()) return state::need_more;
+  if (bytes[0] > 1) return state::bad_flag;
+  if (bytes.size() < envelope_prefix_bytes) return state::need_more;
+  const auto prefix = protocol::read_envelope_prefix(bytes.data());
+  if (prefix.length_bytes > most_bytes) return state::too_large;
+  if (bytes.size() - envelope_prefix_bytes < prefix.length_bytes) return state::need_more;
+  message.body = bytes.subspan(envelope_prefix_bytes, prefix.length_bytes);
+  message.compressed = prefix.flags != 0;
+  return state::message;
+}
 
 }  // namespace coracle::protocol::grpc
