@@ -29,7 +29,8 @@ CLASSES = (
 HEAD = f"""# Options
 
 Every option with its default, as the headers have it: this page is made of their comments by `scripts/options_reference.py`, and a test
-compares. All are values in builder style, `coracle::within(1s).metadata("x-user", "ada")`; what is not said has its default.
+compares. Aggregates are written with designated initialisers, `coracle::runtime runtime({{.loops = 4}})`, the others in builder style,
+`coracle::within(1s).metadata("x-user", "ada")`; what is not said has its default.
 Durations are `std::chrono`'s.
 """
 
@@ -81,7 +82,7 @@ def escaped(text):
 def body_of(lines, name):
     """(index of the class's line, lines up to its private part)"""
     for start, line in enumerate(lines):
-        if re.match(rf"class {name}\b[^;]*{{", line):
+        if re.match(rf"(?:class|struct) {name}\b[^;]*{{", line):
             end = next(i for i in range(start, len(lines)) if lines[i].startswith((" private:", "};")))
             return start, end
     raise Fault(f"there is no class {name}")
@@ -104,8 +105,9 @@ def enum_of(lines, declaration):
 
 
 def declarations(lines, start, end, name):
-    """(line index, declaration) of each function of the class that sets something."""
-    setter = re.compile(rf"^  (?:\[\[nodiscard\]\] )?(?:static )?{name}&? (\w+)\(|^  {name}\(pem_source")
+    """(line index, declaration) of each member of an aggregate, or each function of the class that sets something."""
+    setter = re.compile(rf"^  (?:\[\[nodiscard\]\] )?(?:static )?(?:constexpr )?{name}&? (\w+)\(|^  {name}\(pem_source"
+                        r"|^  [\w:]+(?:<.*>)?\*? \w+(?: = .*|\{\});$")
     index = start
     while index < end:
         if setter.match(lines[index]):
@@ -119,7 +121,7 @@ def declarations(lines, start, end, name):
 
 def shown(declaration, name):
     """The declaration without what only a compiler wants."""
-    text = re.sub(r"\[\[nodiscard\]\] |\bnoexcept\b|\bstd::move\b", "", declaration)
+    text = re.sub(r"\[\[nodiscard\]\] |\bnoexcept\b|\bstd::move\b|\bconstexpr |;$", "", declaration)
     depth = 0
     for place, letter in enumerate(text):
         depth += {"(": 1, ")": -1}.get(letter, 0)

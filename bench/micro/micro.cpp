@@ -32,9 +32,7 @@ bool wanted(std::string_view name, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  coracle::runtime_options two;
-  two.loops(2);
-  coracle::runtime rt(two);
+  coracle::runtime rt(2);
   int found = 0;
   for (const auto& some : {bench::task_benchmarks(), bench::sync_benchmarks(), bench::loop_benchmarks()})
     for (const bench::micro_benchmark& one : some)

@@ -35,7 +35,7 @@ task<std::uint64_t> copy_all(net::file& from, net::file& to) {
 
 task<> copy(std::string from_path, std::string to_path) {
   coracle::result<net::file> from = co_await net::file::open(from_path);
-  const net::file_options new_file = net::file_options::overwrite().create_new();
+  constexpr net::file_options new_file{.read = false, .write = true, .create_new = true};
   coracle::result<net::file> to = co_await net::file::open(to_path, new_file);
   const std::uint64_t copied = co_await copy_all(from.value(), to.value());
   const coracle::status on_disk = co_await to->sync();

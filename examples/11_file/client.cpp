@@ -35,7 +35,7 @@ coracle::task<> get(stub from, std::string name, std::string path) {
   auto call = from.Get(wanted);
   files::Piece first;
   if (co_await call.read(first)) {
-    const net::file_options new_file = net::file_options::overwrite().create_new();
+    constexpr net::file_options new_file{.read = false, .write = true, .create_new = true};
     auto file = co_await net::file::open(path, new_file);
     say("got", co_await transfer::receive_file(call, file.value(), std::move(first)));
   }

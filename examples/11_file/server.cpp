@@ -26,7 +26,7 @@ class folder final : public files::rpc::Files::service {
   coracle::reply<files::Size> Put(coracle::server_context&, coracle::reader<files::Piece> pieces) override {
     files::Piece first;
     if (!co_await pieces.read(first)) co_return coracle::status::invalid_argument("no piece came");
-    const net::file_options new_file = net::file_options::overwrite().create_new();
+    constexpr net::file_options new_file{.read = false, .write = true, .create_new = true};
     auto file = co_await net::file::open(path_of(first.name()), new_file);
     files::Size size;
     size.set_bytes(co_await transfer::receive_file(pieces, file.value(), std::move(first)));

@@ -68,11 +68,12 @@ open_file& checked(const std::unique_ptr<open_file>& f) {
 
 int flags_of(const file_options& how) noexcept {
   // Without O_NONBLOCK, opening a FIFO whose other end is not open would block a thread indefinitely.
-  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (how.writes() ? how.reads() ? O_RDWR : O_WRONLY : O_RDONLY);
-  if (how.creates()) flags |= O_CREAT;
-  if (how.creates_new()) flags |= O_EXCL;
-  if (how.truncates()) flags |= O_TRUNC;
-  if (how.appends()) flags |= O_APPEND;
+  const bool writes = how.write || how.append;
+  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes ? how.read ? O_RDWR : O_WRONLY : O_RDONLY);
+  if (how.create || how.create_new) flags |= O_CREAT;
+  if (how.create_new) flags |= O_EXCL;
+  if (how.truncate) flags |= O_TRUNC;
+  if (how.append) flags |= O_APPEND;
   return flags;
 }
 
@@ -111,7 +112,7 @@ task<result<file>> file::open(std::string path, file_options how) {
   file_call call(on, runtime_internal::no_handle, action::open);
   call.request.path = path.c_str();
   call.request.flags = flags_of(how);
-  call.request.permissions = how.permissions();
+  call.request.permissions = how.permissions;
   const std::int64_t opened = co_await call.perform();
   if (opened < 0) {
     if (!call.ended_early().ok()) co_return call.ended_early();

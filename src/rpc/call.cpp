@@ -145,7 +145,8 @@ status call::hold(std::size_t bytes) {
   const std::size_t charge = bytes + (single_message_ ? 0 : deframer_.capacity_bytes());
   if (charge > kept_bytes_ && exchange_ && !exchange_.may_keep(charge - kept_bytes_))
     return status::resource_exhausted("the server's memory quota has no room for a message that takes " +
-                                      std::to_string(bytes) + " bytes in memory (see server_limits::memory)");
+                                      std::to_string(bytes) +
+                                      " bytes in memory (see server_options::memory)");
   held_bytes_ = bytes > small_message_bytes ? bytes : 0;
   return {};
 }

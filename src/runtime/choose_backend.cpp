@@ -39,14 +39,14 @@ backend_choice backend_choice_of(const char* environment_value) {
 }
 
 std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& options) {
-  backend_choice choice = options.backend();
+  backend_choice choice = options.backend;
   const char* reason = "as the program asked";
   if (choice == backend_choice::automatic) {
     choice = backend_choice_of(std::getenv("CORACLE_BACKEND"));
     reason = choice == backend_choice::automatic ? "it works here" : "as CORACLE_BACKEND asked";
   }
-  const std::size_t loops =
-      options.loops() ? options.loops() : std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t loops = options.loops ? options.loops : std::max(1u, std::thread::hardware_concurrency());
+  logger& log = options.log ? *options.log : stderr_logger();
   std::vector<std::unique_ptr<backend>> made;
   std::string why_not;
   for (std::size_t i = 0; i < loops; ++i) {
@@ -54,18 +54,18 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
     if (choice != backend_choice::epoll && why_not.empty()) {
       uring_faults faults = injected_faults();
       if (i >= faults.loops_with_rings) faults.setup_error = ENOMEM, faults.setups_failing = 0;
-      one = make_uring_backend(options.log(), why_not, faults);
+      one = make_uring_backend(log, why_not, faults);
       if (!one && choice == backend_choice::io_uring) refuse("io_uring does not work here: " + why_not);
     }
-    made.push_back(one ? std::move(one) : on_epoll(options.log()));
+    made.push_back(one ? std::move(one) : on_epoll(log));
   }
-  if (options.log().wants(log_level::info)) {
+  if (log.wants(log_level::info)) {
     std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
     text.append(made[0]->name())
         .append(": ")
         .append(why_not.empty() ? reason : "io_uring does not work here: " + why_not);
     if (made[0]->name() != made.back()->name()) text += " for all loops, the later ones use epoll";
-    options.log().write(log_level::info, text);
+    log.write(log_level::info, text);
   }
   return made;
 }

@@ -10,18 +10,17 @@
 
 namespace coracle {
 
-runtime::runtime() : runtime(runtime_options()) {}
-runtime::runtime(std::size_t loops) : runtime(runtime_options().loops(loops)) {}
+runtime::runtime() : runtime(runtime_options{}) {}
+runtime::runtime(std::size_t loops) : runtime(runtime_options{.loops = loops}) {}
 
 runtime::runtime(const runtime_options& options)
     : runtime(std::make_unique<coracle::runtime_internal::runtime_core>(
-          coracle::runtime_internal::make_backends(options), options.log(), options.blocking_threads(),
-          nullptr)) {
-  if (options.memory()) core_->take_memory_from(*options.memory());
-  if (options.stalls() > duration::zero())
-    for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.stalls());
-  if (options.dump_tasks_on())
-    coracle::runtime_internal::task_dump::settle_on(at(0), *options.dump_tasks_on());
+          coracle::runtime_internal::make_backends(options), options.log ? *options.log : stderr_logger(),
+          options.blocking_threads, nullptr)) {
+  if (options.memory) core_->take_memory_from(*options.memory);
+  if (options.report_stalls > duration::zero())
+    for (std::size_t i = 0; i < size(); ++i) core_->loop_at(i).report_stalls(options.report_stalls);
+  if (options.dump_tasks_on) coracle::runtime_internal::task_dump::settle_on(at(0), *options.dump_tasks_on);
 }
 
 runtime::runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept

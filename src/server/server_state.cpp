@@ -24,7 +24,7 @@ server_state::server_state(runtime& on, const server_options& o)
     : owner(on),
       options(o),
       rules(connection_rules(o)),
-      memory(quota_for(on, o.limits())),
+      memory(quota_for(on, o)),
       loads_(on.size()),
       asked_for_room_(on.size()) {
   for (const message_codec* c : options.codecs()) routes.subtypes.add(*c);
@@ -189,8 +189,8 @@ constexpr std::uint64_t default_quota_bytes_max = std::uint64_t{1} << 30;
 
 }  // namespace
 
-memory_quota quota_for(runtime& on, const server_limits& limits) {
-  if (limits.memory()) return *limits.memory();
+memory_quota quota_for(runtime& on, const server_options& options) {
+  if (options.memory()) return *options.memory();
   // A simulation must not depend on the machine that it runs on.
   const bool real = on.at(0).io().takes_descriptors();
   const runtime_internal::memory_limit system =
@@ -202,7 +202,7 @@ memory_quota quota_for(runtime& on, const server_limits& limits) {
                    "the server's memory quota is " + std::to_string(bytes) + " bytes: " +
                        (tight ? "half of " + system.source + ", which is " + std::to_string(system.bytes)
                               : "the default, 1 GiB") +
-                       " (set another with server_limits::memory())");
+                       " (set another with server_options::memory())");
   }
   return memory_quota(static_cast<std::size_t>(bytes));
 }
@@ -372,7 +372,7 @@ std::size_t server_state::least_loaded() noexcept {
     all += load;
     if (load < loads_[best].load(std::memory_order_relaxed)) best = i;
   }
-  return all < options.limits().connections() ? best : size();
+  return all < options.limits().connections ? best : size();
 }
 
 // --- snapshots, gathered from the loops
@@ -425,18 +425,18 @@ duration jittered(duration d, std::uint64_t random) noexcept {
 transport::connection_options connection_rules(const server_options& o) {
   const server_limits& l = o.limits();
   transport::connection_options c;
-  c.http2.max_concurrent_streams = l.streams();
-  c.http2.header_list_bytes = l.header_list_bytes();
-  c.http2.settings_timeout = l.handshake_time();
-  c.http2.header_timeout = l.handshake_time();
+  c.http2.max_concurrent_streams = l.streams;
+  c.http2.header_list_bytes = l.header_list_bytes;
+  c.http2.settings_timeout = l.handshake_time;
+  c.http2.header_timeout = l.handshake_time;
   c.http2.keepalive = {o.keepalive_time(), o.keepalive_timeout(), true};
   c.http2.pings.min_interval = o.client_ping_interval();
   c.http2.pings.without_calls = o.client_pings_without_calls();
   c.life.max_idle = o.max_connection_idle();
   c.life.max_age = o.max_connection_age();
   c.life.max_age_grace = o.max_connection_age_grace();
-  c.burden.unread_bytes = l.unread_bytes();
-  c.burden.stall_time = l.stall_time();
+  c.burden.unread_bytes = l.unread_bytes;
+  c.burden.stall_time = l.stall_time;
   return c;
 }
 

@@ -38,7 +38,7 @@ class shard;
 enum class memory_state : std::uint8_t { pressed, exceeded };
 
 // The quota that `limits` set, or the default, which is written to the log with its reason.
-memory_quota quota_for(runtime& on, const server_limits& limits);
+memory_quota quota_for(runtime& on, const server_options& options);
 
 // Kept alive by the server, its shards and its in-process connectors.
 class server_state : public std::enable_shared_from_this<server_state> {

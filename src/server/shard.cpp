@@ -95,17 +95,17 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
     : server_(std::move(server)),
       home_(home),
       quota_(server_->memory.counted_),
-      calls_max_(server_->options.limits().calls()),
-      call_time_(server_->options.limits().call_time()),
+      calls_max_(server_->options.limits().calls),
+      call_time_(server_->options.limits().call_time),
       relief_(*this) {
-  if (calls_max_ != server_limits().calls()) of_server = &server_->calls;
+  if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
   observer = server_->options.observer();
   accepted = server_->options.accepted_encodings();
   max_receive_bytes = server_->options.max_receive_bytes();
   max_send_bytes = server_->options.max_send_bytes();
   compression = server_->options.compression();
   interceptors = &server_->interceptors;
-  stall_time = server_->options.limits().stall_time();
+  stall_time = server_->options.limits().stall_time;
   stall_bytes = least_bytes_in(stall_time);
   abandoned_bytes_max = share_of(quota_->limit / 4, home_.owner().size());
   messages.limit(share_of(quota_->limit / kept_messages_share, home_.owner().size()), quota_->used);
@@ -412,7 +412,7 @@ void shard::look_for_relief() noexcept {
     for (auto& [c, s] : connections_) press(*c, s, false);
     return;
   }
-  if (home_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time())) {
+  if (home_.now() >= deadline_after(pressure_since_, server_->options.limits().stall_time)) {
     relieve();
     begin_pressure();
   }

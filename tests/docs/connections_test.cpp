@@ -69,13 +69,12 @@ TEST(GuideToChannels, OptionsAreSaidInARow) {
 
 TEST(GuideToOperations, LimitsAreSaidInARow) {
   // [limits]
-  coracle::server_limits limits;
-  limits
-      .memory(coracle::memory_quota(
-          256u << 20))  // below the container's limit, with room for what handlers allocate
-      .calls(2'000)  // what the service behind it can bear
-      .call_time(30s);
-  coracle::server server(coracle::server_options().limits(limits).max_connection_age(30min, 1min));
+  coracle::server_options options;
+  // Below the container's limit, with room for what handlers allocate.
+  options.memory(coracle::memory_quota(256u << 20));
+  options.limits({.calls = 2'000, .call_time = 30s});
+  options.max_connection_age(30min, 1min);
+  coracle::server server(options);
   // [/limits]
   guarded service;
   server.add(service);

@@ -112,7 +112,7 @@ coracle::task<std::string> in_bytes(coracle::channel& channel, std::string reque
 
 // [threads]
 void serve_on_all_cores(coracle::service& service, const std::string& address) {
-  coracle::runtime runtime(coracle::runtime_options().loops(0));
+  coracle::runtime runtime({.loops = 0});
   coracle::server server(runtime);
   server.add(service);
   (void)server.listen(address, coracle::insecure());

@@ -21,14 +21,14 @@ class movies final : public movie::rpc::MovieService::service {};
 // [serve]
 int serve(const std::string& where) {
   movies service;
-  coracle::runtime runtime(coracle::runtime_options().loops(0));  // one for each core that we may use
-  coracle::server server(
-      runtime, coracle::server_options()
-                   .drain_grace(20s)                  // less than the orchestrator waits
-                   .max_connection_age(5min, 20s)     // clients come back, and find new pods
-                   .limits(coracle::server_limits().memory(coracle::memory_quota(192u << 20)).calls(2'000)));
+  coracle::runtime runtime({.loops = 0});  // one for each core that we may use
+  coracle::server server(runtime, coracle::server_options()
+                                      .drain_grace(20s)  // less than the orchestrator waits
+                                      .max_connection_age(5min, 20s)  // clients come back, and find new pods
+                                      .memory(coracle::memory_quota(192u << 20))
+                                      .limits({.calls = 2'000}));
   server.add(service);
-  coracle::with_defaults(server);            // health, reflection, channelz
+  coracle::with_defaults(server);  // health, reflection, channelz
   (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
   return server.run();  // SIGTERM: NOT_SERVING, GOAWAY, and the calls that run get the grace
 }
@@ -73,7 +73,7 @@ double system_calls_a_turn(coracle::runtime& runtime, const coracle::loop_counte
 
 // [stalls]
 coracle::runtime_options watched() {
-  return coracle::runtime_options().loops(2).report_stalls(10ms).blocking_threads(32);
+  return coracle::runtime_options{.loops = 2, .blocking_threads = 32, .report_stalls = 10ms};
 }
 // [/stalls]
 

@@ -63,7 +63,7 @@ class footprints : public echo_fixture {
   }
   void serve(std::size_t quota_bytes) {
     quota_ = memory_quota(quota_bytes);
-    serve(server_options().limits(server_limits().memory(quota_)));
+    serve(server_options().memory(quota_));
   }
   [[nodiscard]] generic_stub any() noexcept { return generic_stub(*channel_); }
   static call_options compressed() { return call_options().compression(encoding::gzip); }

@@ -162,8 +162,10 @@ class handler_defects : public testing::TestWithParam<world_kind> {
   void serve(std::unique_ptr<server_interceptor> around) {
     channel_.reset();
     server_.reset();
-    rt_.emplace(runtime_options().log_to(log_).backend(
-        or_what_is_left(GetParam() == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring)));
+    rt_.emplace(runtime_options{
+        .backend = or_what_is_left(GetParam() == world_kind::epoll ? backend_choice::epoll
+                                                                   : backend_choice::io_uring),
+        .log = &log_});
     server_.emplace(*rt_);
     server_->add(service_);
     if (around) server_->add_interceptor(std::shared_ptr<server_interceptor>(std::move(around)));
@@ -291,7 +293,7 @@ TEST_P(handler_defects, LinesAreLimitedForEachMethod) {
 }
 
 TEST_P(handler_defects, MisuseOfTheLibraryFailsTheCallAlone) {
-  runtime other(runtime_options().log_to(log_));
+  runtime other(runtime_options{.log = &log_});
   channel strange(other, "127.0.0.1:" + std::to_string(server_->port()), insecure());
   service_.strange = &strange;
   const struct {

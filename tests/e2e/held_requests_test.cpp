@@ -50,8 +50,8 @@ class held_requests : public echo_fixture {
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
-  void serve(service& s, const server_limits& limits) {
-    server_.emplace(rt(), server_options().observer(seen_).limits(limits));
+  void serve(service& s, server_options options) {
+    server_.emplace(rt(), options.observer(seen_));
     server_->add(s);
     link();
   }
@@ -170,23 +170,23 @@ class held_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, held_requests, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(held_requests, CountForAsLongAsTheirCallsRun) {
-  serve(service_, server_limits().memory(quota_));
+  serve(service_, server_options().memory(quota_));
   run(hold(*this, encoding::identity));
   run(hold(*this, encoding::gzip));
 }
 
 TEST_P(held_requests, CountForHandlersThatRunOnBehindTheirCalls) {
-  serve(stubborn_, server_limits().memory(quota_));
+  serve(stubborn_, server_options().memory(quota_));
   run(let_go(*this));
 }
 
 TEST_P(held_requests, OfHandlersThatRunOnKeepOthersFromBeingDecoded) {
-  serve(stubborn_, server_limits().memory(memory_quota(3 * megabyte)));
+  serve(stubborn_, server_options().memory(memory_quota(3 * megabyte)));
   run(be_refused(*this));
 }
 
 TEST_P(held_requests, AreNotDecodedWhileRepliesAreNotRead) {
-  serve(service_, server_limits().unread_bytes(1000));
+  serve(service_, server_options().limits({.unread_bytes = 1000}));
   run(pin(*this));
 }
 
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Over, held_by_tls, all_kinds, every_backend::case_name)
 TEST_P(held_by_tls, AHandshakeThatDoesNotBeginCounts) {
   certificates::made();
   const memory_quota quota(32 * megabyte);
-  server s(rt(), server_options().limits(server_limits().memory(quota)));
+  server s(rt(), server_options().memory(quota));
   ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server")), status());
   struct program {
     static task<> connect(std::uint16_t port, const memory_quota& quota) {

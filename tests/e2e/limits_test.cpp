@@ -28,7 +28,7 @@ class limits_of_a_server : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, limits_of_a_server, every_world_and_link, echo_fixture::case_name);
 
 TEST_P(limits_of_a_server, OneCallTooManyIsUnavailableAndTheNextIsServedAgain) {
-  limit(server_limits().calls(2));
+  limit({.calls = 2});
   struct program {
     static task<> fill(echo_stub s) {
       status first;
@@ -51,14 +51,14 @@ TEST_P(limits_of_a_server, OneCallTooManyIsUnavailableAndTheNextIsServedAgain) {
 }
 
 TEST_P(limits_of_a_server, ACallTakesNoLongerThanItMay) {
-  limit(server_limits().call_time(30ms));
+  limit({.call_time = 30ms});
   EXPECT_EQ(sync_wait(stub().Misbehave(text("hang"))).status().code(), status_code::deadline_exceeded);
   EXPECT_EQ(sync_wait(stub().Misbehave(text("hang"), within(1h))).status().code(),
             status_code::deadline_exceeded);
 }
 
 TEST_P(limits_of_a_server, MetadataBeyondTheLimitIsResourceExhausted) {
-  limit(server_limits().header_list_bytes(1000));
+  limit({.header_list_bytes = 1000});
   call_options much;
   much.metadata("x-much", std::string(2000, 'x'));
   EXPECT_EQ(sync_wait(stub().Say(text("x"), much)).status().code(), status_code::resource_exhausted);
@@ -67,7 +67,7 @@ TEST_P(limits_of_a_server, MetadataBeyondTheLimitIsResourceExhausted) {
 
 TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
   const memory_quota quota(std::size_t{8} << 20);
-  limit(server_limits().memory(quota));
+  make_server(server_options().memory(quota));
   EXPECT_EQ(quota.limit_bytes(), std::size_t{8} << 20);
   EXPECT_EQ(sync_wait(stub().Say(text(std::string(1'000'000, 'x')))).status(), status());
   EXPECT_GT(quota.used_bytes(), 0u);
@@ -79,11 +79,11 @@ TEST_P(limits_of_a_server, ItsQuotaCountsWhatItsConnectionsHold) {
 [[noreturn]] void serve_with_little_address_space() {
   limit(RLIMIT_AS, 1'500'000'000);
   kept_log log;
-  runtime rt(runtime_options().log_to(log));
+  runtime rt(runtime_options{.log = &log});
   const server s(rt, {});
   const bool said = log.text().find(
                         "the server's memory quota is 750000000 bytes: half of RLIMIT_AS, which is "
-                        "1500000000 (set another with server_limits::memory())\n") != std::string::npos;
+                        "1500000000 (set another with server_options::memory())\n") != std::string::npos;
   ::_exit(said ? 0 : 1);
 }
 
@@ -105,7 +105,7 @@ class connections_of_a_server : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, connections_of_a_server, every_world_over_tcp, echo_fixture::case_name);
 
 TEST_P(connections_of_a_server, OneTooManyIsClosedAsItComes) {
-  make_server(server_options().limits(server_limits().connections(1)));
+  make_server(server_options().limits({.connections = 1}));
   EXPECT_EQ(sync_wait(stub().Say(text("first"))).status(), status());
   channel second(rt(), address_, insecure());
   EXPECT_EQ(sync_wait(echo_stub(second).Say(text("second"))).status().code(), status_code::unavailable);

@@ -178,7 +178,7 @@ class told_service final : public echo_service {
 };
 
 TEST_P(thread_claims, AServerIsLookedAtStoppedAndDrainedByAllThreads) {
-  runtime others(runtime_options().backend(or_what_is_left(backend_choice::epoll)).loops(2));
+  runtime others(runtime_options{.loops = 2, .backend = or_what_is_left(backend_choice::epoll)});
   for (int round = 0; round < 5; ++round) {
     told_service told;
     server s(rt());
@@ -204,10 +204,7 @@ TEST_P(thread_claims, AServerIsLookedAtStoppedAndDrainedByAllThreads) {
 
 TEST_P(thread_claims, AMemoryQuotaOfTwoServersIsZeroWhenTheyHaveGone) {
   const memory_quota quota(64u << 20);
-  server_limits within_quota;
-  within_quota.memory(quota);
-  server_options limited;
-  limited.limits(within_quota);
+  const server_options limited = server_options().memory(quota);
   std::optional<server> other(std::in_place, rt(), limited);
   other->add(echo_);
   ASSERT_EQ(other->listen("127.0.0.1:0", insecure()), status());

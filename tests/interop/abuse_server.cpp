@@ -36,10 +36,10 @@ class generous final : public echo::rpc::Echo::service {
 }  // namespace
 
 int main(int count, char** words) {
-  coracle::server_limits limits;
-  limits.memory(coracle::memory_quota(32u << 20)).handshake_time(2s).stall_time(1s);
   generous service;
-  coracle::server server(coracle::server_options().limits(limits));
+  coracle::server server(coracle::server_options()
+                             .memory(coracle::memory_quota(32u << 20))
+                             .limits({.handshake_time = 2s, .stall_time = 1s}));
   server.add(service);
   coracle::status how;
   if (count == 3)

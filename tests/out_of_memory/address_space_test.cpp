@@ -68,11 +68,9 @@ class growing_service final : public testing_support::echo_service {
 // In a child. Serves until SIGTERM.
 [[noreturn]] void serve(int port_to) {
   {
-    runtime_options one;
-    one.loops(1);
-    runtime rt(one);
+    runtime rt(1);
     server_options options;
-    options.max_receive_bytes(message_bytes_max).limits(server_limits().memory(memory_quota(1u << 30)));
+    options.max_receive_bytes(message_bytes_max).memory(memory_quota(1u << 30));
     growing_service service;
     server srv(rt, options);
     srv.add(service);

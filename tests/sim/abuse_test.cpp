@@ -93,7 +93,7 @@ outcome play(const std::string& path, std::size_t quota_bytes) {
   const memory_quota quota(quota_bytes);
   outcome o;
   {
-    server srv(server_host, server_options().limits(server_limits().memory(quota)));
+    server srv(server_host, server_options().memory(quota));
     srv.add(service);
     EXPECT_EQ(srv.listen("0.0.0.0:50051", insecure()), status());
     const std::string at = world.address_of("server") + ":50051";

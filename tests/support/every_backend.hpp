@@ -38,9 +38,10 @@ class any_world {
     }
     const auto asked = kind == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
     try {
-      runtime_options options;
-      options.backend(or_what_is_left(asked)).loops(loops).dump_tasks_on(process_signal::user1);
-      if (memory) options.memory(*memory);
+      const runtime_options options{.loops = loops,
+                                    .backend = or_what_is_left(asked),
+                                    .dump_tasks_on = process_signal::user1,
+                                    .memory = memory};
       real_ = std::make_unique<runtime>(options);
       runtime_ = real_.get();
     } catch (const status_error& e) {

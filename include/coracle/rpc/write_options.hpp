@@ -5,26 +5,16 @@
 
 namespace coracle {
 
-/// The options of one write: `writer.write(message, coracle::uncompressed())`. A value type.
-class write_options {
- public:
-  write_options() noexcept {}
-  /// Whether the message may be compressed, in a call that compresses messages. Pass false for data that is
-  /// already compressed, and for secrets next to text that the peer may choose (CRIME, BREACH). Default true.
-  write_options& compress(bool on) noexcept { return compress_ = on, *this; }
-  [[nodiscard]] bool compress() const noexcept { return compress_; }
-
- private:
-  bool compress_ = true;
+/// The options of one write: `writer.write(message, {.compress = false})`.
+struct write_options {
+  /// Whether the message may be compressed, in a call that compresses messages. Set it to false for data that
+  /// is already compressed, and for secrets next to text that the peer may choose (CRIME, BREACH).
+  bool compress = true;
 };
-static_assert(!std::is_aggregate_v<write_options>,
+static_assert(std::is_trivially_destructible_v<write_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");
 
 /// Returns options that send the message uncompressed.
-[[nodiscard]] inline write_options uncompressed() noexcept {
-  write_options o;
-  o.compress(false);
-  return o;
-}
+[[nodiscard]] constexpr write_options uncompressed() noexcept { return {.compress = false}; }
 
 }  // namespace coracle

@@ -43,7 +43,7 @@ class runtime {
   /// not work on this system, or when CORACLE_BACKEND has none of its three values; RESOURCE_EXHAUSTED when
   /// the process has no descriptors or memory left for a loop. The message tells which.
   explicit runtime(const runtime_options& options);
-  /// The same with runtime_options().loops(loops).
+  /// The same with runtime_options{.loops = loops}.
   explicit runtime(std::size_t loops);
   /// For internal use by src/runtime: makes a runtime over backends that another component made and drives.
   explicit runtime(std::unique_ptr<coracle::runtime_internal::runtime_core> core) noexcept;

@@ -5,11 +5,13 @@
 #include "coracle/compress/compression.hpp"
 #include "coracle/compress/encoding_set.hpp"
 #include "coracle/rpc/message_codec.hpp"
+#include "coracle/server/memory_quota.hpp"
 #include "coracle/server/server_limits.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -48,7 +50,14 @@ class server_options {
   /// the server. Default: none.
   server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
   /// Sets what clients may use of the server concurrently: see server_limits.
-  server_options& limits(server_limits l) { return limits_ = std::move(l), *this; }
+  server_options& limits(const server_limits& l) noexcept { return limits_ = l, *this; }
+  /// Sets the memory that all connections together may hold because of their peers.
+  ///
+  /// Default, for each server: 1 GiB, or half of the memory that the system lets the process use, if that is
+  /// less. The system's limit is the lowest of memory.max and memory.high (cgroup v2) and
+  /// memory.limit_in_bytes (cgroup v1) of the process's cgroup and those above it, and RLIMIT_AS. The server
+  /// logs the default that it chooses and the reason at level info. In a simulation the default is 1 GiB.
+  server_options& memory(memory_quota q) { return memory_ = std::move(q), *this; }
 
   // --- connections (gRFC A8, A9; the defaults are theirs)
   /// Sends a PING to a client that was silent for `time`, with or without open calls. If nothing arrives
@@ -74,6 +83,8 @@ class server_options {
 
   [[nodiscard]] server_observer* observer() const noexcept { return observer_; }
   [[nodiscard]] const server_limits& limits() const noexcept { return limits_; }
+  /// Returns the quota that was set; empty for the default.
+  [[nodiscard]] const std::optional<memory_quota>& memory() const noexcept { return memory_; }
   [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
   [[nodiscard]] duration client_ping_interval() const noexcept { return ping_interval_; }
@@ -106,6 +117,7 @@ class server_options {
   coracle::compression compression_;
   encoding_set accepted_ = encoding_set::all();
   server_limits limits_;
+  std::optional<memory_quota> memory_;
 };
 static_assert(!std::is_aggregate_v<server_options>,
               "GCC 12 destroys aggregates in co_await expressions twice");

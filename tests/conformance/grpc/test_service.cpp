@@ -109,7 +109,7 @@ coracle::replies<pb::StreamingOutputCallResponse> test_service::StreamingOutputC
     if (wanted.interval_us() > 0)
       co_await coracle::sleep_for(std::chrono::microseconds(wanted.interval_us()));
     fill(*response.mutable_payload(), wanted.size());
-    co_await responses.write(response, coracle::write_options().compress(wanted.compressed().value()));
+    co_await responses.write(response, coracle::write_options{.compress = wanted.compressed().value()});
   }
   if (request.has_response_status()) co_return status_of(request.response_status());
   co_return coracle::ok;

@@ -118,7 +118,7 @@ void play_beside(run& r) {
   runtime& serving = world.host("server");
   runtime& calling = world.host("healthy");
   {
-    server srv(serving, server_options().limits(server_limits().stall_time(1s)));
+    server srv(serving, server_options().limits(server_limits{.stall_time = 1s}));
     srv.add(service);
     if (const status s = srv.listen("0.0.0.0:50051", insecure()); !s.ok()) r.complain(s.to_string());
     const std::string at = world.address_of("server") + ":50051";

@@ -45,7 +45,7 @@ class AcceptWithoutDescriptors : public testing::TestWithParam<testing_support::
     const bool epoll = GetParam() == testing_support::world_kind::epoll;
     const auto asked = epoll ? backend_choice::epoll : backend_choice::io_uring;
     try {
-      rt_.emplace(runtime_options().backend(testing_support::or_what_is_left(asked)).log_to(log_));
+      rt_.emplace(runtime_options{.backend = testing_support::or_what_is_left(asked), .log = &log_});
     } catch (const status_error& e) {
       GTEST_SKIP() << e.what();
     }

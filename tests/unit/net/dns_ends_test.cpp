@@ -160,7 +160,7 @@ TEST_P(DnsEnds, AResolverThatIsAskedMayNotBeDestroyed) {
   };
   EXPECT_DEATH(
       {
-        runtime of_the_child(runtime_options().backend(backend_choice::epoll));
+        runtime of_the_child(runtime_options{.backend = backend_choice::epoll});
         sync_wait(of_the_child, program::run());
       },
       "a resolver was destroyed while a task waits for it");

@@ -53,7 +53,7 @@ task<std::string> read_text(file& f, std::uint64_t at, std::size_t bytes) {
 }
 
 task<> at_offsets(std::string path) {
-  file f = co_await opened(path, file_options().write().create());
+  file f = co_await opened(path, file_options{.write = true, .create = true});
   const status tail = co_await f.write_at(5, as_bytes("world"));
   EXPECT_TRUE(tail.ok()) << tail;
   const status head = co_await f.write_at(0, as_bytes("hello"));
@@ -79,7 +79,7 @@ TEST_P(File, ReadsAndWritesAtOffsets) {
 }
 
 task<> in_sequence(std::string path) {
-  file f = co_await opened(path, file_options().write().create());
+  file f = co_await opened(path, file_options{.write = true, .create = true});
   for (const char* word : {"one ", "two ", "three"}) {
     const status written = co_await f.write(as_bytes(word));
     EXPECT_TRUE(written.ok()) << written;
@@ -127,7 +127,7 @@ TEST_P(File, SixtyFourReadsAndWritesGoBesideEachOther) {
 }
 
 task<> appends(std::string path) {
-  file f = co_await opened(path, file_options().append().create());
+  file f = co_await opened(path, file_options{.create = true, .append = true});
   const status first = co_await f.write(as_bytes("one"));
   EXPECT_TRUE(first.ok());
   const status second = co_await f.write_at(0, as_bytes("two"));
@@ -148,19 +148,21 @@ TEST_P(File, WhatCannotBeOpenedSaysWhyAndWhich) {
   EXPECT_EQ(run(try_open(none, {})),
             status::not_found("opening " + none + ": there is no such file or folder"));
   std::ofstream(folder_ / "there") << "x";
-  EXPECT_EQ(run(try_open(folder_ / "there", file_options().write().create_new())).code(),
+  EXPECT_EQ(run(try_open(folder_ / "there", file_options{.write = true, .create_new = true})).code(),
             status_code::already_exists);
-  EXPECT_EQ(run(try_open(folder_.path(), file_options().write())).code(), status_code::invalid_argument);
+  EXPECT_EQ(run(try_open(folder_.path(), file_options{.write = true})).code(), status_code::invalid_argument);
   EXPECT_EQ(run(try_open("", {})).code(), status_code::invalid_argument);
 }
 
 TEST_P(File, OptionsMakeEmptyAndKeep) {
-  EXPECT_TRUE(run(try_open(folder_ / "new", file_options().write().create_new().permissions(0600))).ok());
+  EXPECT_TRUE(
+      run(try_open(folder_ / "new", file_options{.write = true, .create_new = true, .permissions = 0600}))
+          .ok());
   struct stat made{};
   ASSERT_EQ(::stat((folder_ / "new").c_str(), &made), 0);
   EXPECT_EQ(made.st_mode & 0777, 0600u);
   std::ofstream(folder_ / "full") << "full";
-  EXPECT_TRUE(run(try_open(folder_ / "full", file_options().write().create())).ok());
+  EXPECT_TRUE(run(try_open(folder_ / "full", file_options{.write = true, .create = true})).ok());
   EXPECT_EQ(on_disk(folder_ / "full"), "full");
   EXPECT_TRUE(run(try_open(folder_ / "full", file_options::overwrite())).ok());
   EXPECT_EQ(on_disk(folder_ / "full"), "");
@@ -184,7 +186,7 @@ TEST_P(File, AWriteToAFileThatIsReadIsRefused) {
 
 TEST_P(File, AFifoHasNoPositions) {
   ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
-  const status refused = run(try_open(folder_ / "fifo", file_options().write()));
+  const status refused = run(try_open(folder_ / "fifo", file_options{.write = true}));
   EXPECT_EQ(refused.code(), status_code::invalid_argument);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("net::input"));
 }
@@ -192,8 +194,8 @@ TEST_P(File, AFifoHasNoPositions) {
 // Nobody has the other end open: an open that waits for one would keep a thread, and no stop would end it.
 TEST_P(File, AFifoWithoutAPeerIsRefusedToo) {
   ASSERT_EQ(::mkfifo((folder_ / "lonely").c_str(), 0600), 0);
-  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options())).code(), status_code::invalid_argument);
-  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options().read(false).write())).code(),
+  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options{})).code(), status_code::invalid_argument);
+  EXPECT_EQ(run(try_open(folder_ / "lonely", file_options{.read = false, .write = true})).code(),
             status_code::invalid_argument);
 }
 
@@ -265,12 +267,12 @@ task<> closed_under_a_read(std::string path) {
   co_await reading.join();
 }
 task<> two_sequential(std::string path) {
-  file f = co_await opened(path, file_options().write());
+  file f = co_await opened(path, file_options{.write = true});
   std::vector<std::uint8_t> room(10);
   co_await when_any(f.read(room), f.read(room));
 }
 void on_epoll(task<> t) {
-  runtime rt(runtime_options().backend(backend_choice::epoll));
+  runtime rt(runtime_options{.backend = backend_choice::epoll});
   sync_wait(rt, std::move(t));
 }
 TEST(FileDefect, ACloseUnderAReadAbortsAndTwoReadsThrow) {

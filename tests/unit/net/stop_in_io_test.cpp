@@ -58,7 +58,7 @@ task<> through_datagrams(ledger& alive) {
 task<> through_a_file(ledger& alive) {
   const counted here(alive);
   const scratch_folder folder;
-  result<file> opened = co_await file::open(folder / "row", file_options().write().create());
+  result<file> opened = co_await file::open(folder / "row", file_options{.write = true, .create = true});
   file f = good_value(std::move(opened));
   const std::vector<std::uint8_t> row(10'000, 7);
   const status written = co_await f.write(row);

@@ -98,7 +98,7 @@ task<> close_under_a_read() {
   co_await reading.join();
 }
 void on_epoll(task<> t) {
-  runtime rt(runtime_options().backend(backend_choice::epoll));
+  runtime rt(runtime_options{.backend = backend_choice::epoll});
   sync_wait(rt, std::move(t));
 }
 TEST(StreamDefect, TwoReadsThrowAndACloseUnderOneAborts) {

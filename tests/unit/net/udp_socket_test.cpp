@@ -252,7 +252,7 @@ task<> two_receives() {
   co_await when_any(hear(s), hear(s));
 }
 TEST(UdpDefect, TwoReceivesAtATimeThrow) {
-  runtime rt(runtime_options().backend(backend_choice::epoll));
+  runtime rt(runtime_options{.backend = backend_choice::epoll});
   test::expect_misuse([&] { sync_wait(rt, two_receives()); },
                       "two receives wait on one udp_socket at a time");
 }

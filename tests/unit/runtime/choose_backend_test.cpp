@@ -43,11 +43,12 @@ std::string refusal(const runtime_options& options) {
 TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
   test::quiet_logger log;
   const with_environment e("epoll");
-  EXPECT_EQ(make_backends(runtime_options().log_to(log))[0]->name(), "epoll");
+  EXPECT_EQ(make_backends(runtime_options{.log = &log})[0]->name(), "epoll");
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_EQ(log.lines[0], "1 loop on epoll: as CORACLE_BACKEND asked");
   const with_environment unknown("no such backend");
-  EXPECT_EQ(make_backends(runtime_options().log_to(log).backend(backend_choice::epoll))[0]->name(), "epoll");
+  EXPECT_EQ(make_backends(runtime_options{.backend = backend_choice::epoll, .log = &log})[0]->name(),
+            "epoll");
 }
 
 TEST(ChooseBackend, AnUnknownValueInTheEnvironmentIsAnError) {
@@ -67,7 +68,7 @@ TEST(ChooseBackend, AutoAndEmptyMeanAutomatic) {
 TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
   test::quiet_logger log;
   const with_environment e("auto");
-  const auto made = make_backends(runtime_options().loops(3).log_to(log));
+  const auto made = make_backends(runtime_options{.loops = 3, .log = &log});
   EXPECT_EQ(made.size(), 3u);
   EXPECT_EQ(
       std::count_if(log.lines.begin(), log.lines.end(),

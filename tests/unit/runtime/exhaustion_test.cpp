@@ -67,7 +67,7 @@ void expect_it_works(runtime& rt) {
 // Whether a runtime of four loops can be made; then it works.
 bool try_four_loops(backend_choice choice, logger& log, std::string& refusal) {
   try {
-    runtime rt(runtime_options().loops(4).backend(choice).log_to(log));
+    runtime rt(runtime_options{.loops = 4, .backend = choice, .log = &log});
     limit_descriptors(16);  // for nothing but what the test itself does
     expect_it_works(rt);
     return true;
@@ -106,7 +106,7 @@ TEST_F(ExhaustionDeath, WithoutDescriptorsALoopIsRefusedInWords) {
   for (std::size_t bytes : {0u, 16u << 10, 64u << 10, 256u << 10}) {
     testing_support::limit(RLIMIT_MEMLOCK, bytes);
     kept_log log;
-    runtime rt(runtime_options().loops(12).log_to(log));
+    runtime rt(runtime_options{.loops = 12, .log = &log});
     expect_it_works(rt);
     if (log.text().find("epoll") != std::string::npos)
       expect(log.text().find("ENOMEM") != std::string::npos, "no reason is given: " + log.text());
@@ -122,7 +122,7 @@ TEST_F(ExhaustionDeath, WithoutLockedMemoryLoopsUseEpoll) {
 [[noreturn]] void change_threads_with_little_locked_memory() {
   limit_locked_memory(96u << 10);
   kept_log log;
-  runtime rt(runtime_options().log_to(log));
+  runtime rt(runtime_options{.log = &log});
   for (int i = 0; i < 20; ++i) {
     std::thread([&rt] { expect_it_works(rt); }).join();
     expect_it_works(rt);
@@ -139,7 +139,7 @@ TEST(Exhaustion, LoopsThatGetNoRingUseEpollBesideThoseThatDo) {
   kept_log log;
   const runtime_internal::uring_faults before = runtime_internal::injected_faults();
   runtime_internal::injected_faults().loops_with_rings = 2;
-  runtime rt(runtime_options().loops(4).log_to(log));
+  runtime rt(runtime_options{.loops = 4, .log = &log});
   runtime_internal::injected_faults() = before;
   if (rt.at(0).backend_name() != "io_uring") GTEST_SKIP() << log.text();
   EXPECT_EQ(rt.at(1).backend_name(), "io_uring");

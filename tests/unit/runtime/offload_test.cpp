@@ -99,7 +99,7 @@ TEST(Offload, RethrowsWhatTheCallThrew) {
 task<> hold_once(barrier& b) { co_await offload(&barrier::hold, &b); }
 
 TEST(Offload, RunsNoMoreThanItsLimitAtOnceAndLosesNone) {
-  runtime rt(runtime_options().blocking_threads(3));
+  runtime rt(runtime_options{.blocking_threads = 3});
   barrier b;
   auto body = [](barrier& gate) -> task<> {
     std::vector<task<>> all;
@@ -135,7 +135,7 @@ task<> offload_until_stopped(barrier& b, std::atomic<int>& cancelled) {
 }
 
 TEST(Offload, AStopTakesBackWhatHasNotBegunAndWaitsForTheRest) {
-  runtime rt(runtime_options().blocking_threads(1));
+  runtime rt(runtime_options{.blocking_threads = 1});
   barrier b;
   std::atomic<int> cancelled{0};
   auto body = [](barrier& gate, std::atomic<int>& n) -> task<> {
@@ -164,7 +164,7 @@ TEST(Offload, UnderAStopItDoesNotBegin) {
 }
 
 TEST(Offload, ThousandsFromSeveralLoopsAllComeHome) {
-  runtime rt(runtime_options().loops(3).blocking_threads(4));
+  runtime rt(runtime_options{.loops = 3, .blocking_threads = 4});
   std::atomic<int> sum{0};
   auto one = [](std::atomic<int>& s) -> task<> {
     const std::size_t home = loop::current()->index();

@@ -35,7 +35,7 @@ class runtime_test : public testing::TestWithParam<std::tuple<backend_choice, st
     const auto [asked, loops] = GetParam();
     try {
       rt_.emplace(
-          runtime_options().backend(testing_support::or_what_is_left(asked)).loops(loops).log_to(log_));
+          runtime_options{.loops = loops, .backend = testing_support::or_what_is_left(asked), .log = &log_});
     } catch (const status_error& e) {
       GTEST_SKIP() << e.what();
     }
@@ -92,7 +92,7 @@ TEST_P(runtime_test, LoopsTellTheTimeOfDay) {
 
 TEST(runtime_of_loops, HasSoManyOrOneACore) {
   EXPECT_EQ(runtime(3).size(), 3u);
-  EXPECT_EQ(runtime(std::size_t{0}).size(), runtime(runtime_options().loops(0)).size());
+  EXPECT_EQ(runtime(std::size_t{0}).size(), runtime(runtime_options{.loops = 0}).size());
 }
 
 TEST_P(runtime_test, RunReturnsAtOnceWithoutRoots) { rt().run(); }
@@ -332,8 +332,8 @@ TEST(RuntimeLog, EachRuntimeHasASinkAndALeastLevelOfItsOwn) {
   testing_support::kept_log info;
   testing_support::kept_log errors;
   errors.set_least(log_level::error);
-  runtime one(runtime_options().log_to(info));
-  runtime another(runtime_options().log_to(errors));
+  runtime one(runtime_options{.log = &info});
+  runtime another(runtime_options{.log = &errors});
   EXPECT_NE(info.text(), "");
   EXPECT_EQ(errors.text(), "") << "what it runs on is told at info";
   another.spawn(fail("on purpose"));

@@ -35,8 +35,9 @@ class stalls : public testing::TestWithParam<backend_choice> {
   runtime& make(std::optional<duration> report) {
     runtime_options options;
     log_.set_least(log_level::warning);
-    options.backend(testing_support::or_what_is_left(GetParam())).log_to(log_);
-    if (report) options.report_stalls(*report);
+    options.backend = testing_support::or_what_is_left(GetParam());
+    options.log = &log_;
+    if (report) options.report_stalls = *report;
     return rt_.emplace(options);
   }
   testing_support::kept_log log_;

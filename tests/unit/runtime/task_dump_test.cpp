@@ -34,10 +34,9 @@ TEST_P(task_dump_on, ASignalPutsTheTasksIntoTheLog) {
   kept_log log;
   std::optional<runtime> rt;
   try {
-    rt.emplace(runtime_options()
-                   .backend(testing_support::or_what_is_left(GetParam()))
-                   .log_to(log)
-                   .dump_tasks_on(process_signal::user2));
+    rt.emplace(runtime_options{.backend = testing_support::or_what_is_left(GetParam()),
+                               .log = &log,
+                               .dump_tasks_on = process_signal::user2});
   } catch (const status_error& e) {
     GTEST_SKIP() << e.what();
   }
@@ -59,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Kernel, task_dump_on,
 TEST(task_dump, SaysThatALoopHasNoTasks) {
   kept_log log;
   {
-    runtime rt(runtime_options().loops(2).log_to(log));
+    runtime rt(runtime_options{.loops = 2, .log = &log});
     rt.dump_tasks();
   }
   EXPECT_THAT(log.text(), testing::HasSubstr("loop 0: no tasks"));

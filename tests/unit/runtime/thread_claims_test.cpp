@@ -64,9 +64,9 @@ class counting_log final : public logger {
 
 class claims_about_threads : public testing::TestWithParam<world_kind> {
  protected:
-  [[nodiscard]] runtime_options options(std::size_t loops) {
+  [[nodiscard]] runtime_options options(std::size_t loops, std::pmr::memory_resource* memory = nullptr) {
     const auto asked = GetParam() == world_kind::epoll ? backend_choice::epoll : backend_choice::io_uring;
-    return runtime_options().backend(or_what_is_left(asked)).loops(loops).log_to(log_);
+    return runtime_options{.loops = loops, .backend = or_what_is_left(asked), .log = &log_, .memory = memory};
   }
   void make(const runtime_options& o) {
     try {
@@ -214,7 +214,7 @@ TEST_P(claims_about_threads, RuntimesAreMadeAndEndedByManyThreads) {
 TEST_P(claims_about_threads, AFrameIsFreedByAnyThread) {
   counting_resource resource;
   rt_.reset();
-  make(options(2).memory(resource));
+  make(options(2, &resource));
   const auto make_some = [](int n) -> task<std::vector<task<int>>> {
     std::vector<task<int>> made;
     for (int i = 0; i < n; ++i) made.push_back(give(i));

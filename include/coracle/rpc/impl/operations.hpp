@@ -64,7 +64,7 @@ class write_operation : private coro::work, private coro::stop_callback {
       : stop_callback(&write_operation::stopped),
         codec_(&c),
         message_(message),
-        compress_(options.compress()),
+        compress_(options.compress),
         last_(last) {}
   // Only before start().
   write_operation(write_operation&& other) noexcept
