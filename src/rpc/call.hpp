@@ -204,6 +204,6 @@ class call {
 };
 
 // Returns the status for a received message that breaks the rules of the state `s`.
-status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit);
+status broken_message(protocol::grpc::deframer::state s, bytes_view message, std::uint32_t limit);
 
 }  // namespace coracle::rpc
