@@ -132,7 +132,7 @@ TEST_P(activated, WhatIsNoListeningStreamSocketIsRefused) {
   const open_socket datagrams(AF_INET, SOCK_DGRAM);
   EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("needs ListenStream="));
   const open_socket deaf(AF_INET);
-  EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("needs Accept=no"));
+  EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("set Accept=no in the socket unit"));
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
   EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("needs ListenStream="));

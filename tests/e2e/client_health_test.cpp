@@ -170,7 +170,7 @@ TEST_F(a_guarded_health_service, FailsCallsWithItsStatusUntilAWatchIsAnswered) {
   EXPECT_EQ(channel_->state(), connectivity::transient_failure);
   const status why = call();
   EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_NE(why.message().find("its health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
+  EXPECT_NE(why.message().find("the health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
             std::string_view::npos)
       << why;
   wait(10s);

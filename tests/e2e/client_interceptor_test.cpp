@@ -281,7 +281,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
   };
   const status how = run(program::chat(echo_stub(front)));
   EXPECT_EQ(how.code(), status_code::internal);
-  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("a second time around a stream"));
+  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("called next() twice for a stream"));
 }
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {

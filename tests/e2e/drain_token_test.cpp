@@ -28,7 +28,7 @@ class draining_service final : public echo_service {
     echo::Text reply = *first;
     co_yield reply;
     const status how = co_await wait(context, texts, first->text());
-    EXPECT_EQ(how, status::cancelled("the stop token fired")) << first->text();
+    EXPECT_EQ(how, status::cancelled("the stop token requested a stop")) << first->text();
     EXPECT_TRUE(context.drain_token().stop_requested());
     EXPECT_FALSE(context.cancelled());
     // The call goes on in both directions.

@@ -105,9 +105,8 @@ class plain_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
 
 constexpr const char* wrong_type =
-    "HEADERS\nDATA END_STREAM: a gRPC call has the content-type application/grpc, or application/grpc+ and a "
-    "codec "
-    "that is known\n";
+    "HEADERS\nDATA END_STREAM: a gRPC call requires the content-type application/grpc, or "
+    "application/grpc+CODEC with a registered codec\n";
 constexpr const char* wrong_verb =
     "HEADERS\nDATA END_STREAM: a gRPC call is a POST request, a page a GET request\n";
 
@@ -145,10 +144,10 @@ TEST_P(plain_requests, AHeadRequestHasTheFieldsAlone) {
 // --- HTTP/1.x
 
 constexpr std::string_view http1_line =
-    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+    "This port supports only HTTP/2 (gRPC requires it); HTTP/1.x and Upgrade: h2c are rejected.\n";
 constexpr std::string_view http1_head =
     "HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\ncontent-length: "
-    "90\r\nconnection: "
+    "91\r\nconnection: "
     "close\r\n\r\n";
 
 TEST_P(plain_requests, AnHttp1RequestGetsALineOfText) {

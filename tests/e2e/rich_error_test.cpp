@@ -112,7 +112,7 @@ TEST(rich_errors, WhatIsMalformedIsNone) {
 
 TEST(rich_errors_misuse, OfAnOkThereAreNone) {
   test::expect_misuse([] { static_cast<void>(with_details(status(), retry_info(1s))); },
-                      "details are for a status that is not ok");
+                      "details require an error; use trailing metadata");
 }
 
 class rich_errors_of_calls : public echo_fixture {};

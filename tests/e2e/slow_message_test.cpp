@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, slow_message, every_world_over_tcp, echo_fi
 
 TEST_P(slow_message, OfAUnaryCallEndsIt) {
   run(dribble(address_, "/echo.Echo/Say", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how, status::resource_exhausted("a message arrives too slowly"));
+  EXPECT_EQ(*end_.how,
+            status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
   EXPECT_GE(end_.at - end_.began, stall_time);
   if (sim_world()) {
     EXPECT_LE(end_.at - end_.began, 2 * stall_time);
@@ -72,7 +73,8 @@ TEST_P(slow_message, OfAUnaryCallEndsIt) {
 
 TEST_P(slow_message, OfAStreamThatIsReadEndsIt) {
   run(dribble(address_, "/echo.Echo/Collect", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how, status::resource_exhausted("a message arrives too slowly"));
+  EXPECT_EQ(*end_.how,
+            status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
 }
 
 // Where no pause of the machine counts.

@@ -235,10 +235,10 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
   for (const call_credentials& c :
        {call_credentials::bearer("secret"), call_credentials(std::make_shared<fetched_token>())}) {
     call_by(insecure(), of_all_calls(call_options().credentials(c)));
-    EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials do not travel in plaintext"));
+    EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials are not sent in plaintext"));
     call_by(insecure());
     EXPECT_THAT(text(call_options().credentials(c)),
-                StartsWith("UNAUTHENTICATED: call credentials do not travel"));
+                StartsWith("UNAUTHENTICATED: call credentials are not sent"));
   }
   EXPECT_EQ(text(), "FAILED_PRECONDITION: plaintext") << "a call without any";
 }
@@ -256,8 +256,8 @@ TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
   call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
   const auto own = call_options().metadata("authorization", "Basic b3duOm93bg==");
   const std::string conflict =
-      "UNAUTHENTICATED: the call has both credentials and metadata of its own under \"authorization\": leave "
-      "one out";
+      "UNAUTHENTICATED: the call has both credentials and metadata with the key \"authorization\": remove "
+      "one";
   EXPECT_EQ(text(own), conflict);
   EXPECT_EQ(text(call_options(own).credentials(std::make_shared<fetched_token>())), conflict);
   call_by(trusting("ca"));

@@ -46,7 +46,7 @@ TEST_P(unknown_method, IsToldToTheObserver) {
   counting heard;
   serve(server_options().observer(heard), {});
   const status how = call();
-  EXPECT_EQ(how, status::unimplemented("the server knows no such method"));
+  EXPECT_EQ(how, status::unimplemented("the server has no such method"));
   EXPECT_EQ(heard.started, 1);
   EXPECT_EQ(heard.unimplemented, 1);
   EXPECT_EQ(sync_wait(stub().Say(text("known"))).status(), status());
@@ -80,7 +80,7 @@ TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {
 }
 
 TEST_P(unknown_method, IsUnimplementedWhereNobodyListensToo) {
-  EXPECT_EQ(call(), status::unimplemented("the server knows no such method"));
+  EXPECT_EQ(call(), status::unimplemented("the server has no such method"));
 }
 
 }  // namespace

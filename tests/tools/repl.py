@@ -90,7 +90,7 @@ def mistakes_do_not_end_it(server):
 def nobody_there(_):
     done = run(own("coracle"), "repl", "127.0.0.1:1", "-p", data="")
     equal(done.returncode, 14, "the exit code")
-    expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+    expect("is a server running there" in done.stderr, f"it says {done.stderr!r}")
 
 
 def controlled_by_the_terminal():

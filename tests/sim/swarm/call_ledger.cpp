@@ -8,9 +8,9 @@ namespace coracle::swarm {
 
 namespace {
 
-// What the client says of a call that no server has taken.
+// What the client says of a call that no server has accepted.
 bool never_begun(const status& s) {
-  return s.message().find("did not take the call") != std::string_view::npos ||
+  return s.message().find("did not accept the call") != std::string_view::npos ||
          s.message().find("cannot connect") != std::string_view::npos;
 }
 

@@ -116,7 +116,7 @@ TEST(Subchannel, PausesBeforeItConnectsAgainToAServerThatBreaksEachConnection) {
     EXPECT_LE(connects, 12u);
     EXPECT_EQ(s.tested().state(), connectivity::transient_failure);
     EXPECT_EQ(s.tested().failure().code(), status_code::unavailable);
-    EXPECT_NE(s.tested().failure().message().find("target ends its connections shortly after"),
+    EXPECT_NE(s.tested().failure().message().find("target closes connections shortly after"),
               std::string::npos)
         << s.tested().failure().message();
     co_await s.end();

@@ -113,7 +113,7 @@ TEST(BlockOn, OnAPrimitiveOnAnExecutorsThreadItThrows) {
 
 TEST(BlockOn, OnAPrimitiveWithoutAHomeItThrows) {
   event<> never_set;
-  test::expect_misuse([&] { block_on(never_set); }, "give it its loop in the constructor");
+  test::expect_misuse([&] { block_on(never_set); }, "pass the loop to its constructor");
 }
 
 TEST(BlockOn, OnAnExecutorsThreadItThrows) {

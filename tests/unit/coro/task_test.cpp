@@ -159,8 +159,7 @@ TEST(TaskDeathTest, BeginningInAFrameThatIsLaidOutWronglyAborts) {
   alignas(coro::frame_pool::alignment_bytes) char frame[32];
   const coro::promise_base::initial_awaiter begins;
   begins.await_suspend(std::coroutine_handle<>::from_address(frame));
-  EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)),
-               "into a variable first");
+  EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)), "in a variable first");
 }
 #endif
 

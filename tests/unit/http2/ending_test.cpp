@@ -157,7 +157,7 @@ TEST(Http2Ending, ResetEventsComeBeforeFailedAndStreamsMayBeReleasedInThem) {
   EXPECT_TRUE(
       s.events().ends_with("reset 1 FRAME_SIZE_ERROR library\nreset 3 FRAME_SIZE_ERROR library\n"
                            "reset 5 FRAME_SIZE_ERROR library\n"
-                           "failed FRAME_SIZE_ERROR library: PING of a wrong length\n"));
+                           "failed FRAME_SIZE_ERROR library: PING length is not 8 (RFC 9113 6.7)\n"));
 }
 
 TEST(Http2Ending, AStreamReleasedBeforeItsResetEventGetsNone) {

@@ -104,12 +104,12 @@ TEST(Http2Limits, HeaderBlockBytes) {
                                                   4);
   const std::string padded_block = block + '\x00' + std::string(127, 'x');
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames,
-            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'header block exceeds limits::header_block_bytes'\n");
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block.substr(0, 60), 0) +
                            continuation(1, padded_block.substr(60)),
                   .bounds = l})
                 .frames,
-            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'header block exceeds limits::header_block_bytes'\n");
   l.header_block_bytes = static_cast<std::uint32_t>(padded_block.size());
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames, "");
 }
@@ -123,7 +123,9 @@ TEST(Http2Limits, Continuations) {
     return play({.input = input + continuation(1, ""), .bounds = l}).frames;
   };
   EXPECT_EQ(spread(3), "RST_STREAM 1 PROTOCOL_ERROR\n") << "two methods, but no flood";
-  EXPECT_EQ(spread(4), "GOAWAY 0 ENHANCE_YOUR_CALM 'too many CONTINUATION frames'\n");
+  EXPECT_EQ(
+      spread(4),
+      "GOAWAY 0 ENHANCE_YOUR_CALM 'CONTINUATION frames of a header block exceed limits::continuations'\n");
 }
 
 TEST(Http2Limits, InterimResponses) {
@@ -164,7 +166,8 @@ TEST(Http2Limits, OwnStreams) {
 
 TEST(Http2Limits, TheHighestStreamIdIsTheLast) {
   const story s = play({.input = from_client() + request(0x7fffffff, end_both) + request(1, end_both)});
-  EXPECT_EQ(s.frames, "GOAWAY 2147483647 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+  EXPECT_EQ(s.frames,
+            "GOAWAY 2147483647 PROTOCOL_ERROR 'HEADERS on stream 1 in state closed (RFC 9113 5.1)'\n");
 }
 
 // --- floods. A bucket gives its burst at once and its rate afterwards.
@@ -442,9 +445,11 @@ TEST(Http2Limits, SettingsTimeout) {
   EXPECT_FALSE(s.engine.failed());
   s.engine.on_timeout(time_point{} + 3s);
   s.pump();
-  EXPECT_EQ(s.take_frames(), "GOAWAY 1 SETTINGS_TIMEOUT 'SETTINGS were not acknowledged'\n");
-  EXPECT_TRUE(s.events().ends_with(
-      "reset 1 SETTINGS_TIMEOUT library\nfailed SETTINGS_TIMEOUT library: SETTINGS were not acknowledged\n"));
+  EXPECT_EQ(s.take_frames(),
+            "GOAWAY 1 SETTINGS_TIMEOUT 'SETTINGS were not acknowledged in time (RFC 9113 6.5.3)'\n");
+  EXPECT_TRUE(
+      s.events().ends_with("reset 1 SETTINGS_TIMEOUT library\nfailed SETTINGS_TIMEOUT library: SETTINGS were "
+                           "not acknowledged in time (RFC 9113 6.5.3)\n"));
   server acked(l);
   EXPECT_EQ(acked.engine.next_timeout(), never);
 }
@@ -459,7 +464,9 @@ TEST(Http2Limits, HeaderTimeout) {
     s.feed(begun);
     EXPECT_EQ(s.engine.next_timeout(), time_point{} + 3s);
     s.engine.on_timeout(time_point{} + 3s);
-    EXPECT_EQ(s.take_frames(), "GOAWAY 0 ENHANCE_YOUR_CALM 'a frame was begun and not ended in time'\n");
+    EXPECT_EQ(
+        s.take_frames(),
+        "GOAWAY 0 ENHANCE_YOUR_CALM 'incomplete frame or header block exceeds limits::header_timeout'\n");
   }
 }
 

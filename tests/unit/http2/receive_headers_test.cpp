@@ -66,14 +66,14 @@ TEST(Http2ReceiveHeaders, PaddingAsLongAsThePayloadIsAConnectionError) {
                           "abcd",
                           end_headers | flag::padded))
                 .frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'padding exceeds the payload of HEADERS (RFC 9113 6.2)'\n");
   EXPECT_EQ(serve(headers(1, "", end_headers | flag::padded)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'padding exceeds the payload of HEADERS (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, APriorityThatDoesNotFitIsAConnectionError) {
   EXPECT_EQ(serve(headers(1, "abcd", end_headers | flag::priority)).frames,
-            "GOAWAY 0 FRAME_SIZE_ERROR 'HEADERS too short for its priority'\n");
+            "GOAWAY 0 FRAME_SIZE_ERROR 'HEADERS too short for its priority fields (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AStreamThatDependsOnItselfIsReset) {
@@ -84,27 +84,28 @@ TEST(Http2ReceiveHeaders, AStreamThatDependsOnItselfIsReset) {
 }
 
 TEST(Http2ReceiveHeaders, HeadersOnStreamZeroIsAConnectionError) {
-  EXPECT_EQ(serve(request(0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on stream 0'\n");
+  EXPECT_EQ(serve(request(0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on stream 0 (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AClientCannotOpenEvenStreams) {
   EXPECT_EQ(serve(request(2)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AServerCannotOpenStreams) {
   for (const stream_id id : {2u, 3u})
     EXPECT_EQ(answer(response(id)).frames,
-              "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+              "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, ALowerIdThanTheHighestIsAConnectionError) {
-  EXPECT_EQ(serve(request(5) + request(3)).frames, "GOAWAY 5 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+  EXPECT_EQ(serve(request(5) + request(3)).frames,
+            "GOAWAY 5 PROTOCOL_ERROR 'HEADERS on stream 3 in state closed (RFC 9113 5.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, ContinuationNeedsABlock) {
   EXPECT_EQ(serve(request(1) + continuation(1, "x")).frames,
-            "GOAWAY 1 PROTOCOL_ERROR 'CONTINUATION without a header block'\n");
+            "GOAWAY 1 PROTOCOL_ERROR 'CONTINUATION outside of a header block (RFC 9113 6.10)'\n");
 }
 
 TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
@@ -112,7 +113,7 @@ TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
        {data(1, "x"), request(3), priority(1, 3), rst_stream(1, error_code::cancel), settings(),
         ping("12345678"), goaway(0, error_code::no_error), window_update(0, 1), continuation(3, "x")})
     EXPECT_EQ(serve(request(1, 0) + frame).frames,
-              "GOAWAY 0 PROTOCOL_ERROR 'a header block was interrupted'\n");
+              "GOAWAY 0 PROTOCOL_ERROR 'another frame within a header block (RFC 9113 6.10)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionError) {
@@ -145,7 +146,8 @@ TEST(Http2ReceiveHeaders, AThirdTableSizeUpdateIsAConnectionError) {
   const std::string update = "\x20";
   EXPECT_EQ(serve(headers(1, update + update + request_block(), end_both)).frames, "");
   EXPECT_EQ(serve(headers(1, update + update + update + request_block(), end_both)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'more than two table size updates before a block's fields'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'more than two dynamic table size updates in a header block (RFC "
+            "7541 4.2)'\n");
 }
 
 // --- malformed messages, RFC 9113 8.1.1

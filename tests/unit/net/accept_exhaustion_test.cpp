@@ -28,7 +28,7 @@ void expect_said_once(const kept_log& log) {
   const std::string said = log.text();
   constexpr std::string_view what = "cannot accept connections on ";
   EXPECT_THAT(said, HasSubstr(what));
-  EXPECT_THAT(said, HasSubstr("trying again every 50 ms: Too many open files"));
+  EXPECT_THAT(said, HasSubstr("retrying every 50 ms: Too many open files"));
   EXPECT_EQ(said.find(what), said.rfind(what)) << said;
 }
 

@@ -43,9 +43,9 @@ TEST_P(Dns, AChainOfAliasesIsFollowed) {
 TEST_P(Dns, ANameThatDoesNotExistIsNotFound) {
   const name_server server({{"empty.example", zone_entry()}});
   EXPECT_EQ(ask(asking(server), "no.example").status(),
-            status::not_found("no.example: there is no host of that name"));
+            status::not_found("no.example: the host name does not exist"));
   EXPECT_EQ(ask(asking(server), "empty.example").status(),
-            status::not_found("empty.example: there is such a name, and it has no address"));
+            status::not_found("empty.example: the host name exists but has no address"));
 }
 
 TEST_P(Dns, ServersThatFailMakeItUnavailable) {
@@ -54,8 +54,7 @@ TEST_P(Dns, ServersThatFailMakeItUnavailable) {
   dns_settings how = asking(server);
   how.tries = 1;
   for (const char* name : {"servfail.example", "refused.example"}) {
-    EXPECT_EQ(ask(how, name).status(),
-              status::unavailable(std::string(name) + ": no name server could be asked or gave an answer"));
+    EXPECT_EQ(ask(how, name).status(), status::unavailable(std::string(name) + ": no name server responded"));
   }
 }
 

@@ -145,8 +145,7 @@ task<status> try_open(std::string path, file_options how) {
 }
 TEST_P(File, WhatCannotBeOpenedSaysWhyAndWhich) {
   const std::string none = folder_ / "none";
-  EXPECT_EQ(run(try_open(none, {})),
-            status::not_found("opening " + none + ": there is no such file or folder"));
+  EXPECT_EQ(run(try_open(none, {})), status::not_found("opening " + none + ": no such file or directory"));
   std::ofstream(folder_ / "there") << "x";
   EXPECT_EQ(run(try_open(folder_ / "there", file_options().write().create_new())).code(),
             status_code::already_exists);

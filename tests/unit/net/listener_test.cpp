@@ -31,7 +31,8 @@ task<> in_use() {
   const result<listener> second = listener::open(first.local_address());
   EXPECT_EQ(second.status().code(), status_code::already_exists);
   EXPECT_EQ(second.status().message(),
-            first.local_address().to_string() + " is in use: stop the other program or choose another port");
+            first.local_address().to_string() +
+                " is already in use: stop the other process or choose another port");
   co_await first.close();
 }
 TEST_P(Listener, AnAddressInUseIsToldWithTheMend) { run(in_use()); }
@@ -121,7 +122,7 @@ task<> path_in_use(address at) {
   const result<listener> second = listener::open(at);
   EXPECT_EQ(second.status(),
             status(status_code::already_exists,
-                   at.to_string() + " is in use: stop the other program or choose another path"));
+                   at.to_string() + " is already in use: stop the other process or choose another path"));
   const result<stream> s = co_await stream::connect(at);  // the attempt did the first no harm
   EXPECT_TRUE(s.ok()) << s.status();
   co_await first.close();
@@ -161,7 +162,7 @@ TEST_P(SocketFile, IsLeftAloneWhenItIsNoSocket) {
   std::ofstream(path.path()) << "precious";
   std::string error;
   run(open_and_close(path.where(), error));
-  EXPECT_THAT(error, HasSubstr("exists and is no socket: remove it"));
+  EXPECT_THAT(error, HasSubstr("exists and is not a socket: remove it"));
   EXPECT_TRUE(std::filesystem::is_regular_file(path.path()));
 }
 

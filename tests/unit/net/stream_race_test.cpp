@@ -102,7 +102,8 @@ void on_epoll(task<> t) {
   sync_wait(rt, std::move(t));
 }
 TEST(StreamDefect, TwoReadsThrowAndACloseUnderOneAborts) {
-  test::expect_misuse([] { on_epoll(two_reads()); }, "two reads wait on one stream at a time");
+  test::expect_misuse([] { on_epoll(two_reads()); },
+                      "concurrent reads on one stream: await one read before the next");
   EXPECT_DEATH(on_epoll(close_under_a_read()), "closed or destroyed while a task waits for it");
 }
 

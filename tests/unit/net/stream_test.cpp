@@ -137,14 +137,14 @@ task<status> connect_to(address at) {
 TEST_P(Stream, NobodyListens) {
   const address at = run(closed_address());
   const status refused = run(connect_to(at));
-  EXPECT_EQ(refused, status::unavailable("nobody listens on " + at.to_string()));
+  EXPECT_EQ(refused, status::unavailable("connection refused: no process listens on " + at.to_string()));
 }
 
 TEST_P(Stream, NoSuchUnixSocket) {
   const socket_path path;
   const status refused = run(connect_to(path.where()));
   EXPECT_EQ(refused.code(), status_code::unavailable);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("nobody listens on unix:"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("connection refused: no process listens on unix:"));
 }
 
 TEST_P(Stream, ThereIsNoAddressToConnectTo) {

@@ -254,7 +254,7 @@ task<> two_receives() {
 TEST(UdpDefect, TwoReceivesAtATimeThrow) {
   runtime rt(runtime_options().backend(backend_choice::epoll));
   test::expect_misuse([&] { sync_wait(rt, two_receives()); },
-                      "two receives wait on one udp_socket at a time");
+                      "concurrent receives on one udp_socket: await one receive before the next");
 }
 
 task<> ask_other_host(address server, std::string& answer, time_point& answered) {

@@ -45,14 +45,14 @@ TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
   const with_environment e("epoll");
   EXPECT_EQ(make_backends(runtime_options().log_to(log))[0]->name(), "epoll");
   ASSERT_EQ(log.lines.size(), 1u);
-  EXPECT_EQ(log.lines[0], "1 loop on epoll: as CORACLE_BACKEND asked");
+  EXPECT_EQ(log.lines[0], "1 loop on epoll: requested by CORACLE_BACKEND");
   const with_environment unknown("no such backend");
   EXPECT_EQ(make_backends(runtime_options().log_to(log).backend(backend_choice::epoll))[0]->name(), "epoll");
 }
 
 TEST(ChooseBackend, AnUnknownValueInTheEnvironmentIsAnError) {
   const with_environment e("kqueue");
-  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\"; it may be auto, io_uring or epoll"),
+  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\": it must be auto, io_uring or epoll"),
             std::string::npos);
 }
 
@@ -88,7 +88,7 @@ TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
   uring_faults faults;
   faults.setup_error = EPERM;
   EXPECT_EQ(why_not(faults),
-            "io_uring_setup: EPERM (Operation not permitted), kept off by seccomp or by the sysctl "
+            "io_uring_setup: EPERM (Operation not permitted), blocked by seccomp or by the sysctl "
             "kernel.io_uring_disabled");
   faults.setup_error = ENOSYS;
   EXPECT_EQ(why_not(faults), "io_uring_setup: ENOSYS (Function not implemented)");
@@ -108,10 +108,10 @@ TEST(ChooseBackend, UringSaysWhichKernelItWants) {
   if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
   uring_faults faults;
   faults.no_wait_timeout = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.11");
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.11");
   faults = {};
   faults.no_cancel_any = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.19");
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.19");
 }
 
 TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {

@@ -236,7 +236,7 @@ TEST(DrivingDeathTest, RestartWithRootsLeftAborts) {
         rt.stop();
         rt.restart();
       },
-      "restart\\(\\) comes after the roots have ended");
+      "restart\\(\\) before the root tasks have ended");
 }
 
 TEST(DrivingDeathTest, PollingOnASecondThreadAborts) {

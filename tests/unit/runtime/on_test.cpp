@@ -236,7 +236,7 @@ TEST(OnMisuse, ALoopOfAnotherRuntimeThrows) {
   auto body = [](runtime& other) -> task<> { co_await on(other.at(0), index_here()); };
   runtime rt;
   runtime other;
-  test::expect_misuse([&] { sync_wait(rt, body(other)); }, "a loop of the same runtime");
+  test::expect_misuse([&] { sync_wait(rt, body(other)); }, "a loop of another runtime");
 }
 
 }  // namespace

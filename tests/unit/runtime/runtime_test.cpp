@@ -323,7 +323,8 @@ TEST_P(runtime_test, SaysItsBackend) {
     GTEST_SKIP() << "tests of ChooseBackend say what is told then";
   const bool epoll = std::get<0>(GetParam()) == backend_choice::epoll;
   EXPECT_EQ(rt().backend_name(), epoll ? "epoll" : "io_uring");
-  EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"),
+  EXPECT_NE(log_.text().find(epoll ? "on epoll: requested by the program"
+                                   : "on io_uring: requested by the program"),
             std::string::npos)
       << log_.text();
 }

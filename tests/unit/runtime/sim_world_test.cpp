@@ -179,7 +179,7 @@ TEST(SimWorldDeathTest, WhatNeverComesIsToldNotWaitedFor) {
         world w(1);
         sync_wait(w.host("a"), wait::for_ever());
       },
-      "nothing left to do");
+      "deadlock: the simulated world has no event left");
 }
 
 }  // namespace

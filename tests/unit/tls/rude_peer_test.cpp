@@ -80,7 +80,7 @@ task<> ask_for_keys(bool sending) {
     if (i % 50 == 49) co_await sleep_for(1ms);
   }
   EXPECT_TRUE(server.end);
-  EXPECT_EQ(server.line->end_reason(), "the peer asks for answers and does not read them");
+  EXPECT_EQ(server.line->end_reason(), "the peer requests TLS responses and does not read them");
   client.side.line.resume();
   co_await server.closed_down(true);
   co_await client.side.line.closed_down(true);
@@ -94,7 +94,7 @@ task<> stay() {
   recorder server(sides.server->secure(here, std::move(s)));
   co_await client.side.shake_hands();
   co_await server.until_end();
-  EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client has no certificate"));
+  EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client sent no certificate"));
   const time_point began = here.now();
   co_await server.closed_down(true);
   EXPECT_EQ(here.now() - began, limits::farewell_time);
@@ -138,7 +138,7 @@ task<> choose_nothing() {
   co_await server.shake_hands();
   co_await client.until_end();
   EXPECT_EQ(client.line->end_reason(),
-            "the TLS handshake failed: the server does not choose HTTP/2 (ALPN h2): is it a gRPC server?");
+            "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
   co_await client.closed_down(true);
   co_await server.line.closed_down(true);
 }
