@@ -1,7 +1,7 @@
-// bench_check ADDRESS [hold] [orders] [small] [ca=FILE]: whether a server answers right, byte for byte and with status OK.
-// A benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
-// hold, orders: idle.Idle/Hold, orders.Orders/Echo as well. small: no message that needs several frames. ca: TLS, with a
-// server that has a certificate of this CA.
+// bench_check ADDRESS [hold] [orders] [small] [ca=FILE]: whether a server answers right, byte for byte and
+// with status OK. A benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
+// hold, orders: idle.Idle/Hold, orders.Orders/Echo as well. small: no message that needs several frames. ca:
+// TLS, with a server that has a certificate of this CA.
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
 #include "orders.coracle.hpp"

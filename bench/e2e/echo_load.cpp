@@ -2,7 +2,7 @@
 // Each connection has one request of SIZE bytes on its way; every reply is compared byte by byte.
 //
 // Once every connection has had a first reply it prints "ready" and waits for a line on its input, so
-// that whoever measures the server reads its CPU time without connecting; after SECONDS it prints one
+// that the caller can measure the CPU time of the server without connecting; after SECONDS it prints one
 // line of JSON, and closes when its input ends. Requests that were begun in time are waited for, for
 // a while: what has not come then counts as lost.
 #include "e2e/latency_histogram.hpp"

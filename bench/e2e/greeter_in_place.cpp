@@ -1,5 +1,5 @@
-// bench_greeter_in_place PORT [CERT KEY]: SayHello from a handler that builds its reply in place, to tell what returning it
-// by value costs, as bench_greeter's does.
+// bench_greeter_in_place PORT [CERT KEY]: SayHello from a handler that builds its reply in place, to tell
+// what returning it by value costs, as bench_greeter's does.
 #include "e2e/serving.hpp"
 #include "helloworld.coracle.hpp"
 

@@ -1,5 +1,5 @@
-// bench_loops PORT LOOPS: helloworld.Greeter on so many loops, otherwise as bench_greeter in plaintext. It prints the port
-// that it listens on: PORT may be 0.
+// bench_loops PORT LOOPS: helloworld.Greeter on so many loops, otherwise as bench_greeter in plaintext. It
+// prints the port that it listens on: PORT may be 0.
 #include "helloworld.coracle.hpp"
 
 #include <coracle/server.hpp>

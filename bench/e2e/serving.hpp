@@ -13,9 +13,9 @@
 
 namespace bench {
 
-// PORT [CERT KEY]: serves on 127.0.0.1, on one loop, or as many as BENCH_LOOPS says, with the library's defaults, with TLS
-// where the certificate and the key of two PEM files are given. Says which port it listens on: PORT may be 0. What main()
-// is to return.
+// PORT [CERT KEY]: serves on 127.0.0.1, on one loop, or as many as BENCH_LOOPS says, with the library's
+// defaults, with TLS where the certificate and the key of two PEM files are given. Says which port it listens
+// on: PORT may be 0. What main() is to return.
 inline int serve(const char* program, int argc, char** argv,
                  std::initializer_list<coracle::service*> services) {
   if (argc != 2 && argc != 4) {

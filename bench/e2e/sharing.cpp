@@ -1,6 +1,6 @@
-// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls, so many at a
-// time (none: 0), on one connection, beside a stream of messages of so many bytes (64 KiB) from the server, to it, or both.
-// Prints a line of JSON.
+// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls,
+// so many at a time (none: 0), on one connection, beside a stream of messages of so many bytes (64 KiB) from
+// the server, to it, or both. Prints a line of JSON.
 #include "latency_histogram.hpp"
 #include "sharing.coracle.hpp"
 

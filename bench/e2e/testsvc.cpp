@@ -1,5 +1,5 @@
-// bench_testsvc PORT: the server that bench_workload drives, and other people's clients of it; one loop, the library's
-// defaults. It prints the port that it listens on: PORT may be 0.
+// bench_testsvc PORT: the server that bench_workload drives, and other people's clients of it; one loop, the
+// library's defaults. It prints the port that it listens on: PORT may be 0.
 #include "testsvc.coracle.hpp"
 
 #include <coracle/server.hpp>

@@ -1,5 +1,5 @@
-// A library to preload: counts the calls of malloc and its kin of a whole process, whichever of its threads makes them, into
-// the file that BENCH_MALLOC_COUNT names, whose first eight bytes are the number so far.
+// A library to preload: counts the calls of malloc and its kin of a whole process, whichever of its threads
+// makes them, into the file that BENCH_MALLOC_COUNT names, whose first eight bytes are the number so far.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>

@@ -24,8 +24,8 @@ struct canned_course {
   coracle::event<> over{};
 };
 
-// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a peer that waits for what it is
-// sent. The opening goes first. The batches behind the warm-up are measured.
+// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a peer that waits
+// for what it is sent. The opening goes first. The batches behind the warm-up are measured.
 class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
  public:
   canned_duplex(coracle::coro::executor& home, canned_course& course) noexcept

@@ -27,7 +27,8 @@ class canned_peer {
   canned_peer() = default;
 };
 
-// A message of one string, as helloworld's request and reply are. name_bytes <= 127, so that one octet tells it.
+// A message of one string, as helloworld's request and reply are. name_bytes <= 127, so that one octet tells
+// it.
 octets canned_message(std::size_t name_bytes);
 // The same with its length and flag before it, as gRPC's DATA have it.
 octets canned_body(coracle::bytes_view message);

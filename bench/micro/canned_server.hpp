@@ -10,8 +10,8 @@
 
 namespace bench {
 
-// Answers unary echo calls, as many at a time as the client makes. Its heads and trailers come from the dynamic table, as
-// those of gRPC's own servers do.
+// Answers unary echo calls, as many at a time as the client makes. Its heads and trailers come from the
+// dynamic table, as those of gRPC's own servers do.
 class canned_server final : public canned_peer {
  public:
   canned_server(std::size_t calls_per_batch, std::size_t name_bytes);

@@ -1,6 +1,7 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: what a small unary call costs from
-// the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
-// and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
+// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: what a small unary
+// call costs from the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and
+// handler on a loop, and no socket. Prints a line of JSON; under callgrind only the measured part is
+// collected.
 //
 // in_place: as grpc, with a handler that builds its reply in place.
 // client: likewise on the client's side, from a call's begin to its reply.

@@ -1,5 +1,6 @@
-// bench_grpcpp_greeter PORT [CERT KEY]: bench_greeter's unary methods on grpc++'s asynchronous API, as its documentation
-// has it: one completion queue, one thread, many requests outstanding, and each call's object used again.
+// bench_grpcpp_greeter PORT [CERT KEY]: bench_greeter's unary methods on grpc++'s asynchronous API, as its
+// documentation has it: one completion queue, one thread, many requests outstanding, and each call's object
+// used again.
 #include "helloworld.grpc.pb.h"
 #include "orders.grpc.pb.h"
 #include "peers/grpcpp_serving.hpp"

@@ -1,4 +1,5 @@
-// What bench_hello's file costs to compile before it serves anything: its messages, and the headers of std that it has.
+// What bench_hello's file costs to compile before it serves anything: its messages, and the headers of std
+// that it has.
 #include "helloworld.pb.h"
 
 #include <cstdio>

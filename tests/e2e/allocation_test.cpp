@@ -1,4 +1,5 @@
-// What a steady unary call takes from the heap, whatever is asked of it: what protobuf takes for its texts, and no more.
+// What a steady unary call takes from the heap, whatever is asked of it: what protobuf takes for its texts,
+// and no more.
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
@@ -57,15 +58,15 @@ TEST_P(steady_call, TakesNothing) {
 
 TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)), 0u); }
 
-// Not so brotli, snappy and lz4, whose libraries take memory for each message. Less than uncompressed where a long
-// message comes in parts: protobuf's strings grow by them.
+// Not so brotli, snappy and lz4, whose libraries take memory for each message. Less than uncompressed where a
+// long message comes in parts: protobuf's strings grow by them.
 TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   const std::size_t plain = taken(long_text);
   for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
     make_server(server_options().compression(e));
     connect(channel_options().calls(call_options().compression(e)));
-    // Where other programs hold the processor up, the loop's clock may end an iteration within a message; what waits then
-    // takes memory once.
+    // Where other programs hold the processor up, the loop's clock may end an iteration within a message;
+    // what waits then takes memory once.
     std::size_t least = taken(long_text, {}, true);
     for (int more = 0; more < 4 && least > plain; ++more) least = std::min(least, taken(long_text, {}, true));
     EXPECT_LE(least, plain) << name_of(e);

@@ -324,7 +324,7 @@ TEST_F(channel_to_servers, RestsAlsoWhileItsServersAreGone) {
   (void)world_.host("a");
   channel c(client_, address("a"), insecure());
   EXPECT_EQ(call(c), "UNAVAILABLE");
-  world_.run();  // ends: nobody tries for ever
+  world_.run();  // ends: no connection attempt is repeated forever
   EXPECT_EQ(c.state(), connectivity::idle);
 }
 

@@ -52,7 +52,7 @@ TEST_P(connection, ToATargetThatIsNoAddressSaysSo) {
 
 TEST_P(connection, ThatIsNeverAnsweredIsCoveredByTheDeadline) {
   struct program {
-    // Accepts nobody and says nothing: the kernel connects, HTTP/2 never begins.
+    // Accepts no connection: the kernel establishes it, and HTTP/2 never begins.
     static task<status> silent() {
       auto listening = net::listener::open(net::address::loopback_v4(0));
       CORACLE_ASSERT(listening.ok(), "no loopback");

@@ -1,5 +1,5 @@
-// What requests take in memory once they are decoded: the quota counts it, and a request far larger than its bytes is not
-// decoded.
+// What requests take in memory once they are decoded: the quota counts it, and a request far larger than its
+// bytes is not decoded.
 #include "support/allocation_counter.hpp"
 #include "support/echo_fixture.hpp"
 

@@ -140,7 +140,7 @@ TEST_P(health, ADrainTellsWhoWatchesAndIsNotHeldUpByThem) {
   EXPECT_EQ(next(watch), "NOT_SERVING");
   EXPECT_EQ(next(watch), "UNAVAILABLE");
   EXPECT_EQ(next(another), "UNAVAILABLE");
-  health_.set_status("", health_status::serving);  // too late: nobody believes it any more
+  health_.set_status("", health_status::serving);  // too late: it has no effect any more
 }
 
 }  // namespace

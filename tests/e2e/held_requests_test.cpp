@@ -1,4 +1,5 @@
-// The memory that requests take up: counted while their calls run, and not taken for a peer that does not read.
+// The memory that requests take up: counted while their calls run, and not taken for a peer that does not
+// read.
 #include "support/certificates.hpp"
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
@@ -78,7 +79,8 @@ class held_requests : public echo_fixture {
     co_await work.join();
     while (t.seen_.ended == ended) co_await sleep_for(1ms);
   }
-  // Until the server takes new streams again, which it refuses for a moment: what came for the call before is still counted.
+  // Until the server takes new streams again, which it refuses for a moment: what came for the call before is
+  // still counted.
   static task<status> say_at_once(held_requests& t, echo::Text request) {
     call_options options;
     options.compression(encoding::gzip);

@@ -1,4 +1,5 @@
-// Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers' patience.
+// Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers'
+// patience.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"

@@ -1,4 +1,4 @@
-// Loops share nothing: while calls run on two of them, nobody posts anything to either.
+// Loops share nothing: while calls run on two of them, no thread posts anything to either.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 

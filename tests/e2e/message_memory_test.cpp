@@ -1,4 +1,5 @@
-// What is kept of a server's messages: what handlers take, what the quota counts, what a steady call allocates.
+// What is kept of a server's messages: what handlers take, what the quota counts, what a steady call
+// allocates.
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 

@@ -1,5 +1,5 @@
-// Calls of a client that differ in nothing but their messages, and calls that do differ between them: each handler
-// sees what its own call said, however little of its head was looked at.
+// Calls of a client that differ in nothing but their messages, and calls that do differ between them: each
+// handler sees what its own call said, however little of its head was looked at.
 #include "support/echo_fixture.hpp"
 
 #include <string>

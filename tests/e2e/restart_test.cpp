@@ -41,7 +41,8 @@ class restarting : public echo_fixture {
     for (const tally& t : found)
       while (!t.ended) co_await sleep_for(1ms);  // sleeps on purpose: likewise
   }
-  // gently: with a drain, and a while in which nobody listens. Then clients pause for a second of their own time.
+  // gently: with a drain, followed by a time without a listener. The clients then pause for a
+  // second.
   void restart_server(bool gently) {
     if (gently) {
       server_->stop();

@@ -1,4 +1,5 @@
-// Typed details of a status: across a call, and as others' classes of the same definitions read and write them.
+// Typed details of a status: across a call, and as others' classes of the same definitions read and write
+// them.
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "support/echo_fixture.hpp"

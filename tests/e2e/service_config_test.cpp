@@ -23,7 +23,7 @@ constexpr const char* late = R"({"methodConfig":[{"name":[{}],"timeout":"5s"}]})
 class a_channel : public server_fleet {
  protected:
   a_channel() { start("a"); }
-  // How long a call is borne that is never answered.
+  // How long a call that gets no reply may take.
   std::int64_t patience_ms(channel& c) {
     const time_point began = world_.now();
     EXPECT_EQ(run(ask(c, {}, "hang")), "DEADLINE_EXCEEDED");

@@ -1,4 +1,5 @@
-// A server takes SIGTERM from its listen() on, and gives back what it took, and nothing that the program has set since.
+// A server takes SIGTERM from its listen() on, and gives back what it took, and nothing that the program has
+// set since.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
@@ -74,7 +75,8 @@ TEST_P(signals, TheLaterOfTwoHandlersStays) {
   EXPECT_EQ(second_heard, 1);
 }
 
-// What a library does that watches signals for a while: it has saved ours, and sets it again when we are gone.
+// What a library does that watches signals for a while: it has saved ours, and sets it again when we are
+// gone.
 TEST_P(signals, OurHandlerThatIsSetAgainPassesTheSignalOn) {
   set_handler(hear_first);
   struct sigaction saved{};

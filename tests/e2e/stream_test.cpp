@@ -309,7 +309,8 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
   server_.reset();  // before its service
 }
 
-// A writer whose messages all find room at once does not hold its loop: whoever is ready goes on after each pump.
+// A writer whose messages all find room at once does not block its loop: ready tasks continue after each
+// pump.
 TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
   struct program {
     static task<> write(echo_stub s, int n, int& written) {

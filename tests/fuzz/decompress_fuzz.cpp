@@ -1,6 +1,6 @@
-// Decompresses any bytes, in every encoding, at once and in steps with the same result, and compresses them and back: no more
-// than is allowed comes out, and what was put in comes back. The first byte chooses the encoding, the second the limit and
-// the level, the third the bytes of a step.
+// Decompresses any bytes, in every encoding, at once and in steps with the same result, and compresses them
+// and back: no more than is allowed comes out, and what was put in comes back. The first byte chooses the
+// encoding, the second the limit and the level, the third the bytes of a step.
 #include "compress/coders.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, 
     const std::size_t unread_before = input.size(), made_before = out.size();
     how = one.unpack_step(input, limit - made_before, step_bytes, out);
     const std::size_t used = unread_before - input.size() + out.size() - made_before;
-    // A step that does nothing would never end; one that does too much blocks the loop. 128 KiB: a chunk of snappy, which is
-    // not split, packed and unpacked.
+    // A step that does nothing would never end; one that does too much blocks the loop. 128 KiB: a chunk of
+    // snappy, which is not split, packed and unpacked.
     if (how == compress::unpacked::more && used == 0) std::abort();
     if (used > step_bytes + (128u << 10)) std::abort();
     if (how == compress::unpacked::more && out.size() > limit) std::abort();

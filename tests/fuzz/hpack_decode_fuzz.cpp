@@ -1,7 +1,8 @@
 // Blocks from a hostile peer: no crash, and the same fields and errors as the slow reference decoder.
 //
-// The input is a series of records: a length byte and so many bytes of block; length 0xff stands for a new table
-// limit, whose value follows in two bytes. Fields get slots and tags by the way, whose faith is checked.
+// The input is a series of records: a length byte and so many bytes of block; length 0xff stands for a new
+// table limit, whose value follows in two bytes. Fields get slots and tags by the way, whose faith is
+// checked.
 #include "hpack/decoder.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 

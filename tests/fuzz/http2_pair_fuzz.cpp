@@ -1,6 +1,6 @@
-// Both roles' engines against each other: for any operations of their users, and any pieces in which the bytes travel, neither
-// reports an error of the other, and DATA arrives as it was sent. Five bytes a round: the client's operation and the server's,
-// each with its operand, and how much travels.
+// Both roles' engines against each other: for any operations of their users, and any pieces in which the
+// bytes travel, neither reports an error of the other, and DATA arrives as it was sent. Five bytes a round:
+// the client's operation and the server's, each with its operand, and how much travels.
 #include "fuzz/http2_session.hpp"
 
 #include <algorithm>

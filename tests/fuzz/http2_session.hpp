@@ -1,5 +1,5 @@
-// A user of an engine for fuzzers: the input chooses what it does, at each event and between the pieces of the peer's bytes.
-// It checks after each step what the engine promises for any input.
+// A user of an engine for fuzzers: the input chooses what it does, at each event and between the pieces of
+// the peer's bytes. It checks after each step what the engine promises for any input.
 #pragma once
 
 #include "hpack/stateless_encoder.hpp"
@@ -66,15 +66,17 @@ inline limits small_limits() {
   return l;
 }
 
-// What an engine may hold for `streams` streams, apart from its output and from what its user queues and keeps.
+// What an engine may hold for `streams` streams, apart from its output and from what its user queues and
+// keeps.
 inline std::size_t memory_bytes_max(const limits& l, std::size_t streams) {
   return (16u << 10) + 2 * std::size_t{l.max_frame_bytes} + 2 * std::size_t{l.header_block_bytes} +
          4 * (std::size_t{l.header_table_bytes} + l.encoder_table_bytes) +
          streams * (1024 + 2 * std::size_t{l.header_list_bytes});
 }
 
-// Reads the peer's bytes beside the engine, and tells whether a header block has exceeded a limit: an engine that has
-// not failed by then does not enforce it. It sees frames alone; on a server's side they follow the preface.
+// Reads the peer's bytes beside the engine, and tells whether a header block has exceeded a limit: an engine
+// that has not failed by then does not enforce it. It sees frames alone; on a server's side they follow the
+// preface.
 class block_observer {
  public:
   block_observer(role side, const limits& l)
@@ -149,8 +151,8 @@ class user {
     require(engine.memory_bytes() <= memory_bytes_max(limits_, 0) + 96 * chunks_);
   }
 
-  // Each piece has memory of its own, which is freed afterwards. With bit 7 of `choice` the user stops reading after each
-  // event, and continues in new memory.
+  // Each piece has memory of its own, which is freed afterwards. With bit 7 of `choice` the user stops
+  // reading after each event, and continues in new memory.
   void feed(bytes_view bytes, std::uint8_t choice) {
     choice_ = choice;
     fed_bytes_ += bytes.size();
@@ -173,7 +175,8 @@ class user {
     for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) on(e);
   }
 
-  // An operation of the user's own: bits 0 to 4 of `what` choose it, the others the stream; `how` is its operand.
+  // An operation of the user's own: bits 0 to 4 of `what` choose it, the others the stream; `how` is its
+  // operand.
   void act(std::uint8_t what, std::uint8_t how) {
     const std::size_t before = engine.output().size();
     const stream_ref s = some_stream(what >> 5);

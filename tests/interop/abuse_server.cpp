@@ -1,4 +1,5 @@
-// abuse_server [CERTIFICATE KEY]: what abuse.py attacks: small limits, and replies as large as the request says.
+// abuse_server [CERTIFICATE KEY]: what abuse.py attacks: small limits, and replies as large as the request
+// says.
 #include "echo.coracle.hpp"
 
 #include "coracle/server.hpp"

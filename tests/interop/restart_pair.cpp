@@ -1,5 +1,6 @@
-// restart_pair serve PORT | call PORT: a server that restarts.py starts again and again, and a client that retries its
-// idempotent calls. The client answers each line of its input with how many calls it has made and lost, and ends with it.
+// restart_pair serve PORT | call PORT: a server that restarts.py starts again and again, and a client that
+// retries its idempotent calls. The client answers each line of its input with how many calls it has made and
+// lost, and ends with it.
 #include "echo.coracle.hpp"
 
 #include "coracle/client.hpp"

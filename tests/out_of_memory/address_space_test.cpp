@@ -1,4 +1,5 @@
-// A server whose address space is limited is asked for more than fits: the call ends, and the server answers the next one.
+// A server whose address space is limited is asked for more than fits: the call ends, and the server answers
+// the next one.
 #include "support/echo_service.hpp"
 #include "support/limited_process.hpp"
 
@@ -88,7 +89,8 @@ class growing_service final : public testing_support::echo_service {
 class a_server_of_little_memory : public testing::Test {
  protected:
   void start(int room_mebibytes) {
-    // A child is not to find room in what its parent has freed, or in the arena that glibc has reserved for a thread there.
+    // A child is not to find room in what its parent has freed, or in the arena that glibc has reserved for a
+    // thread there.
     ::mallopt(M_MMAP_THRESHOLD, 32 << 10);
     ::mallopt(M_ARENA_MAX, 1);
     int ends[2];

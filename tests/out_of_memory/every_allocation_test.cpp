@@ -1,5 +1,5 @@
-// Every allocation that a peer's doings bring about may fail, and those of a client's calls: what ends is a call or a
-// connection, never the process.
+// Every allocation that a peer's doings bring about may fail, and those of a client's calls: what ends is a
+// call or a connection, never the process.
 #include "out_of_memory/everything.hpp"
 #include "out_of_memory/failing_allocations.hpp"
 

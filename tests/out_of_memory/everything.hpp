@@ -1,4 +1,5 @@
-// everything: a scenario in which a server and its clients do what a peer can make them do, in a simulated world.
+// everything: a scenario in which a server and its clients do what a peer can make them do, in a simulated
+// world.
 #pragma once
 
 #include "support/echo_service.hpp"
@@ -49,8 +50,8 @@ class passing final : public server_interceptor {
   }
 };
 
-// What goes wrong where memory runs out, as texts for a test's report. Statuses are checked one by one: a call ends well,
-// or with a status that tells the client what happened.
+// What goes wrong where memory runs out, as texts for a test's report. Statuses are checked one by one: a
+// call ends well, or with a status that tells the client what happened.
 class outcomes {
  public:
   void add(std::string_view where, const status& s) {
@@ -167,7 +168,8 @@ struct everything {
     co_await when_all(std::move(all));
   }
 
-  // What no client of ours sends: a header block in pieces, a message in pieces, a request for a page, and no end.
+  // What no client of ours sends: a header block in pieces, a message in pieces, a request for a page, and no
+  // end.
   static task<> written_by_hand(std::string at) {
     namespace raw = testing_support::raw_frames;
     auto connected = co_await net::stream::connect(net::address::parse(at).value());

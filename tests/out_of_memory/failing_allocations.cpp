@@ -277,7 +277,8 @@ bool fails_here() {
     if (slot < at_once) break;
     wait_for_one();
   }
-  // Not fork(): its handlers would tell the library that its runtime is a parent's, which here is its own world.
+  // Not fork(): its handlers would tell the library that its runtime is a parent's, which here is its own
+  // world.
   const long pid = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (pid == 0) {
     become_child(slot, now->number);

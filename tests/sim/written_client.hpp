@@ -35,8 +35,8 @@ struct heard {
 };
 
 struct written_client {
-  // Says `first`, and `then` `times` times, each after `pause`; listens until the server closes or until `acks` of its PINGs
-  // are answered. It answers nothing itself.
+  // Says `first`, and `then` `times` times, each after `pause`; listens until the server closes or until
+  // `acks` of its PINGs are answered. It answers nothing itself.
   static task<heard> talk(std::string at, std::string first, std::string then = {}, duration pause = {},
                           int times = 0, int acks = 0) {
     heard h;

@@ -59,8 +59,8 @@ def never_right(tree):
 def comments(tree):
     """Comments fit the formatter's width, and have none of the words that are never right."""
     words = list(never_right(tree))
-    for name in tree.under("src/", "include/", "codegen/", "tools/", ends=SOURCES):
-        if name.endswith(".coracle.hpp"):
+    for name in tree.under("src/", "include/", "codegen/", "tools/", "tests/", "bench/", ends=SOURCES):
+        if name.endswith((".coracle.hpp", ".coracle.fake.hpp")) or name.startswith("tests/compile_fail/"):
             continue
         for number, line in enumerate(tree.lines(name), 1):
             comment = comment_of(line)

@@ -16,8 +16,8 @@
 
 namespace coracle::testing_support {
 
-// A folder of its own, removed at the end of the program; a copy of CORACLE_TEST_CERTIFICATES where that names a folder
-// which certificates.sh has filled.
+// A folder of its own, removed at the end of the program; a copy of CORACLE_TEST_CERTIFICATES where that
+// names a folder which certificates.sh has filled.
 class certificates {
  public:
   static const certificates& made() {

@@ -28,8 +28,8 @@ inline std::string program_path(const std::string& name) {
   return std::string(path.substr(0, path.rfind('/') + 1)) + name;
 }
 
-// Its stdin and stdout are the test's; what it says on stderr comes with stdout. Killed with the object, if it still
-// runs.
+// Its stdin and stdout are the test's; what it says on stderr comes with stdout. Killed with the object, if
+// it still runs.
 class child_program {
  public:
   // command: the program and its arguments. descriptors: passed as 3, 4, ...

@@ -55,8 +55,8 @@ class connect_proxy {
       if (!head.starts_with("CONNECT " + name + " HTTP/1.1\r\n")) continue;
       result<net::stream> server = co_await net::stream::connect(where);
       if (!server) break;
-      // The server's first words in the same breath as the answer: nothing of them may be lost. It speaks when it has seen
-      // the preface, which the client sends only later.
+      // The server's first words in the same breath as the answer: nothing of them may be lost. It speaks
+      // when it has seen the preface, which the client sends only later.
       if (const status s = co_await server->write(as_bytes(preface)); !s.ok()) co_return;
       std::string first = answer;
       const auto got = co_await server->read(bytes);

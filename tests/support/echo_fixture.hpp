@@ -1,4 +1,5 @@
-// echo_fixture: a server with the echo service and a channel to it, over every backend and kind of connection.
+// echo_fixture: a server with the echo service and a channel to it, over every backend and kind of
+// connection.
 #pragma once
 
 #include "support/echo_service.hpp"

@@ -57,7 +57,7 @@ class descriptor_limit {
   rlimit before_{};
 };
 
-// Root's rings count against nobody's limit: the process becomes nobody, for good.
+// The rings of root count against no limit, so the process permanently becomes the user `nobody`.
 inline void limit_locked_memory(std::size_t bytes) {
   limit(RLIMIT_MEMLOCK, bytes);
   constexpr uid_t nobody = 65534;

@@ -1,4 +1,5 @@
-// In front of glibc's allocator, for all of the program and its libraries. What is freed is freed by glibc itself.
+// In front of glibc's allocator, for all of the program and its libraries. What is freed is freed by glibc
+// itself.
 #include "support/malloc_counter.hpp"
 
 using coracle::test::malloc_count;

@@ -1,4 +1,5 @@
-// Counts this thread's calls of malloc() and its like: those of C libraries as well, which allocation_counter does not see.
+// Counts this thread's calls of malloc() and its like: those of C libraries as well, which allocation_counter
+// does not see.
 #pragma once
 
 #include <cstddef>

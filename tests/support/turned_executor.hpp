@@ -8,8 +8,8 @@
 
 namespace coracle::test {
 
-// What is posted to one waits for its next turn, whoever posts it: what is under way between two
-// executors can be held at every place.
+// Work that is posted to one waits for its next turn, whichever thread posts it. A test can therefore
+// hold work that is in transit between two executors at any point.
 class turned_executor final : public coro::executor {
  public:
   turned_executor() = default;

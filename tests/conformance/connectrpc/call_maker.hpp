@@ -9,8 +9,8 @@ namespace conformance {
 
 namespace pb = connectrpc::conformance::v1;
 
-// `request` must stay until the task has ended. Throws when the description makes no sense or asks for what this
-// client does not have.
+// `request` must stay until the task has ended. Throws when the description makes no sense or asks for what
+// this client does not have.
 coracle::task<pb::ClientResponseResult> make_call(coracle::runtime& runtime,
                                                   const pb::ClientCompatRequest& request);
 

@@ -1,5 +1,5 @@
-// Messages between the conformance suite and a program under test: four bytes of length, most significant first, then
-// the protobuf message.
+// Messages between the conformance suite and a program under test: four bytes of length, most significant
+// first, then the protobuf message.
 #pragma once
 
 #include <google/protobuf/message_lite.h>

@@ -43,7 +43,8 @@ coracle::task<> cacheable_unary(session& at) {
   require(first.value().payload().body() == second.value().payload().body(), "the replies are not the same");
 }
 
-// The server's half of cacheable_unary, without a proxy: each reply has a payload of its own, and may be cached.
+// The server's half of cacheable_unary, without a proxy: each reply has a payload of its own, and may be
+// cached.
 coracle::task<> uncached_unary(session& at) {
   const stub test(at.channel());
   const pb::SimpleRequest request;

@@ -90,7 +90,8 @@ coracle::reply<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::ser
   return response;
 }
 
-// Nanoseconds of the wall clock as the description has it; later than the last one where the clock has not moved on.
+// Nanoseconds of the wall clock as the description has it; later than the last one where the clock has not
+// moved on.
 std::int64_t test_service::next_timestamp_ns() noexcept {
   const auto now = coracle::loop::current()->wall_now().time_since_epoch();
   const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();

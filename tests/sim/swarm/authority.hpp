@@ -1,5 +1,5 @@
-// authority: a CA in memory. The same numbers give the same bytes in every run of the program: keys are made from them,
-// and Ed25519 signs without chance and always at the same length.
+// authority: a CA in memory. The same numbers give the same bytes in every run of the program: keys are made
+// from them, and Ed25519 signs without chance and always at the same length.
 #pragma once
 
 #include <cstdint>

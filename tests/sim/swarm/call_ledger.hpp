@@ -44,7 +44,7 @@ class call_ledger {
   void handler_ended(std::uint64_t id, bool stopped) noexcept;
   // `whole`: everything that an OK promises has arrived. `asked`: the caller has asked for the end itself.
   void ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked);
-  // Its host has crashed: nobody can say how it ended, but it has.
+  // Its host has crashed: the call has ended, with an unknown status.
   void cut_off(const call_plan& p);
   // From now on servers drain and stop as well.
   void expect_drains() noexcept { drains_ = true; }

@@ -1,4 +1,5 @@
-// caller: makes one call after the other, and goes on with the next one when its host has crashed and started again.
+// caller: makes one call after the other, and goes on with the next one when its host has crashed and started
+// again.
 #pragma once
 
 #include "sim/swarm/call_ledger.hpp"

@@ -47,8 +47,8 @@ calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const dr
   if (secure_) start_operator();
 }
 
-// Renewals matter to new connections: over TLS they come often. On a slow line the end of one refuses calls, as a drain
-// does: its PING takes longer than it waits.
+// Renewals matter to new connections: over TLS they come often. On a slow line the end of one refuses calls,
+// as a drain does: its PING takes longer than it waits.
 server_options calls_world::draw_server() {
   server_options o;
   o.drain_grace(draws_.up_to(2s));

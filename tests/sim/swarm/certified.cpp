@@ -132,8 +132,8 @@ void certified::write_keys() {
   write("client.key", client_.key);
 }
 
-// At once, and never in the size of the one before: neither the clock of the real machine nor its numbers of files
-// decide whether a change is seen.
+// At once, and never in the size of the one before: neither the clock of the real machine nor its numbers of
+// files decide whether a change is seen.
 void certified::write(const std::string& name, const std::string& text) {
   std::ofstream(path("new"), std::ios::binary) << std::string(number_, '#') << '\n' << text;
   fs::rename(path("new"), path(name));

@@ -1,5 +1,5 @@
-// certified: what the servers and clients of a scenario prove with who they are: in files, which an operator writes anew
-// while calls go on.
+// certified: what the servers and clients of a scenario prove with who they are: in files, which an operator
+// writes anew while calls go on.
 #pragma once
 
 #include "sim/swarm/authority.hpp"
@@ -33,7 +33,7 @@ class certified {
 
   // A root on the operator's host: some renewals. What is done is remembered over crashes.
   task<> renew_often();
-  // Everything, another authority too: what was before is believed by nobody from now on.
+  // Replaces everything, including the authority: the earlier certificates are trusted no longer.
   void replace_all();
 
   // In a handler: a client is who it says. `newest`: and of the certificates that are in force now.
@@ -51,7 +51,7 @@ class certified {
   run& run_;
   dice draws_;
   const bool mutual_;
-  const bool by_call_;  // else whoever connects looks at the files
+  const bool by_call_;  // otherwise each new connection checks the files
   const bool halves_;  // chains and keys do not change at once
   std::uint64_t renewals_;
   std::uint32_t number_ = 0;  // of the certificates in force, the operator thinks

@@ -1,5 +1,5 @@
-// fleet_world: several servers behind one name that changes, and clients whose channels are as different as their
-// options allow.
+// fleet_world: several servers behind one name that changes, and clients whose channels are as different as
+// their options allow.
 #pragma once
 
 #include "sim/swarm/mixture.hpp"

@@ -1,4 +1,5 @@
-// numbered_text: a message that says which call it belongs to, which of its messages it is, and what it must hold.
+// numbered_text: a message that says which call it belongs to, which of its messages it is, and what it must
+// hold.
 #pragma once
 
 #include "echo.pb.h"

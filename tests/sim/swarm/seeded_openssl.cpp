@@ -1,4 +1,5 @@
-#define OPENSSL_SUPPRESS_DEPRECATED  // since 3.0 a provider is the official way; it would be of ten times the length
+// since 3.0 a provider is the official way; it would be of ten times the length
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "sim/swarm/seeded_openssl.hpp"
 
 #include "sim/swarm/dice.hpp"

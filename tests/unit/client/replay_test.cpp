@@ -227,7 +227,8 @@ TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
   EXPECT_TRUE(server_.requests[0]->cancelled);
 }
 
-// The second attempt has less unsent than is too much for one stream and more than wakes a writer, and no piece left.
+// The second attempt has less unsent than is too much for one stream and more than wakes a writer, and no
+// piece left.
 TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuffer) {
   retry(2);
   server_.limits.initial_window_bytes = 65'535;

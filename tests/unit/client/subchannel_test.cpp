@@ -4,7 +4,7 @@
 namespace coracle::client::test {
 namespace {
 
-// What a subchannel by itself tells nobody in particular.
+// The state and the failure of a single subchannel.
 struct silent_owner final : subchannel_owner {
   bool left = false;
   void on_state(subchannel&) noexcept override {}
@@ -61,7 +61,8 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
   sync_wait(host, host.at(0), program::go());
 }
 
-// A server in a simulated world, and a subchannel that connects as often as it may, as under a client that keeps calling.
+// A server in a simulated world, and a subchannel that connects as often as it may, as under a client that
+// keeps calling.
 class subchannel_to_a_bad_server {
  public:
   explicit subchannel_to_a_bad_server(loop& here) : here_(here) {

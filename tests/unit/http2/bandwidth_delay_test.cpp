@@ -14,8 +14,8 @@ using std::chrono_literals::operator""s;
 constexpr std::uint32_t start_bytes = 384u << 10;
 constexpr std::uint32_t most_bytes = 16u << 20;
 
-// A sender that always has something to send, over a line of so much bandwidth and delay; what it may have on its way
-// is the window. Time goes by in steps of an eighth of the delay.
+// A sender that always has something to send, over a line of so much bandwidth and delay; what it may have on
+// its way is the window. Time goes by in steps of an eighth of the delay.
 struct line {
   line(duration round_trip, double bytes_per_s) : delay(round_trip), bandwidth(bytes_per_s) {
     EXPECT_TRUE(of.answered(now += delay));  // our SETTINGS

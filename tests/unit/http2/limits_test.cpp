@@ -139,7 +139,8 @@ TEST(Http2Limits, InterimResponses) {
   s.take_frames();
   for (int i = 0; i < 3; ++i) s.feed(headers(1, interim) + headers(3, interim));
   EXPECT_EQ(s.take_frames(), "");
-  // The block of the refused one still is part of the compression: it enters the field that the next one refers to.
+  // The block of the refused one still is part of the compression: it enters the field that the next one
+  // refers to.
   const std::string entering = interim + std::string(
                                              "\x40\x01"
                                              "a\x01"

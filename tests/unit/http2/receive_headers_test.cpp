@@ -34,7 +34,8 @@ TEST(Http2ReceiveHeaders, ABlockMayBeSpreadOverContinuations) {
   EXPECT_EQ(serve(headers(1, block, 0) + continuation(1, "")).events, head1 + "\n");
 }
 
-// The stream has ended on the wire when its last block turns out to be undecodable: its user hears of it all the same.
+// The stream has ended on the wire when its last block turns out to be undecodable: its user hears of it all
+// the same.
 TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead) {
   const std::string index_zero = "\x80";
   const std::string bad = block({{"grpc-status", "0"}}) + index_zero;

@@ -119,8 +119,8 @@ TEST(Http2RepeatedHeads, ReferToTheTableAsItWas) {
   EXPECT_NE(k.last, ":method=POST :scheme=http :path=/a.B/C :authority=h ");
 }
 
-// A block that is no good request changes the table, too, and is not remembered in place of the last one. The table has
-// room for one entry: its count and its size stay as they were.
+// A block that is no good request changes the table, too, and is not remembered in place of the last one. The
+// table has room for one entry: its count and its size stay as they were.
 struct between {
   const char* name;
   // On stream `id`: `entering` replaces the entry of the table.
@@ -201,7 +201,8 @@ TEST(Http2RepeatedHeads, OfMoreThanAKibibyteAreReadEachTime) {
   EXPECT_EQ(k.repeated, 0);
 }
 
-// Beside one that reads every head: fields that recur, tables that shrink and grow, fields that push others out.
+// Beside one that reads every head: fields that recur, tables that shrink and grow, fields that push others
+// out.
 class repeated_heads : public testing::TestWithParam<int> {};
 
 TEST_P(repeated_heads, SayWhatReadingThemSays) {

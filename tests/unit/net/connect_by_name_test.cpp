@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class Connect : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Connect, testing_support::all_kinds, Connect::case_name);
 
-// A port that nobody listens on.
+// A port without a listener.
 task<std::uint16_t> free_port() {
   listener l = listener::open(address::loopback_v4(0)).value();
   const std::uint16_t port = l.local_address().port();

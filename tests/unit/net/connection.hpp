@@ -17,7 +17,7 @@
 
 namespace coracle::net {
 
-// A path that nobody else uses; removed at the end, whatever the test left there.
+// A path that no other process uses. It is removed at the end, whatever the test left there.
 class socket_path {
  public:
   socket_path()

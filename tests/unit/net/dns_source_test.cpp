@@ -131,7 +131,8 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
   EXPECT_EQ(open_descriptors(), before + 3) << "those of the server";
 }
 
-// A question over a channel of its own, asked after all others: once it is answered, the server has seen all that they sent.
+// A question over a channel of its own, asked after all others: once it is answered, the server has seen all
+// that they sent.
 task<answer> release_after_all(dns_settings how, name_server& server, int& seen) {
   dns_source names(*loop::current(), std::move(how));
   answer last = co_await names.look_up("last.example", 80);

@@ -188,7 +188,8 @@ TEST_P(File, AFifoHasNoPositions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("net::input"));
 }
 
-// Nobody has the other end open: an open that waits for one would keep a thread, and no stop would end it.
+// No process has the other end open: an open that waits for one would block a thread, and no stop would end
+// it.
 TEST_P(File, AFifoWithoutAPeerIsRefusedToo) {
   ASSERT_EQ(::mkfifo((folder_ / "lonely").c_str(), 0600), 0);
   EXPECT_EQ(run(try_open(folder_ / "lonely", file_options())).code(), status_code::invalid_argument);

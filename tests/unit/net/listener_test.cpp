@@ -49,7 +49,7 @@ task<> free_again() {
 TEST_P(Listener, AClosedOneLeavesItsAddressFree) { run(free_again()); }
 
 task<> not_ours() {
-  const result<listener> l = listener::open(address::ipv4({192, 0, 2, 1}, 0));  // RFC 5737: nobody's
+  const result<listener> l = listener::open(address::ipv4({192, 0, 2, 1}, 0));  // RFC 5737
   EXPECT_EQ(l.status().code(), status_code::invalid_argument);
   EXPECT_THAT(std::string(l.status().message()), HasSubstr("0.0.0.0"));
   co_return;

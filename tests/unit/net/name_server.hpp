@@ -108,7 +108,7 @@ class name_server {
         ::recvfrom(udp_, q.text.data(), q.text.size(), 0, reinterpret_cast<sockaddr*>(&q.from), &size);
     if (n <= 0) return;
     q.text.resize(static_cast<std::size_t>(n));
-    ++datagrams_;  // before the reply, since whoever has it may look
+    ++datagrams_;  // before the reply, since the receiver of the reply may read it
     if (zone_.holds_back(q.text) && !released_.load()) held_.push_back(q);
     else reply(q);
   }

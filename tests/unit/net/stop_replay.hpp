@@ -1,5 +1,6 @@
-// stop_replay: replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits for then, it
-// ends, and nothing of it is left: no frame, no object, no operation that the kernel may still write for.
+// stop_replay: replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits
+// for then, it ends, and nothing of it is left: no frame, no object, no operation that the kernel may still
+// write for.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -47,8 +48,8 @@ T good_value(result<T> ended) {
   return std::move(ended).value();
 }
 
-// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop requested, or
-// right after the work that it belongs to, when it is waiting.
+// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop
+// requested, or right after the work that it belongs to, when it is waiting.
 class stop_at final : coro::await_observer, coro::work {
  public:
   stop_at(scope& stopped, std::size_t n, bool waiting) : stopped_(stopped), left_(n), waiting_(waiting) {

@@ -65,7 +65,8 @@ task<> stop_at_once() {
 }
 TEST_P(StreamRace, AStopAtOnceEndsBothDirections) { run(stop_at_once()); }
 
-// Short reads over and over, also when the end comes right behind the last bytes: no byte and no end is missed.
+// Short reads over and over, also when the end comes right behind the last bytes: no byte and no end is
+// missed.
 task<> talk_in_short_messages(stream& s) {
   for (int i = 0; i < 500; ++i) {
     const status sent = co_await write_text(s, "0123456789");

@@ -1,5 +1,5 @@
-// Messages that are dear to decode, from a client or a server: they are decoded over many iterations of their loop, and
-// whatever else the loop has to do goes on in between.
+// Messages that are dear to decode, from a client or a server: they are decoded over many iterations of their
+// loop, and whatever else the loop has to do goes on in between.
 #include "transport/decode_budget.hpp"
 
 #include "compress/coders.hpp"
@@ -100,7 +100,8 @@ class witness final : public service {
   }
 };
 
-// A server, a channel of a neighbour who makes small calls, and an attacker's own connection, all on one loop.
+// A server, a channel of a neighbour who makes small calls, and an attacker's own connection, all on one
+// loop.
 class decoding : public every_backend {
  public:
   void SetUp() override {
@@ -171,9 +172,9 @@ TEST_P(decoding, OfSmallUnaryRequestsThatUnpackToMegabytesLeavesTheLoopToOthers)
     const std::string message = bomb(e);
     std::string bytes;
     for (int i = 0; i < calls; ++i) bytes += head("/t.T/One", 1 + 2 * i, e) + body(1 + 2 * i, message, true);
-    // 4 MiB are 16 times what an iteration decodes, and a call of the neighbour takes some iterations, more where io_uring
-    // lacks something. Decoded at once, all messages together leave room for one call. In the simulation a call takes
-    // time, of which the loop's work takes none.
+    // 4 MiB are 16 times what an iteration decodes, and a call of the neighbour takes some iterations, more
+    // where io_uring lacks something. Decoded at once, all messages together leave room for one call. In the
+    // simulation a call takes time, of which the loop's work takes none.
     EXPECT_GE(run(attack(*this, bytes, calls)), sim_world() ? 1 : calls / 2) << name_of(e);
     EXPECT_GE(witness_.closest(), 12u) << name_of(e);
   }

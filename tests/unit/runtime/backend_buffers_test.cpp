@@ -1,4 +1,4 @@
-// Bytes that nobody takes: the kernel keeps them, the sender waits, and the loop sleeps.
+// Bytes that no task reads: the kernel keeps them, the sender waits, and the loop sleeps.
 #include "unit/runtime/backend_under_test.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// cancellation_races: waits raced against timers, again and again: whoever loses has lost no message and no turn.
+// cancellation_races: races waits against timers repeatedly: the loser loses no message and no turn.
 #pragma once
 
 #include "coracle/coro/sleep.hpp"

@@ -160,7 +160,7 @@ std::thread drive_for_a_moment(runtime& rt, std::atomic<bool>& begun) {
   return driver;
 }
 
-// Whoever waits is not left alone with a loop that nobody drives any more.
+// A waiting thread is woken when no thread drives the loop any more.
 TEST_P(driving_by_two_threads, SyncWaitOutlivesARunForOfAnotherThread) {
   std::atomic<bool> begun{false};
   std::atomic<int> n{0};

@@ -1,5 +1,5 @@
-// A user's mistake throws or aborts, says the fix, and names the line of the task that made it, and not of the one that awaited
-// last.
+// A user's mistake throws or aborts, says the fix, and names the line of the task that made it, and not of
+// the one that awaited last.
 #include "support/misuse.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/sleep.hpp"

@@ -1,5 +1,6 @@
-// What the headers of include/coracle/coro claim about threads. Several plain threads make each such call at once while
-// two loops run; nothing may be lost, doubled or seen half written. ThreadSanitizer runs these tests, too.
+// What the headers of include/coracle/coro claim about threads. Several plain threads make each such call at
+// once while two loops run; nothing may be lost, doubled or seen half written. ThreadSanitizer runs these
+// tests, too.
 //
 //   coro/barrier.hpp             drop()
 //   coro/block_on.hpp            block_on() by plain threads, blocking_signal::set()

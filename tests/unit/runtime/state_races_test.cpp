@@ -105,8 +105,8 @@ TEST_P(state_races, ASharedMutexLosesNoTurnOfEitherKind) {
   expect_both_happened(sum);
 }
 
-// A piece is brought when the one before was taken, with one notification. Who gives up its wait may have been the one
-// that was notified: then it takes the piece, or another one hears of it.
+// A piece is brought when the one before was taken, with one notification. Who gives up its wait may have
+// been the one that was notified: then it takes the piece, or another one hears of it.
 struct market {
   explicit market(loop& home) : m(home), brought(home) {}
   mutex m;

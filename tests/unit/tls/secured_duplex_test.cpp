@@ -1,4 +1,5 @@
-// A duplex with TLS keeps the contract of net/duplex.hpp (the recorders look after that), whatever happens when.
+// A duplex with TLS keeps the contract of net/duplex.hpp (the recorders look after that), whatever happens
+// when.
 #include "tls/secured_duplex.hpp"
 
 #include "coracle/coro/yield.hpp"
@@ -180,7 +181,8 @@ task<> aborted() {
 }
 TEST_F(a_secured_connection, IsResetByAnAbort) { run(aborted); }
 
-// Each side is closed after each number of steps of the loop, in the middle of the handshake and of a transfer.
+// Each side is closed after each number of steps of the loop, in the middle of the handshake and of a
+// transfer.
 task<> closed_after(int steps, bool client_closes, bool abort) {
   two_sides sides(served_as("server"), trusting("ca"));
   auto e = connect(sides, "localhost", 500);

@@ -1,4 +1,5 @@
-// secured_ends: a client and a server of TLS over a duplex in memory, in a simulated world whose certificates are valid.
+// secured_ends: a client and a server of TLS over a duplex in memory, in a simulated world whose certificates
+// are valid.
 #pragma once
 
 #include "coracle/coro/sleep.hpp"

@@ -1,5 +1,6 @@
-// A server's connection whose input waits for the loop's decode budget: what its peer is not punished for meanwhile, and
-// what ends it all the same. The test turns the loop and sets its clock, so that time passes while work waits.
+// A server's connection whose input waits for the loop's decode budget: what its peer is not punished for
+// meanwhile, and what ends it all the same. The test turns the loop and sets its clock, so that time passes
+// while work waits.
 #include "transport/exchange.hpp"
 
 #include "net/memory_duplex.hpp"

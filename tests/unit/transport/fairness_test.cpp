@@ -1,4 +1,5 @@
-// Bulk and small messages on one connection: how much bulk leaves between a small message's being ready and its frame.
+// Bulk and small messages on one connection: how much bulk leaves between a small message's being ready and
+// its frame.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
@@ -111,7 +112,8 @@ std::string hello_of(role peer) {
          frames::headers(3, frames::request_block());
 }
 
-// What comes before a small message that becomes ready while a megabyte is on its way in messages of so many bytes.
+// What comes before a small message that becomes ready while a megabyte is on its way in messages of so many
+// bytes.
 task<std::size_t> bulk_ahead(role ours, std::size_t message_bytes) {
   loop& here = *loop::current();
   net::memory_pair_options narrow;

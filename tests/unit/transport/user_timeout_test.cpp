@@ -50,7 +50,8 @@ std::optional<int> user_timeout_ms(runtime_internal::handle h) {
   return ms;
 }
 
-// What the two sides' sockets say when a client that asks after `asking` has connected to a server that never does.
+// What the two sides' sockets say when a client that asks after `asking` has connected to a server that never
+// does.
 struct both {
   std::optional<int> client;
   std::optional<int> server;
