@@ -1,4 +1,4 @@
-// What a channel takes of its resolver's answers.
+// What a channel adopts from the results of its resolver.
 #include "client/channel_state.hpp"
 
 #include "client/dialer.hpp"

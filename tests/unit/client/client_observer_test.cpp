@@ -1,10 +1,10 @@
-// What an observer is told of a client's calls and of their attempts.
+// The notifications of an observer about a client's calls and their attempts.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
 namespace {
 
-// Notes each event in a line.
+// Records each event as a line.
 class notes final : public client_observer {
  public:
   std::string lines;

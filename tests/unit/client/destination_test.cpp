@@ -1,4 +1,4 @@
-// What targets come to: every scheme of naming.md, and lines for those that come to nothing.
+// The results of targets: every scheme of naming.md, and the messages for invalid targets.
 #include "client/destination.hpp"
 
 #include <gtest/gtest.h>

@@ -147,8 +147,8 @@ TEST_F(pick_first_policy, RestsWhenItsServerIsLostAndBeginsAnewFromTheFront) {
   });
 }
 
-// "localhost" is two addresses of one server. While one is in its pause the other is tried, and must not wipe
-// it out.
+// "localhost" is two addresses of one server. While one is in its backoff, the other is tried, and must not
+// erase it.
 TEST_F(pick_first_policy, PausesBetweenSeveralAddressesThatAllBreakTheirConnections) {
   run(balancing::pick_first(), [](recording_host& h) -> task<> {
     h.net->serve(1, 0ms);

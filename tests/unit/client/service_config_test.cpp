@@ -1,4 +1,4 @@
-// Service configs: what they say, and by which texts broken ones are refused (gRFC A6, A21).
+// Service configs: their contents, and the messages for invalid ones (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
 #include "client/method_config.hpp"
@@ -163,7 +163,7 @@ TEST(ServiceConfig, ReadsDurationsToTheNanosecond) {
   EXPECT_EQ(time_of("315576000000s"), duration::max());
 }
 
-// A broken config, and what its status says.
+// An invalid config, and the message of its status.
 struct broken {
   const char* json;
   const char* why;

@@ -1,4 +1,4 @@
-// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not.
+// Each limit of http2/limits.hpp by its name: a value at the limit is accepted, the next one is not.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -21,7 +21,7 @@ struct server : session {
     feed(from_client());
     take_frames();
   }
-  // How often `frame` may come before the connection fails.
+  // Returns how often `frame` is accepted before the connection fails.
   int stands(const std::function<std::string(int)>& frame, int most = 5000) {
     for (int i = 0; i < most; ++i) {
       feed(frame(i));
@@ -79,7 +79,7 @@ TEST(Http2Limits, HeaderTableBytesHoldFromTheAckOn) {
 TEST(Http2Limits, HeaderListBytesFailTheStreamAndKeepTheTable) {
   limits l;
   l.header_list_bytes = 500;
-  // An entry of 200 octets for the table, and then four references to it.
+  // Adds an entry of 200 octets to the table, followed by four references to it.
   const std::string entry = std::string(
                                 "\x40\x01"
                                 "a\x7f\x49",
@@ -139,8 +139,8 @@ TEST(Http2Limits, InterimResponses) {
   s.take_frames();
   for (int i = 0; i < 3; ++i) s.feed(headers(1, interim) + headers(3, interim));
   EXPECT_EQ(s.take_frames(), "");
-  // The block of the refused one still is part of the compression: it enters the field that the next one
-  // refers to.
+  // The block of the refused stream is still part of the compression context: it inserts the field that the
+  // next block references.
   const std::string entering = interim + std::string(
                                              "\x40\x01"
                                              "a\x01"
@@ -184,7 +184,7 @@ TEST(Http2Limits, ResetsBurstAgainstRapidReset) {
   EXPECT_TRUE(s.calmed());
 }
 
-// Ten resets a second are the rate of a bucket of 20, be it of all resets or of early ones.
+// Ten resets per second match the rate of a bucket of 20, whether it counts all resets or only early ones.
 void expect_ten_resets_a_second(const limits& l) {
   int next = 0;
   const auto rapid = [&](int) {

@@ -1,4 +1,4 @@
-// PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY and WINDOW_UPDATE as they come in.
+// Received PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY and WINDOW_UPDATE frames.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -143,7 +143,7 @@ TEST(Http2Settings, TheInitialWindowHoldsForOpenStreamsAndMayGoBelowZero) {
   EXPECT_EQ(tell(""), "");
   EXPECT_EQ(tell(settings({{4, 5}})), "SETTINGS ack\nDATA 1 'de'\n");
   EXPECT_EQ(tell(settings({{4, 100}})), "SETTINGS ack\nDATA 1 'defgh' end\n");
-  // Down to -2: two octets of credit bring it to zero only.
+  // The window is -2: two octets of credit only raise it to zero.
   EXPECT_EQ(tell(settings({{4, 1}}) + window_update(1, 2)), "SETTINGS ack\n");
   EXPECT_EQ(tell(settings({{4, 1}}) + window_update(1, 3)), "SETTINGS ack\nDATA 1 'd'\n");
   EXPECT_EQ(tell(settings({{4, 1}}) + settings({{4, 4}})), "SETTINGS ack\nSETTINGS ack\nDATA 1 'd'\n");

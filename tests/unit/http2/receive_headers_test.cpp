@@ -1,4 +1,4 @@
-// HEADERS and CONTINUATION as they come in, and what makes a message malformed.
+// Received HEADERS and CONTINUATION frames, and what makes a message malformed.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -34,8 +34,8 @@ TEST(Http2ReceiveHeaders, ABlockMayBeSpreadOverContinuations) {
   EXPECT_EQ(serve(headers(1, block, 0) + continuation(1, "")).events, head1 + "\n");
 }
 
-// The stream has ended on the wire when its last block turns out to be undecodable: its user hears of it all
-// the same.
+// The stream has ended on the wire when its last block turns out to be undecodable: its user is notified of
+// the end nevertheless.
 TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead) {
   const std::string index_zero = "\x80";
   const std::string bad = block({{"grpc-status", "0"}}) + index_zero;
@@ -142,7 +142,7 @@ TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
   EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
 }
 
-// RFC 7541 4.2. 64 KiB of updates would otherwise change the table 64,000 times for one block.
+// RFC 7541 4.2. Otherwise 64 KiB of updates would change the table 64,000 times for one block.
 TEST(Http2ReceiveHeaders, AThirdTableSizeUpdateIsAConnectionError) {
   const std::string update = "\x20";
   EXPECT_EQ(serve(headers(1, update + update + request_block(), end_both)).frames, "");
@@ -188,7 +188,7 @@ TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
 }
 
 TEST(Http2ReceiveHeaders, AFieldThatWasCheckedOnceIsStillCheckedForItsPlace) {
-  // "a: b" enters the table; from then on it is known by its tag, and so is ":path".
+  // "a: b" is inserted into the table; from then on it is identified by its tag, and so is ":path".
   std::string first = block({{":method", "GET"}, {":scheme", "http"}, {":path", "/"}});
   first += std::string(
       "\x40\x01"
@@ -247,7 +247,7 @@ TEST(Http2ReceiveHeaders, TrailersHoldNoPseudoHeaders) {
 }
 
 TEST(Http2ReceiveHeaders, TheTableFollowsBlocksThatNobodyWants) {
-  // Entered by a block that is refused, used by the next stream's.
+  // Inserted by a block that is refused, referenced by the next stream's block.
   const std::string entering = request_block() + std::string(
                                                      "\x40\x01"
                                                      "a\x01"
@@ -292,7 +292,7 @@ TEST(Http2ReceiveHeaders, ASlotIsLeftAtTheFieldThatItIsFor) {
     seen.append(fine ? "good\n" : "bad\n");
   });
   s.pulls_fields = false;
-  // The last field is in the static table, where no slot can be left, behind one that has a place for it.
+  // The last field is in the static table, where no slot is left, after a field that has one.
   s.feed(from_client() +
          headers(1,
                  std::string("\x83\x86\x44\x02/p\x40\x03x-a\x01"

@@ -1,4 +1,4 @@
-// Prefaces, frame headers and DATA as they come in.
+// Received prefaces, frame headers and DATA.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -17,7 +17,7 @@ const std::string told1 = head1 + "\n";
 story serve(const std::string& input, const limits& l = {}) {
   return play({.side = role::server, .input = from_client() + input, .bounds = l});
 }
-// A client that has sent a whole request on stream 1.
+// A client that has sent a complete request on stream 1.
 story answer(const std::string& input, const limits& l = {}) {
   return play({.side = role::client,
                .input = from_server() + input,
@@ -41,7 +41,7 @@ TEST(Http2Receive, APrefaceThatIsWrongAtItsEndFails) {
   EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: invalid connection preface (RFC 9113 3.4)\n");
 }
 
-// The response takes the place of our SETTINGS, which a user that asks awaits_preface() has not sent yet.
+// The response replaces our SETTINGS, which a user that checks awaits_preface() has not sent yet.
 TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
   const std::string request = "POST /p.S/M HTTP/1.1\r\nhost: h\r\n\r\n";
   for (std::size_t piece = 1; piece <= request.size(); ++piece) {
@@ -59,7 +59,7 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
   }
 }
 
-// A peer that has said nothing when the drain begins is told of it behind its preface.
+// A peer that has sent nothing when the drain begins is notified of it after its preface.
 TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTermsWhileTheServerDrains) {
   connection server(role::server, {}, time_point{});
   server.drain();
@@ -75,7 +75,7 @@ TEST(Http2Receive, TheOutputOfADrainWaitsForThePrefaceUntilTheFinalGoaway) {
   EXPECT_TRUE(server.awaits_preface());
   server.on_timeout(time_point{} + limits{}.drain_timeout);
   EXPECT_FALSE(server.awaits_preface());
-  // What has been sent cannot be replaced any more.
+  // Data that was sent cannot be replaced any more.
   server.output().consume(server.output().size());
   server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
   while (server.next().what != event::kind::none) continue;

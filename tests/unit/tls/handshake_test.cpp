@@ -1,4 +1,4 @@
-// Who is let in, who is not, and what each side is told.
+// Which peers are accepted, which are rejected, and what each side reports.
 #include "coracle/security/auth_context.hpp"
 #include "unit/tls/secured_ends.hpp"
 
@@ -28,7 +28,7 @@ task<outcome> meet(two_sides& sides, std::string host) {
     EXPECT_TRUE(e->server.send("welcome"));
     co_await e->client.until_size(7);
   } else {
-    // As transport::connection does: at once, and the alert arrives all the same.
+    // As transport::connection does: immediately, and the alert arrives nevertheless.
     o.server = e->server.line->end_reason();
     co_await e->server.closed_down(true);
     co_await e->client.until_end();
@@ -142,7 +142,7 @@ TEST_F(a_handshake, SaysTheMendOfTheTutorialsCertificates) {
       testing::AnyOf(
           head + "it is self-signed, or has the same subject as its CA (CN = localhost): give the CA a "
                  "subject of its own, and the server's certificate a subjectAltName for localhost",
-          // OpenSSL 3.5 sees that the key is another.
+          // OpenSSL 3.5 detects that the key is another one.
           head + "it has no subjectAltName: issue one with a subjectAltName for localhost (its CN does not "
                  "count, RFC 9525)"));
 }
@@ -254,7 +254,7 @@ task<> meet(two_sides* sides, meeting* m) {
   co_await e->close();
 }
 
-// A session would outlive what it was made with: its tickets are renewed.
+// A session would outlive the context that created it: its tickets are renewed.
 TEST_F(a_handshake, ResumesNoSessionOfACertificateThatHasExpiredMeanwhile) {
   const auto meeting_with = [&](two_sides& sides) {
     meeting m;

@@ -1,4 +1,4 @@
-// What cannot be carried out is said in a line, when credentials are built.
+// Options that cannot be applied are reported in one line when the credentials are built.
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
 #include "support/certificates.hpp"

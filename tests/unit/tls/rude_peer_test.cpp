@@ -1,4 +1,4 @@
-// Peers that know TLS too well, or not enough of it.
+// Peers that misuse TLS, deliberately or not.
 #include "support/kept_log.hpp"
 #include "tls/context.hpp"
 #include "tls/engine.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An engine by hand, over a raw connection.
+// An engine driven by hand, over a raw connection.
 class side_by_hand {
  public:
   side_by_hand(std::unique_ptr<net::duplex> raw, owned<SSL> connection, bool server)
@@ -59,7 +59,7 @@ class client_by_hand {
   side_by_hand side;
 };
 
-// sending: the server is in the middle of a reply, which holds what TLS holds of one anyway.
+// sending: the server is in the middle of a reply, so that the buffers of a reply are in use anyway.
 task<> ask_for_keys(bool sending) {
   two_sides sides(served_as("server"), trusting("ca"));
   loop& here = *loop::current();
@@ -124,7 +124,7 @@ task<> talk_plainly_often(const testing_support::kept_log* log) {
   EXPECT_THAT(log->text().substr(before + first.size()), testing::HasSubstr("(and 2 times before)"));
 }
 
-// As a server that has never heard of ALPN, and whose HTTP/2 is anybody's guess.
+// As a server without ALPN, which may not support HTTP/2.
 task<> choose_nothing() {
   loop& here = *loop::current();
   two_sides sides(served_as("server"), trusting("ca"));
