@@ -23,7 +23,7 @@ class turned_executor final : public coro::executor {
   void disarm(coro::timer&) noexcept override {}
   [[nodiscard]] time_point now() const noexcept override { return {}; }
 
-  // Runs what has been posted up to now.
+  // Runs the work that was posted until now.
   void turn() {
     const entry here(*this);
     for (std::size_t n = size_; n != 0; --n) {

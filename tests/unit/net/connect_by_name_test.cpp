@@ -1,4 +1,4 @@
-// connect() with real sockets, too: addresses that refuse are easy to have.
+// connect() also with real sockets: addresses that refuse are easy to create.
 #include "coracle/net/connect.hpp"
 
 #include "coracle/coro/scope.hpp"
@@ -73,7 +73,7 @@ task<> connect_into(std::vector<address> to, std::optional<status>& outcome) {
   const result<stream> s = co_await connect(std::move(to));
   outcome = s.status();
 }
-// Accepts whatever comes, so that a connection that was given up does not fill the queue.
+// Accepts every connection, so that a cancelled connection does not fill the queue.
 task<> accept_all(listener& l) {
   for (;;) {
     const result<stream> s = co_await l.accept();

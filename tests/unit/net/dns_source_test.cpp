@@ -131,8 +131,8 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
   EXPECT_EQ(open_descriptors(), before + 3) << "those of the server";
 }
 
-// A question over a channel of its own, asked after all others: once it is answered, the server has seen all
-// that they sent.
+// A lookup over a channel of its own, made after all others: once it is answered, the server has received
+// everything that they sent.
 task<answer> release_after_all(dns_settings how, name_server& server, int& seen) {
   dns_source names(*loop::current(), std::move(how));
   answer last = co_await names.look_up("last.example", 80);
@@ -162,7 +162,7 @@ TEST_P(Dns, OnlySoManyAreInFlight) {
   EXPECT_GE(server.datagrams(), 2 * (total + 1));
 }
 
-// A file that is gone when the test is.
+// A file that is removed at the end of the test.
 class scratch_file {
  public:
   explicit scratch_file(std::string_view text)

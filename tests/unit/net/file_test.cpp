@@ -205,7 +205,7 @@ TEST_P(File, AWholeFileIsBounded) {
   std::ofstream(folder_ / "f") << noise(1000);
   EXPECT_TRUE(run(read_whole(folder_ / "f", 1000)).ok());
   EXPECT_EQ(run(read_whole(folder_ / "f", 999)).code(), status_code::resource_exhausted);
-  // It tells no size, and never ends.
+  // It reports no size, and never ends.
   EXPECT_EQ(run(read_whole("/dev/zero", 1 << 20)).code(), status_code::resource_exhausted);
 }
 TEST_P(File, AFileOfUnknownSizeIsReadToItsEnd) {
@@ -238,8 +238,8 @@ TEST_P(File, AReadUnderAStopOrADeadlineThatHasComeDoesNotBegin) {
   run(stopped_before(folder_ / "f"));
 }
 
-// However the stop meets the read, its bytes are the kernel's no longer when the await ends: the frame with
-// the room goes right then.
+// However the stop and the read meet, the kernel does not use the buffer any more when the await ends: the
+// frame with the buffer is destroyed right then.
 task<> stops_that_race(std::string path) {
   file f = co_await opened(path, {});
   for (int i = 0; i < 200; ++i) {

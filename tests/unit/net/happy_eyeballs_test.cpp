@@ -35,8 +35,8 @@ TEST(Interleaved, FamiliesTakeTurnsFromThatOfTheFirst) {
   EXPECT_TRUE(interleaved({}).empty());
 }
 
-// A world with a server that listens, one whose queue of connections stays full (knocks are not answered for
-// seconds: as good as dead) and one that refuses.
+// A world with a server that listens, one whose accept queue stays full (connection attempts are not answered
+// for seconds, as if it were dead) and one that refuses.
 class Eyeballs : public testing::Test {
  protected:
   Eyeballs() {
@@ -213,7 +213,7 @@ TEST(EyeballsTrace, TheSameSeedTakesTheSameSteps) {
   EXPECT_EQ(run(), run());
 }
 
-// Both connections are established at the same moment of virtual time: one is given, the other one closed.
+// Both connections are established at the same moment of virtual time: one is returned, the other one closed.
 task<> accept_and_read(std::uint16_t port, std::optional<std::size_t>& got) {
   listener l = listener::open(address::loopback_v4(port)).value();
   stream s = (co_await l.accept()).value();

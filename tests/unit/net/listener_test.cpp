@@ -21,7 +21,7 @@ using testing::HasSubstr;
 class Listener : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Listener, testing_support::all_kinds, Listener::case_name);
 
-// What needs files, which simulated hosts do not have.
+// Tests that need files, which simulated hosts do not have.
 class SocketFile : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, SocketFile, testing_support::kernel_kinds, SocketFile::case_name);
 
@@ -141,7 +141,7 @@ task<> open_and_close(address at, std::string& error) {
 
 TEST_P(SocketFile, IsReplacedWhenStale) {
   const socket_path path;
-  // As a program that crashed leaves it: bound under another name, of which only a hard link stays.
+  // As a program that crashed leaves it: bound under another name, of which only a hard link remains.
   const socket_path born;
   std::string error;
   struct at_two_names {

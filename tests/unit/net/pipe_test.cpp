@@ -155,7 +155,7 @@ task<> broken() {
   co_await writing.join();
   EXPECT_EQ(outcome.code(), status_code::unavailable) << outcome;
 }
-// The simulation's pipes break as its connections do: a moment later.
+// The pipes of the simulation break as its connections do: a moment later.
 TEST_P(KernelPipe, ABrokenPipeIsAStatusAndNoSignal) { run(broken()); }
 
 task<> two_reads() {

@@ -80,7 +80,7 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
   }
 }
 
-// The real one: whatever stands in the file of this machine, c-ares and we find it.
+// The real resolver: for every name in the hosts file of this machine, c-ares and this library agree.
 class HostsFile : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, HostsFile, testing_support::kernel_kinds, HostsFile::case_name);
 

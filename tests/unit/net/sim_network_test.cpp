@@ -1,4 +1,4 @@
-// The simulated network, seen through streams and listeners.
+// The simulated network, through streams and listeners.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sim.hpp"

@@ -1,4 +1,4 @@
-// What happens to a stream when two things happen at once.
+// What happens to a stream when two events occur at once.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
@@ -65,7 +65,7 @@ task<> stop_at_once() {
 }
 TEST_P(StreamRace, AStopAtOnceEndsBothDirections) { run(stop_at_once()); }
 
-// Short reads over and over, also when the end comes right behind the last bytes: no byte and no end is
+// Repeated short reads, also when the end follows directly after the last bytes: no byte and no end is
 // missed.
 task<> talk_in_short_messages(stream& s) {
   for (int i = 0; i < 500; ++i) {

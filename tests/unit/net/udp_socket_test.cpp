@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(On, Udp, all_kinds, Udp::case_name);
 
 udp_socket bound(address at = address::loopback_v4(0)) { return udp_socket::bind(at).value(); }
 
-// The text and its sender; the text of the status where there is none.
+// The text and its sender; or the message of the status.
 class heard {
  public:
   explicit heard(std::string t, address a = {}) : text(std::move(t)), from(std::move(a)) {}
@@ -201,7 +201,7 @@ task<> deadline_of_a_receive() {
 }
 TEST_P(Udp, ADeadlineEndsAReceive) { run(deadline_of_a_receive()); }
 
-// Stops a receive at the moment when its datagram comes: it has it, or the next receive does.
+// Stops a receive at the moment when its datagram arrives: that receive returns it, or the next one does.
 task<> race_a_stop() {
   udp_socket a = bound();
   udp_socket b = bound();

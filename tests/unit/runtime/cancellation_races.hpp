@@ -18,7 +18,7 @@ inline constexpr int races = 10'000;
 
 inline task<> nap(duration d) { co_await sleep_for(d); }
 
-// Lengths of naps, so that now the one and now the other wins.
+// Lengths of sleeps, so that each side wins some of the races.
 class lengths {
  public:
   explicit lengths(unsigned seed, unsigned below_ns = 8'000) : random_(seed), below_ns_(below_ns) {}

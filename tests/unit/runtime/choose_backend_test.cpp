@@ -76,7 +76,7 @@ TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
   EXPECT_TRUE(log.lines.back().starts_with("3 loops on ")) << log.lines.back();
 }
 
-// Each probe, failed on purpose.
+// Each probe, with an injected failure.
 std::string why_not(const uring_faults& faults) {
   test::quiet_logger log;
   std::string why;

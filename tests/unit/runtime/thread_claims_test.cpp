@@ -49,7 +49,7 @@ namespace {
 constexpr int threads = 4;
 constexpr int rounds = 100;  // of each thread
 
-// Counts lines, by level.
+// Counts lines by level.
 class counting_log final : public logger {
  public:
   [[nodiscard]] int count(log_level level) const { return counts_[static_cast<std::size_t>(level)]; }
