@@ -1,4 +1,4 @@
-// Connections: made when needed, made again when lost.
+// Connections: established when needed, and again after a loss.
 #include "support/echo_fixture.hpp"
 #include "support/misuse.hpp"
 
@@ -20,7 +20,7 @@ TEST_P(connection, IsMadeAgainAfterTheServerCameBack) {
   server_->add(service_);
   ASSERT_EQ(server_->listen(address_, insecure()), status());
   struct program {
-    // The pause between attempts is a second at first.
+    // The first pause between attempts is a second.
     static task<int> until_served(echo_stub s) {
       int failed = 0;
       while (true) {

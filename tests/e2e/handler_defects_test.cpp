@@ -1,4 +1,4 @@
-// What a handler does against its contract costs the call in which it does it, and a line in the log.
+// A handler that violates its contract costs only its call, and a line in the log.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 #include "support/kept_log.hpp"
@@ -29,7 +29,7 @@ echo::Text text(const std::string& what) {
   return t;
 }
 
-// Reading a body's last line from a file would not be seen through by the compiler either.
+// The compiler does not detect reading the last line of a body from a file either.
 bool never(const echo::Text& request) { return request.text() == "never"; }
 
 #pragma GCC diagnostic push
@@ -54,7 +54,7 @@ struct thrown_by_a_destructor {
   ~thrown_by_a_destructor() noexcept(false) { throw std::runtime_error("closing failed"); }
 };
 
-// The text of the request is the slip to be made.
+// The text of the request selects the mistake.
 class slipping_service final : public echo_service {
  public:
   // Of another runtime.

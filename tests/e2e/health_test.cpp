@@ -118,7 +118,7 @@ TEST_P(health, ListNamesTheWholeAndEachService) {
 }
 
 TEST_P(health, ListHoldsAHundredServicesAndNoMore) {
-  // The whole, Echo and Health itself are there already.
+  // The server as a whole, Echo and Health itself are present.
   for (std::size_t i = 3; i < health_service::listed_max; ++i)
     health_.set_status("service" + std::to_string(i), health_status::serving);
   const grpc::health::v1::HealthListRequest request;

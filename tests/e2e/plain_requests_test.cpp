@@ -1,4 +1,5 @@
-// Requests that are no gRPC, as octets: answered whole and at once, whether or not their bodies end.
+// Requests that are not gRPC, as octets: answered completely and immediately, whether or not their bodies
+// end.
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
 
@@ -54,7 +55,7 @@ std::string kinds_of(const std::vector<seen_frame>& frames) {
   return text;
 }
 
-// A head whose stream stays open unless `flags` end it.
+// Headers whose stream stays open unless `flags` end it.
 std::string head_of(const std::string& verb, const std::string& path, const std::string& content_type = {},
                     char flags = 0) {
   std::string block = literal(":method", verb) + literal(":scheme", "http") + literal(":path", path) +
@@ -66,7 +67,7 @@ std::string head_of(const std::string& verb, const std::string& path, const std:
 class plain_requests : public echo_fixture {
  protected:
   using predicate = std::function<bool(const std::string&)>;
-  // Says `said` and reads until `enough`, or to the end of the connection.
+  // Sends `said` and reads until `enough`, or to the end of the connection.
   static task<std::string> exchange(std::string address, std::string said, predicate enough) {
     auto connected = co_await net::stream::connect(net::address::parse(address).value());
     net::stream s = std::move(connected).value();
@@ -82,7 +83,7 @@ class plain_requests : public echo_fixture {
     }
     co_return all;
   }
-  // The frames of the streams that answer `said`, up to the answer to a PING behind it.
+  // Returns the frames of the streams that answer `said`, up to the acknowledgement of a PING after it.
   std::string answer(const std::string& said) {
     const std::string ping = raw_frames::frame(raw_frames::ping, 0, 0, "12345678");
     return kinds_of(
@@ -97,7 +98,7 @@ class plain_requests : public echo_fixture {
           return answered && ended;
         }))));
   }
-  // The bytes that come up to the end of the connection.
+  // Returns the bytes up to the end of the connection.
   std::string answer_to_bytes(const std::string& said) {
     return run(exchange(address_, said, [](const std::string&) { return false; }));
   }
@@ -123,7 +124,7 @@ TEST_P(plain_requests, AnotherVerbIsAnsweredWhileTheBodyIsOpen) {
         << verb;
 }
 
-// A client that sends on although it has been reset: HTTP/2 allows for what is on its way.
+// A client that keeps sending after a reset: HTTP/2 permits data that is in flight.
 TEST_P(plain_requests, TheRestOfABodyThatIsOnItsWayIsDropped) {
   const std::string body = raw_frames::frame(raw_frames::data, 0, 1, std::string(10'000, 'x'));
   EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", "text/plain") + body + body),

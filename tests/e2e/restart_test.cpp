@@ -1,4 +1,4 @@
-// A server that is started again and again under clients that retry: no idempotent call is lost.
+// A server that is restarted repeatedly under clients that retry: no idempotent call is lost.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/service_config.hpp"
@@ -15,7 +15,7 @@ constexpr int callers = 4;
 
 class restarting : public echo_fixture {
  protected:
-  // What one caller has come to. The test's thread looks at two of them while calls are made.
+  // The results of one caller. The test's thread reads two of them while calls are made.
   struct tally {
     std::atomic<int> made{0};
     std::vector<status> lost;

@@ -1,5 +1,4 @@
-// Typed details of a status: across a call, and as others' classes of the same definitions read and write
-// them.
+// Typed details of a status: across a call, and exchanged with the official classes of the same definitions.
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "support/echo_fixture.hpp"
@@ -19,7 +18,7 @@ status rich() {
                       retry_info(1500ms));
 }
 
-// What is checked of rich(), wherever it came from.
+// The checks of rich(), wherever it came from.
 void expect_rich(const status& s) {
   EXPECT_EQ(s.code(), status_code::invalid_argument);
   EXPECT_EQ(s.message(), "a title is needed");

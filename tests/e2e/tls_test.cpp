@@ -381,7 +381,7 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
 
 class TlsOfOpenssl : public Tls {
  protected:
-  // 0 when the handshake was fine.
+  // 0 if the handshake succeeded.
   int s_client(const std::string& arguments) {
     server_->start();
     const std::string command =
@@ -413,8 +413,8 @@ TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {
   EXPECT_EQ(s_client("-alpn h2 -noservername -verify_hostname localhost"), 0);
 }
 
-// Both sides decode megabytes that came compressed, in shares, while more records wait in the socket and in
-// TLS.
+// Both sides decode megabytes that arrived compressed, in shares, while more records wait in the socket and
+// in TLS.
 TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
   struct program {
     static std::string text(int i) {

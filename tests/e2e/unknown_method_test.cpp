@@ -1,4 +1,4 @@
-// Calls of methods that the server does not have: who hears of them.
+// Calls of methods that the server does not have: who is notified.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/generic_stub.hpp"
@@ -62,7 +62,7 @@ TEST_P(unknown_method, IsInTheAccessLog) {
   EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
 }
 
-// They break the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
+// They violate the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
 TEST_P(unknown_method, WithOtherCharactersThanPrintableAsciiReachesNeitherInterceptorsNorTheLog) {
   kept_log log;
   serve({}, {std::make_shared<access_log>(log)});

@@ -1,4 +1,4 @@
-// What server_options says of connections reaches them: keepalive, PINGs, idleness and age, in virtual time.
+// The connection options of server_options take effect: keepalive, PINGs, idleness and age, in virtual time.
 #include "sim/written_client.hpp"
 #include "support/echo_service.hpp"
 

@@ -1,4 +1,4 @@
-// Each fault of a simulated world, seen by streams.
+// Each fault of a simulated world, observed through streams.
 #include "sim/byte_programs.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// dice: what a scenario draws from its seed, apart from what the world draws.
+// dice: the random numbers that a scenario draws from its seed, separate from those of the world.
 #pragma once
 
 #include "coracle/base/clock.hpp"
