@@ -8,10 +8,11 @@
 
 namespace conformance {
 
-// Blocks. False at the end of the input; throws std::runtime_error when it ends within a message.
+// Blocks. Returns false at the end of the input; throws std::runtime_error if the input ends within a
+// message.
 bool read_framed(std::FILE* from, google::protobuf::MessageLite& into);
 
-// Blocks until the suite can have all of it.
+// Blocks until the suite can read all of it.
 void write_framed(std::FILE* to, const google::protobuf::MessageLite& message);
 
 }  // namespace conformance

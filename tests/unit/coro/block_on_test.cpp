@@ -16,7 +16,7 @@
 namespace coracle::coro {
 namespace {
 
-// Runs what is posted on a thread of its own.
+// Runs the posted work on a thread of its own.
 class threaded_executor final : public executor {
  public:
   threaded_executor() : thread_([this] { serve(); }) {}
