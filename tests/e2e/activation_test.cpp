@@ -130,12 +130,12 @@ TEST_P(activated, SocketsForAnotherProcessAreRefused) {
 
 TEST_P(activated, WhatIsNoListeningStreamSocketIsRefused) {
   const open_socket datagrams(AF_INET, SOCK_DGRAM);
-  EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("needs ListenStream="));
+  EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("set ListenStream= in the socket unit"));
   const open_socket deaf(AF_INET);
   EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("set Accept=no in the socket unit"));
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-  EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("needs ListenStream="));
+  EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("set ListenStream= in the socket unit"));
   for (const int end : pipe) ::close(end);
 }
 

@@ -49,7 +49,7 @@ def errors_name_options_and_no_functions():
         made = run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:x", "-out", locked)
         equal(made.returncode, 0, "openssl's exit code")
         certificates = Certificates(folder)
-        for words, text in ((("nowhere//x", ), "dns:///host:port"), (("x:1", "--cert", certificates.client, "--key", locked), "takes no passphrases"),
+        for words, text in ((("nowhere//x", ), "dns:///host:port"), (("x:1", "--cert", certificates.client, "--key", locked), "does not support passphrases"),
                             (("x:1", "--ca", "/no/such"), "/no/such"), (("unix://host/path", ), "unix:/path")):
             done = run(own("coracle"), "call", *words, "SayHello", "--proto", GREETER_PROTO)
             expect(done.returncode in (UNAVAILABLE, USAGE, FAILURE), f"{words} ends with {done.returncode}")

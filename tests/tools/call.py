@@ -210,7 +210,7 @@ def mistakes_are_told(server):
             (("AddMovie", "-d", "@-"), USAGE, "for the standard input use '-d -'"),
             (("AddMovie", "-d", "@"), USAGE, "names no file"),
             (("NoSuch",), FAILURE, f"{SERVICE}/AddMovie"),
-            (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "breaks gRPC's rules"),
+            (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "' is not valid: names have"),
             (("AddMovie", "-H", "x-bin: !!!"), USAGE, "'x-bin: !!!'"),
             (("AddMovie", "-H", "x-bin: AAE=="), USAGE, "'x-bin: AAE=='"),
             (("AddMovie", "--timeout", "5"), USAGE, "such as 5s"),

@@ -177,10 +177,10 @@ def mistakes_are_told(server):
     for words, code, text in (
             (("--users", "3", "--rate", "5"), USAGE, "--users"), (("--rate", "5", "-c", "3"), USAGE, "--concurrency"),
             (("--loops", "3", "--connections", "2"), USAGE, "--connections is less than --loops"),
-            (("-c", "1", "--connections", "2"), USAGE, "stays idle"), (("--stage", "fast"), USAGE, "RATE:TIME"),
+            (("-c", "1", "--connections", "2"), USAGE, "--concurrency is less than --connections"), (("--stage", "fast"), USAGE, "RATE:TIME"),
             (("--stage", "0:1s"), USAGE, "the plan has no call"), (("--expect", "p99"), USAGE, "p99<20ms"),
-            (("--expect", "p101<1s"), USAGE, "p100"), (("--expect", "speed>1"), USAGE, "not measured"),
-            (("--bands", "5ms,1ms"), USAGE, "go up"), (("--report", "/no/such/folder/x.html"), FAILURE, "cannot be written"),
+            (("--expect", "p101<1s"), USAGE, "p100"), (("--expect", "speed>1"), USAGE, "not a measured value"),
+            (("--bands", "5ms,1ms"), USAGE, "must increase"), (("--report", "/no/such/folder/x.html"), FAILURE, "cannot be written"),
             (("--duration", "5"), USAGE, "such as 5s"), (("-d", "{}", "SayHello=0"), USAGE, "from 1 to 1000")):
         done = load(server, *GREET, *words, code=code)
         equal(done.stdout, "", f"what {words} prints")

@@ -68,8 +68,8 @@ TEST_P(bad_target, SaysTheMendInOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Targets, bad_target,
-    testing::Values(bad_row{"", "write host:port"}, bad_row{"dns:", "names nothing"},
-                    bad_row{"dns://example.org", "third slash"},
+    testing::Values(bad_row{"", "write host:port"}, bad_row{"dns:", "has no name after its scheme"},
+                    bad_row{"dns://example.org", "has no slash after its authority"},
                     bad_row{"dns://8.8.8.8/example.org", "DNS server"},
                     bad_row{"http://example.org:1", "dns:///host:port"},
                     bad_row{"example.org:port", "host:port"}, bad_row{"example.org:70000", "host:port"},

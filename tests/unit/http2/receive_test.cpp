@@ -55,7 +55,7 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
     EXPECT_EQ(last.what, event::kind::failed);
     EXPECT_EQ(last.reason, "the peer uses HTTP/1.x");
     EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 ")) << piece;
-    EXPECT_TRUE(as_text(server.output().pending()).ends_with("not supported.\n")) << piece;
+    EXPECT_TRUE(as_text(server.output().pending()).ends_with("are rejected.\n")) << piece;
   }
 }
 
@@ -150,9 +150,10 @@ TEST(Http2Receive, AFrameAboveTheMaximumIsAConnectionError) {
 
 TEST(Http2Receive, PushPromiseIsAConnectionErrorInBothRoles) {
   EXPECT_EQ(serve(request(1) + raw(frame_type::push_promise, end_headers, 1, u32(2))).frames,
-            died("PROTOCOL_ERROR", "PUSH_PROMISE"));
+            died("PROTOCOL_ERROR", "PUSH_PROMISE is not permitted (RFC 9113 8.4)"));
   EXPECT_EQ(answer(raw(frame_type::push_promise, end_headers, 1, u32(2))).frames,
-            "HEADERS 1 end\nSETTINGS ack\n" + died("PROTOCOL_ERROR", "PUSH_PROMISE", "0"));
+            "HEADERS 1 end\nSETTINGS ack\n" +
+                died("PROTOCOL_ERROR", "PUSH_PROMISE is not permitted (RFC 9113 8.4)", "0"));
 }
 
 // --- DATA

@@ -24,7 +24,7 @@ std::string refusal(const Options& o) {
 }
 
 TEST(TlsOptions, NeedACertificateForAServer) {
-  EXPECT_THAT(refusal(server_options()), HasSubstr("say server_options::certificate_files()"));
+  EXPECT_THAT(refusal(server_options()), HasSubstr("set server_options::certificate_files()"));
 }
 
 TEST(TlsOptions, NameTheFileThatCannotBeRead) {
