@@ -66,6 +66,7 @@ FAULTS = (
     ("TheWorldIsIncludedOnlyWhereItBelongs", "include/coracle/runtime/ring.hpp", "#pragma once\n#include <sys/uio.h>\n"),
     ("CommentsAreInPlainWords", "src/rpc/call.cpp", "int x;  // nobody calls it\n"),
     ("CommentsAreInPlainWords", "src/rpc/call.cpp", "// " + "word " * 30 + "\n"),
+    ("CommentsAreInPlainWords", "src/rpc/call.cpp", 'auto text = "nobody calls it";\n'),
     ("CommentsAreInPlainWords", "tests/unit/rpc/call_test.cpp", "int x;  // nobody calls it\n"),
     ("CommentsAreInPlainWords", "bench/e2e/load.cpp", "// " + "word " * 30 + "\n"),
     ("HeaderNamesStandInProtocol", "src/server/reply.cpp", 'to.add("grpc-status", "0");\n'),
