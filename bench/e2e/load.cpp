@@ -1,11 +1,11 @@
-// bench_load ADDRESS CxM SECONDS FILE [path=/package.Service/Method] [window=N] [ca=FILE]: a closed loop of unary calls
-// through the library's own client: C connections with M calls on their way on each, all on one loop. FILE is the request,
-// as it is on the wire without its envelope; the method is one that answers with the same bytes, which are compared.
-// window: the method is one of streams both ways that answers each message; C times M stand open, with N messages on their
-// way on each.
+// bench_load ADDRESS CxM SECONDS FILE [path=/package.Service/Method] [window=N] [ca=FILE]: a closed loop of
+// unary calls through the library's own client: C connections with M concurrent calls on each, all on one
+// loop. FILE is the request, as it is on the wire without its envelope; the method must reply with the same
+// bytes, which are compared. window: the method is a bidirectional stream that replies to each message; C
+// times M streams stay open, with N messages in flight on each.
 //
-// Prints a line of JSON once all that was begun in SECONDS has been answered; cpu_seconds is its own CPU time meanwhile,
-// connecting and the first call of each connection left out. A call that fails ends it.
+// Prints a line of JSON once all calls that began within SECONDS have replies; cpu_seconds is its own CPU
+// time meanwhile, without connecting and the first call of each connection. A failed call ends it.
 #include "e2e/clocks.hpp"
 #include "e2e/latency_histogram.hpp"
 

@@ -1,6 +1,6 @@
-// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls, so many at a
-// time (none: 0), on one connection, beside a stream of messages of so many bytes (64 KiB) from the server, to it, or both.
-// Prints a line of JSON.
+// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls,
+// the given number at a time (none: 0), on one connection, together with a stream of messages of the given
+// size (64 KiB) from the server, to it, or both. Prints a line of JSON.
 #include "latency_histogram.hpp"
 #include "sharing.coracle.hpp"
 
@@ -47,7 +47,7 @@ int serve(const char* port) {
   sharing_service service;
   coracle::server server;
   server.add(service);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + port, coracle::insecure()).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -48,7 +48,7 @@ class tunnel_dialer final : public dialer {
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) override {
     const result<runtime_internal::handle> connected = co_await net::connect_socket(on, to.address());
     if (!connected) {
-      std::string text = "the proxy: ";
+      std::string text = "cannot connect to the proxy: ";
       co_return status::unavailable(text.append(connected.status().message()));
     }
     connected_socket socket(on, *connected);

@@ -49,12 +49,11 @@ void health_watch::start() noexcept {
   if (says_ == verdict::failed) say(verdict::unknown);
   const call_credentials& by = question_.proof;
   if (!by) return ask({});
-  if (!question_.secret)
-    return failed(status::unauthenticated("call credentials do not travel in plaintext"));
+  if (!question_.secret) return failed(status::unauthenticated("call credentials are not sent in plaintext"));
   if (by.authorization()) {
     metadata bearer;
     if (bearer.add("authorization", *by.authorization())) return ask(bearer);
-    return failed(status::unauthenticated("the token has characters that no metadata may have"));
+    return failed(status::unauthenticated("the token has characters that metadata do not permit"));
   }
   fetch_ = std::make_unique<credentials_fetch>(
       home_, by.source(), credentials_request(std::string(question_.authority), std::string(watch_path)),
@@ -117,8 +116,8 @@ void health_watch::on_headers(transport::header_source& fields, transport::block
 void health_watch::on_data(bytes_view bytes, bool end_stream) noexcept {
   exchange_.consume(bytes.size());
   received_.insert(received_.end(), bytes.begin(), bytes.end());
-  if (!read_answers()) ended(status::internal("the answer is none of the health service's"));
-  else if (end_stream) ended(status::unknown("the server ended the call without a status"));
+  if (!read_answers()) ended(status::internal("the response of the health service is not valid"));
+  else if (end_stream) ended(status::unknown("the server ended the call without a grpc-status"));
 }
 
 // Removes complete messages from received_. Returns false if one is invalid.
@@ -145,7 +144,7 @@ void health_watch::ended(const status& why) noexcept {
   if (why.code() != status_code::unimplemented) return failed(why);
   home_.attached<servers_without_health>().lines.write(
       home_.log(), log_level::warning, home_.now(),
-      "a server has no health service: it counts as one that serves");
+      "a server has no health service: it is treated as serving");
   say(verdict::serving);
 }
 

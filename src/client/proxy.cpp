@@ -72,7 +72,8 @@ result<proxy> proxy::parse(std::string_view url) {
   if (const std::size_t colon = rest.find("://"); colon != std::string_view::npos) {
     if (rest.substr(0, colon) != "http")
       return unfit_proxy(
-          url, "is not spoken to by plain HTTP: write http://host:port (the tunnel keeps TLS secret)");
+          url,
+          "has an unsupported scheme: write http://host:port (TLS to the server stays encrypted end to end)");
     rest.remove_prefix(colon + 3);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
@@ -84,7 +85,7 @@ result<proxy> proxy::parse(std::string_view url) {
     rest.remove_prefix(at + 1);
   }
   const auto parts = split_host_and_port(rest);
-  if (!parts) return unfit_proxy(url, "is no URL of a proxy: write http://host:port");
+  if (!parts) return unfit_proxy(url, "is not a valid proxy URL: write http://host:port");
   found.host_ = parts->host;
   found.port_ = parts->port.value_or(80);
   return found;

@@ -25,7 +25,8 @@ subchannel::subchannel(loop& home, const connecting& how, endpoint where, subcha
 }
 
 subchannel::~subchannel() {
-  CORACLE_ASSERT(lines_.empty() && !dialing_ && !telling_, "a subchannel went before its connections");
+  CORACLE_ASSERT(lines_.empty() && !dialing_ && !telling_,
+                 "a subchannel was destroyed before its connections");
   if (timer::holder) home_.disarm(*this);
 }
 
@@ -72,7 +73,7 @@ task<> subchannel::attempt() {
   try {
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
-    outcome = status::unavailable("connecting was stopped");
+    outcome = status::unavailable("connecting was cancelled");
   } catch (...) {
     outcome = status::unavailable("the connector threw an exception");
   }
@@ -102,7 +103,7 @@ void subchannel::connection_lost(duration up, std::string_view why) noexcept {
   const duration pause = backoff_.lost(up, home_.io().random());
   if (deadline_after(attempt_began_, pause) <= home_.now()) return tell();
   std::string text =
-      how_.name + " ends its connections shortly after they are established, the last one after ";
+      how_.name + " closes connections shortly after they are established, the last one after ";
   text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(why);
   fail_for(pause, std::move(text));
 }
@@ -121,7 +122,7 @@ void subchannel::time_is_up() noexcept {
   if (std::exchange(pausing_, false)) return tell();
   if (!attempting_ || lines_.empty()) return;
   lines_.back().connection->close(transport::error_code::no_error,
-                                  "the server did not begin to speak HTTP/2");
+                                  "the server sent no HTTP/2 SETTINGS within the connect timeout");
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {
@@ -188,10 +189,10 @@ void subchannel::on_slots(transport::connection&) noexcept {
 void subchannel::on_health(health_watch& w) noexcept {
   std::string text = where_.address().to_string();
   if (w.says() == health_watch::verdict::not_serving) {
-    text.append(" says that it does not serve \"").append(*health_service_).append("\"");
+    text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
     failure_ = status::unavailable(text);
   } else if (w.says() == health_watch::verdict::failed) {
-    text.append(": its health check of \"").append(*health_service_).append("\" failed with ");
+    text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
     failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
   }
   tell();

@@ -32,7 +32,7 @@ std::size_t missing(std::string_view answer) noexcept {
 }
 
 status refused(const tunnel& t, std::string_view answer) {
-  std::string text = "the proxy opened no tunnel to " + t.to;
+  std::string text = "the proxy refused a tunnel to " + t.to;
   text.append(": ");
   return status::unavailable(text.append(base::printable(answer.substr(0, answer.find('\r')))));
 }
@@ -52,7 +52,7 @@ task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunn
   sending.pieces = &piece;
   sending.piece_count = 1;
   std::int64_t moved = co_await sending;
-  if (moved < 0) co_return net::stream_error(moved, "asking the proxy");
+  if (moved < 0) co_return net::stream_error(moved, "sending CONNECT to the proxy");
 
   std::string answer;
   std::array<std::uint8_t, 4> bytes;
@@ -60,7 +60,7 @@ task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunn
   while (const std::size_t n = missing(answer)) {
     receiving.into = mutable_bytes(bytes.data(), n);
     moved = co_await receiving;
-    if (moved < 0) co_return net::stream_error(moved, "reading the proxy's answer");
+    if (moved < 0) co_return net::stream_error(moved, "reading the proxy's response");
     answer.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(moved));
     if (moved == 0 || answer.size() > tunnel_answer_bytes_max) co_return refused(t, answer);
   }

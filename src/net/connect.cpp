@@ -8,13 +8,13 @@ namespace coracle::net {
 
 loop& current_loop() noexcept {
   loop* on = loop::current();
-  CORACLE_ASSERT(on, "this needs a loop of a runtime: call it from a task that runs on one");
+  CORACLE_ASSERT(on, "this requires a loop of a runtime: call it from a task that runs on one");
   return *on;
 }
 
 task<result<runtime_internal::handle>> connect_socket(loop& on, address to) {
   if (to.kind() == address::family::none)
-    co_return status::invalid_argument("there is no address to connect to");
+    co_return status::invalid_argument("no address to connect to: the address is empty");
   const std::int64_t opened = on.io().open_stream(raw_family(to));
   if (opened < 0) co_return connect_error(opened, to);
   const auto handle = static_cast<runtime_internal::handle>(opened);

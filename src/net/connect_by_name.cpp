@@ -10,7 +10,7 @@
 namespace coracle::net {
 
 task<result<stream>> connect(std::vector<address> to) {
-  if (to.empty()) co_return status::invalid_argument("there is no address to connect to");
+  if (to.empty()) co_return status::invalid_argument("no address to connect to: the list is empty");
   loop& on = current_loop();
   happy_eyeballs race(on, co_await coro::this_environment());
   std::vector<address> order = interleaved(std::move(to));

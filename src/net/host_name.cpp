@@ -43,17 +43,21 @@ status unfit_host(std::string_view host, std::string_view why_and_mend) {
 }
 
 status check_label(std::string_view host, std::string_view label) {
-  if (label.empty()) return unfit_host(host, "has two dots in a row, or begins with one: write example.org");
+  if (label.empty())
+    return unfit_host(host, "is not a valid host name: it begins with a dot or has two dots in a row");
   if (label.size() > longest_label)
-    return unfit_host(host, "has a part of more than 63 letters between its dots");
+    return unfit_host(host, "is not a valid host name: a label exceeds 63 characters");
   for (const char c : label) {
     if (belongs_in_a_name(c)) continue;
     if (static_cast<unsigned char>(c) >= 0x80)
-      return unfit_host(host, "has letters beyond ASCII: write its ASCII form, which begins with xn--");
+      return unfit_host(host,
+                        "is not a valid host name: it has non-ASCII characters; write its ASCII form, which "
+                        "begins with xn--");
     if (c == ':' || c == '%' || c == '[' || c == ']')
-      return unfit_host(
-          host, "is no IPv6 address and no name: give the port apart, and a zone as the interface's number");
-    return unfit_host(host, "holds a character that no host's name has: write example.org");
+      return unfit_host(host,
+                        "is not a valid IPv6 address or host name: pass the port separately, and a zone as "
+                        "an interface index");
+    return unfit_host(host, "is not a valid host name: it has a character that host names do not permit");
   }
   return {};
 }
@@ -73,9 +77,9 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 status check_host_name(std::string_view host) {
   std::string_view rest = without_final_dot(host);
-  if (rest.empty()) return unfit_host(host, "is no name: write example.org");
+  if (rest.empty()) return unfit_host(host, "is not a valid host name: it is empty; write example.org");
   if (rest.size() > longest_name)
-    return unfit_host(host, "is longer than the 253 letters that a name can have");
+    return unfit_host(host, "is not a valid host name: it exceeds 253 characters");
   std::string_view label;
   for (;;) {
     const std::size_t dot = rest.find('.');
@@ -88,8 +92,7 @@ status check_host_name(std::string_view host) {
   // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not be sent to a server as a
   // name.
   if (std::all_of(label.begin(), label.end(), is_digit))
-    return unfit_host(host,
-                      "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");
+    return unfit_host(host, "is not a valid IPv4 address: write all four numbers, as in 127.0.0.1");
   return {};
 }
 

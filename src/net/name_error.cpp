@@ -14,19 +14,19 @@ std::string about(std::string_view host, std::string_view what) {
 }  // namespace
 
 status no_such_name(std::string_view host) {
-  return status::not_found(about(host, "there is no host of that name"));
+  return status::not_found(about(host, "the host name does not exist"));
 }
 status no_address(std::string_view host) {
-  return status::not_found(about(host, "there is such a name, and it has no address"));
+  return status::not_found(about(host, "the host name exists but has no address"));
 }
 status no_name_server(std::string_view host) {
-  return status::unavailable(about(host, "no name server could be asked or gave an answer"));
+  return status::unavailable(about(host, "no name server responded"));
 }
 status name_stopped(std::string_view host) {
-  return status::cancelled(about(host, "looking up the name was stopped"));
+  return status::cancelled(about(host, "the name lookup was cancelled"));
 }
 status name_late(std::string_view host) {
-  return status::deadline_exceeded(about(host, "the deadline has passed before its addresses were known"));
+  return status::deadline_exceeded(about(host, "the deadline passed before the name lookup ended"));
 }
 
 }  // namespace coracle::net

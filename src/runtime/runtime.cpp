@@ -32,7 +32,7 @@ runtime::~runtime() { core_->shut_down(); }
 
 std::size_t runtime::size() const noexcept { return core_->size(); }
 loop& runtime::at(std::size_t i) {
-  CORACLE_REQUIRE(i < core_->size(), "a runtime has no loop of that number: it has size() loops, from 0 on");
+  CORACLE_REQUIRE(i < core_->size(), "loop index out of range: a runtime has size() loops, numbered from 0");
   return core_->loop_at(i);
 }
 loop& runtime::next() noexcept { return core_->next(); }

@@ -11,7 +11,8 @@ namespace coracle::runtime_internal {
 void task_dump::settle_on(loop& home, process_signal when) {
   const std::int64_t events = home.io().open_signals(1u << static_cast<unsigned>(when));
   if (events < 0) {
-    home.log().write(log_level::warning, "no more watches for signals: the tasks cannot be dumped by one");
+    home.log().write(log_level::warning,
+                     "too many signal watches in this process: a signal cannot dump the tasks");
     return;
   }
   settle(home, std::make_unique<task_dump>(home, static_cast<handle>(events)));
@@ -43,7 +44,7 @@ void task_dump::come(std::int64_t result) noexcept {
 void log_tasks(loop& of) noexcept {
   const std::string tree = of.tasks().describe();
   const std::string name = "loop " + std::to_string(of.index());
-  of.log().write(log_level::warning, name + (tree.empty() ? ": no tasks" : ": tasks, and where they wait:"));
+  of.log().write(log_level::warning, name + (tree.empty() ? ": no tasks" : ": tasks and their await sites:"));
   for (std::string_view rest = tree; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
     of.log().write(log_level::warning, name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
 }

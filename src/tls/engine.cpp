@@ -55,8 +55,7 @@ void engine::expect_server(std::string_view host, session_cache& sessions) {
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
   }
-  if (!fine)
-    failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is no name that a server can prove";
+  if (!fine) failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is not a valid server name";
   const owned<SSL_SESSION> earlier = sessions.take(notes_.host);
   if (earlier && !outlived(SSL_SESSION_get0_peer(earlier.get()))) SSL_set_session(ssl_.get(), earlier.get());
 }

@@ -64,7 +64,7 @@ TEST(GuideToChannels, OptionsAreSaidInARow) {
                               .calls(coracle::within(2s).metadata("x-team", "ada"))
                               .keepalive(30s));
   // [/channel]
-  EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // nobody is asked before the first call
+  EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // no connection is made before the first call
 }
 
 TEST(GuideToOperations, LimitsAreSaidInARow) {

@@ -84,7 +84,8 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
 
 // [handler]
 class library final : public movie::rpc::MovieService::service {
-  // Looks each movie up on a thread that may block and replies when it is found; reads the next request meanwhile.
+  // Looks each movie up on a thread that may block and replies when it is found; reads the next request
+  // meanwhile.
   coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
     const auto replies = co_await coracle::replies<movie::WatchTogetherResponse>::writer();

@@ -185,10 +185,10 @@ TEST_P(channelz, WhatHasBecomeOfAChannelIsTraced) {
   for (const auto& e : whole.events()) {
     of_channel.push_back(e.description());
     EXPECT_TRUE(e.has_timestamp());
-    EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("a subchannel to ") ? id : 0);
+    EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("subchannel to ") ? id : 0);
   }
   EXPECT_THAT(of_channel,
-              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("a subchannel to "), "READY"));
+              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("subchannel to "), "READY"));
 
   wire::GetSubchannelRequest below;
   below.set_subchannel_id(id);

@@ -1,4 +1,4 @@
-// Interceptors of a client: around every kind of call, in order, to the call's end however it comes.
+// Interceptors of a client: around every kind of call, in order, to every kind of end.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/intercepted_channel.hpp"
@@ -255,7 +255,7 @@ TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
   EXPECT_EQ(run(program::talk(echo_stub(front))), status());
 }
 
-// What a server brings about is nothing to end a client for.
+// An error that a server causes must not end a client.
 TEST_P(client_interceptors, OkWithoutAReplyIsInternal) {
   doing lenient([](client_context&, next_call next) -> task<status> {
     static_cast<void>(co_await next());
@@ -281,7 +281,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
   };
   const status how = run(program::chat(echo_stub(front)));
   EXPECT_EQ(how.code(), status_code::internal);
-  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("a second time around a stream"));
+  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("called next() twice for a stream"));
 }
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {

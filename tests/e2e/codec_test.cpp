@@ -1,4 +1,4 @@
-// Calls whose messages are not in protobuf's binary format, and the limits of what is sent.
+// Calls whose messages are not in protobuf's binary format, and the limits of sent messages.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/rpc/message_codec.hpp"
@@ -10,7 +10,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// "text" between brackets; refuses what says so.
+// "text" in brackets; rejects a text that requests it.
 class bracket_codec final : public message_codec {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "brackets"; }
@@ -115,7 +115,7 @@ TEST_P(codecs, AMessageThatACodecCannotWriteEndsTheCallWithItsStatus) {
 }
 
 TEST_P(codecs, AMessageThatDoesNotParseAsTheCallsCodecIsInternal) {
-  // A client and a server that mean different things by the same name.
+  // A client and a server with different codecs of the same name.
   class other final : public message_codec {
    public:
     [[nodiscard]] std::string_view name() const noexcept override { return "brackets"; }
@@ -153,7 +153,7 @@ TEST_P(codecs, AReplyLargerThanAServerMaySendEndsTheCall) {
   }
 }
 
-// Throws where it is told to.
+// Throws when the test says so.
 class throwing_codec final : public message_codec {
  public:
   explicit throwing_codec(bool writing, bool reading) : writing_(writing), reading_(reading) {}

@@ -1,4 +1,4 @@
-// Compressed messages: negotiated both ways, apart for each direction, call and message.
+// Compressed messages: negotiated in both directions, separately for each direction, call and message.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/compress/compression.hpp"
@@ -8,7 +8,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// Says in `count` whether the request came compressed; answers in the encoding that x-reply names.
+// Stores in `count` whether the request was compressed; replies in the encoding that x-reply names.
 class packing_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
@@ -17,7 +17,7 @@ class packing_service final : public echo_service {
     if (const auto name = context.metadata().find("x-reply")) context.compression(*encoding_named(*name));
     co_return reply;
   }
-  // The second of three goes as it is.
+  // The second of three is sent uncompressed.
   replies<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
     echo::Text reply = request;
     reply.set_count(context.read_compressed());

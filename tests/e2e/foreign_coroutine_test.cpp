@@ -1,4 +1,4 @@
-// Calls and handlers beside coroutine types that know nothing of this library.
+// Calls and handlers together with coroutine types of other libraries.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As other libraries write it: a lazy coroutine of the standard library alone, awaited by any other.
+// As other libraries write it: a lazy coroutine that uses only the standard library, awaited by any other.
 template <class T>
 class lazy {
  public:
@@ -130,7 +130,7 @@ lazy<int> deadline_ms_at_the_server(echo_stub s, call_options options) {
   co_return reply ? reply->count() : -2;
 }
 
-// environment_of() finds no deadline behind a promise that is not ours; what call_options say holds.
+// environment_of() finds no deadline behind a promise of another library; call_options still apply.
 TEST_P(foreign_coroutines, PassOnNoDeadlineButThatOfTheirCallOptions) {
   struct program {
     static task<int> ask(echo_stub s, call_options options) {

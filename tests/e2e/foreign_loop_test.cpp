@@ -1,5 +1,5 @@
-// Clients and servers whose loops have no thread of their own: an event loop of plain poll(2) drives them, beside a pipe that
-// is its own.
+// Clients and servers whose loops have no thread of their own: an event loop of plain poll(2) drives them,
+// together with a pipe of its own.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/scope.hpp"
@@ -36,7 +36,7 @@ class poll_loop {
 
   // From any thread.
   void send() { EXPECT_EQ(::write(pipe_[1], "x", 1), 1); }
-  // Of the bytes that send() wrote.
+  // The bytes that send() wrote.
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
 
   void drive(const std::vector<runtime*>& guests, const std::function<bool()>& goes_on) {
@@ -74,7 +74,7 @@ class calls_in_a_foreign_loop : public testing::TestWithParam<world_kind> {
     ASSERT_EQ(serving_->listen("127.0.0.1:0", insecure()), status());
     channel_.emplace(*client_.get(), "127.0.0.1:" + std::to_string(serving_->port()), insecure());
   }
-  // A server waits a while for its peers to close: nothing drives the client's loop any more, so let it drive itself.
+  // A server waits for its peers to close: nothing drives the client's loop any more, so it drives itself.
   void TearDown() override {
     if (!channel_) return;
     channel_.reset();

@@ -1,4 +1,4 @@
-// Calls in bytes: a client and a server that know no .proto, and a proxy made of both.
+// Calls in bytes: a client and a server without a .proto, and a proxy made of both.
 #include "../../examples/09_proxy/relay.hpp"
 #include "support/echo_fixture.hpp"
 
@@ -12,7 +12,7 @@ echo::Text text_in(const bytes_message& m) {
   return t;
 }
 
-// channel_ leads to the echo service by way of a proxy.
+// channel_ leads to the echo service through a proxy.
 class generic : public echo_fixture {
  protected:
   void SetUp() override {

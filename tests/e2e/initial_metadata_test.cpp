@@ -1,4 +1,4 @@
-// A client sees what a server sends before its first reply when it comes, and not with that reply.
+// A client receives the initial metadata when the server sends them, not with the first reply.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/intercepted_channel.hpp"

@@ -1,5 +1,5 @@
-// Reads and writes of a call that race a timer or are stopped alone: a read that loses has taken nothing, a write that
-// loses says whether its message is on its way, and the call goes on.
+// Reads and writes of a call that race a timer or are stopped individually: a read that loses has taken
+// nothing, a write that loses reports whether its message is being sent, and the call continues.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -81,7 +81,7 @@ TEST_P(races, ANextThatLosesHasTakenNoMessage) {
   EXPECT_GT(t.lost, 0);
 }
 
-// Nothing comes: without an end of the wait of its own, the race would last as long as the call.
+// Nothing arrives: without a separate end of the wait, the race would last as long as the call.
 TEST_P(races, ANextMayLoseBeforeAndAfterTheCallHasBegun) {
   struct program {
     static task<status> talk(echo_stub s) {
@@ -155,7 +155,8 @@ TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
   EXPECT_EQ(outcome.code(), status_code::cancelled);
 }
 
-// What a side wrote while the other did not read: each write raced a timer until some had waited for room and lost.
+// What one side wrote while the other did not read: each write raced a timer until some had waited for room
+// and lost.
 struct written {
   static constexpr int losses_wanted = 3;
   static constexpr int messages_max = 10'000;

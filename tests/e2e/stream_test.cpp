@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 
 class streams : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, streams, every_world_and_link, echo_fixture::case_name);
-// What a loop hands to the kernel for a socket.
+// What a loop passes to the kernel for a socket.
 class streams_over_tcp : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(OnKernels, streams_over_tcp,
                          testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
@@ -211,7 +211,7 @@ TEST_P(streams, WorkFromAPlainThread) {
   EXPECT_EQ(sync_wait(call.finish()), status());
 }
 
-// The place that a misuse is told with is that of the coroutine that runs.
+// The location reported with a misuse is that of the running coroutine.
 TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
   struct yielding final : echo_service {
     int yielded_at = 0;
@@ -309,7 +309,8 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
   server_.reset();  // before its service
 }
 
-// A writer whose messages all find room at once does not hold its loop: whoever is ready goes on after each pump.
+// A writer whose messages all find room at once does not block its loop: ready tasks continue after each
+// pump.
 TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
   struct program {
     static task<> write(echo_stub s, int n, int& written) {
@@ -329,7 +330,7 @@ TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
   EXPECT_LE(run(program::both(stub())), 100);
 }
 
-// What is written in one turn leaves in one piece, so that small messages need no pump of their own.
+// What is written in one iteration leaves in one piece, so that small messages need no pump of their own.
 TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   struct program {
     static task<loop_counters> write(echo_stub s, int n) {
@@ -349,7 +350,7 @@ TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   const loop_counters hundred = run(program::write(stub(), 100));
   RecordProperty("submissions_of_1", static_cast<int>(one.submissions));
   RecordProperty("submissions_of_100", static_cast<int>(hundred.submissions));
-  // The server on the same loop reads and answers: a few operations, and not one a message.
+  // The server on the same loop reads and replies: a few operations, not one per message.
   EXPECT_LT(hundred.submissions, one.submissions + 20);
   EXPECT_LT(hundred.system_calls, one.system_calls + 20);
 }

@@ -1,6 +1,6 @@
-// What the public headers of servers, channels and what surrounds them claim about threads. Several plain threads make
-// each such call at once while calls run on two loops; no call may be lost, and what is counted is right in the end.
-// ThreadSanitizer runs these tests, too.
+// What the public headers of servers, channels and what surrounds them claim about threads. Several plain
+// threads make each such call at once while calls run on two loops; no call may be lost, and what is counted
+// is right in the end. ThreadSanitizer runs these tests, too.
 //
 //   client/channel.hpp            its making, calls by sync_wait(), state(), connect(), its end
 //   client/channel_pool.hpp       everything

@@ -1,4 +1,4 @@
-// Each fault of a simulated world, seen by streams.
+// Each fault of a simulated world, observed through streams.
 #include "sim/byte_programs.hpp"
 
 #include <gtest/gtest.h>
@@ -156,7 +156,7 @@ TEST(SimFaults, ALongPartitionEndsTheConnection) {
   EXPECT_EQ(w.sent[0].code(), status_code::unavailable);
   w.world.heal();
   w.world.run();
-  EXPECT_FALSE(w.got[0].has_ended);  // nobody told it
+  EXPECT_FALSE(w.got[0].has_ended);  // it was not notified
 }
 
 TEST(SimFaults, NobodyConnectsThroughAPartition) {

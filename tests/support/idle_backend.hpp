@@ -13,7 +13,7 @@
 
 namespace coracle::test {
 
-// Counts what the loop asks of it.
+// Counts the requests of the loop.
 class idle_backend final : public runtime_internal::backend {
  public:
   std::string_view name() const noexcept override { return "idle"; }

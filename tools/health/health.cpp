@@ -72,7 +72,7 @@ struct health {
 
   int complain(const status& how) const {
     const std::string hint =
-        how.code() == status_code::unimplemented ? "it has no health service" : where.hint(how);
+        how.code() == status_code::unimplemented ? "the server has no health service" : where.hint(how);
     std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(how.to_string())).c_str(),
                  hint.empty() ? "" : ("\n  " + hint).c_str());
     return no_answer;

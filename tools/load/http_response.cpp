@@ -39,7 +39,7 @@ void http_response::feed(std::string_view bytes) {
   while (broken_.empty() && !complete() && step()) {
   }
   if (broken_.empty() && !complete() && held_.size() > head_bytes_max)
-    static_cast<void>(fail("its head has no end"));
+    static_cast<void>(fail("its headers have no end"));
   if (complete() && !held_.empty()) keeps_alive_ = false;  // surplus bytes answer no request
 }
 
@@ -80,7 +80,7 @@ bool http_response::read_head() {
   // "HTTP/1.1 200 OK", RFC 9112 4
   const std::string_view first = text.substr(0, text.find(line_end));
   if (!first.starts_with("HTTP/1.") || first.size() < 12 || !read(first.substr(9, 3), code_) || code_ < 100)
-    return fail("it does not begin as one of HTTP/1.1 does");
+    return fail("it does not begin with a status line of HTTP/1.1");
   reason_ = trimmed(first.substr(12));
   keeps_alive_ = first[7] != '0';
   has_length_ = chunked_ = false;
@@ -102,7 +102,7 @@ void http_response::read_field(std::string_view line) {
   const std::string name = lower(line.substr(0, colon));
   const std::string_view value = colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
   if (name == "content-length") {
-    if (!read(value, left_)) static_cast<void>(fail("its Content-Length is no number"));
+    if (!read(value, left_)) static_cast<void>(fail("its Content-Length is not a number"));
     has_length_ = true;
   } else if (name == "transfer-encoding") {
     chunked_ = lower(value).ends_with("chunked");

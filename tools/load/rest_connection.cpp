@@ -102,7 +102,8 @@ class rest_connection final : public connection {
       if (!n.ok()) co_return n.status();
       if (*n == 0) reply.end_of_stream();
       else reply.feed(as_text(bytes_view(room.data(), *n)));
-      if (!reply.broken().empty()) co_return status::unavailable("the response is broken: " + reply.broken());
+      if (!reply.broken().empty())
+        co_return status::unavailable("the response is not valid: " + reply.broken());
     }
     co_return status();
   }

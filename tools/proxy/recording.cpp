@@ -34,7 +34,7 @@ duration from_milliseconds(double ms, duration max) {
 // Throws for a number with a fraction or outside the bounds, which cannot be converted.
 std::int64_t whole(const ordered_json& value, std::int64_t min, std::int64_t max) {
   const std::int64_t n = value.is_number_integer() ? value.get<std::int64_t>() : min - 1;
-  if (n < min || n > max) throw std::out_of_range("no whole number within its bounds");
+  if (n < min || n > max) throw std::out_of_range("not a whole number within the limits");
   return n;
 }
 
@@ -65,7 +65,7 @@ recorder::recorder(const std::string& path) : path_(path) {
 void recorder::write(const std::string& line) {
   file_ << line << '\n';
   file_.flush();
-  if (!file_) throw failure("the file " + path_ + " cannot be written any more: is the disk full?");
+  if (!file_) throw failure("the file " + path_ + " cannot be written: is the disk full?");
 }
 
 void recorder::call(const recorded_call& begun, const metadata& sent) {
@@ -126,7 +126,7 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       else if (e.contains("status")) c.status = static_cast<int>(whole(e.at("status"), 0, 16)), c.ended = at;
     } catch (const std::exception&) {
       throw failure(path + ":" + std::to_string(number) +
-                    ": this is no line of a recording, or it is of a call that has not begun before it");
+                    ": this is not a line of a recording, or its call has not begun before it");
     }
   return calls;
 }

@@ -30,7 +30,7 @@ std::optional<std::string> definitions_in(const std::string& path, const bytes_m
   std::string text = "definitions of " + std::to_string(reply.bytes().size()) + " bytes:";
   for (const std::string& bytes : answer.file_descriptor_response().file_descriptor_proto()) {
     google::protobuf::FileDescriptorProto file;
-    text += " " + (file.ParseFromString(bytes) ? file.name() : "(what is no file)");
+    text += " " + (file.ParseFromString(bytes) ? file.name() : "(not a valid file)");
   }
   return text;
 }
@@ -99,7 +99,7 @@ void tap::record(Write write) {
     } catch (const failure& why) {
       recording_ = nullptr;
       lost_ = true;
-      std::fprintf(stderr, "coracle: %s; calls pass on, and are recorded no longer\n", why.what());
+      std::fprintf(stderr, "coracle: %s; calls are still forwarded, but no longer recorded\n", why.what());
     }
 }
 
@@ -112,7 +112,7 @@ const google::protobuf::MethodDescriptor* tap::definition_of(const std::string& 
   } catch (const failure& why) {
     definitions_are_slow_ = now() - asked > patience;
     if (definitions_are_slow_)
-      std::fprintf(stderr, "coracle: %s\n  it is not asked again: messages are told in bytes\n",
+      std::fprintf(stderr, "coracle: %s\n  it is not queried again: messages are shown in bytes\n",
                    terminal_text(why.what()).c_str());
     return nullptr;
   }

@@ -132,12 +132,12 @@ class repl {
   }
 
   void choose(const std::string& service) {
-    if (service.empty()) throw usage_failure("service what? ls, or Tab, lists them");
+    if (service.empty()) throw usage_failure("service requires a name: ls, or Tab, lists the services");
     service_ = at.types().service(service).full_name();
   }
 
   void describe(const std::string& name) {
-    if (name.empty()) throw usage_failure("describe what? a service, a method, a message or an enum");
+    if (name.empty()) throw usage_failure("describe requires the name of a service, method, message or enum");
     const auto* const method = own_method(name);
     print(method ? definition_text(*method) : definition_text(at.types(), name));
   }
@@ -175,7 +175,8 @@ class repl {
 
   int call(std::string& rest, line_editor& lines) {
     const std::string name = take_word(rest);
-    if (name.empty()) throw usage_failure("call what? ls -m of the program, or Tab, lists methods");
+    if (name.empty())
+      throw usage_failure("call requires a method: ls -m of the program, or Tab, lists methods");
     const auto* const own = own_method(name);
     const pb::MethodDescriptor& method = own ? *own : at.types().method(name);
     const std::vector<std::string> json = values_of(rest);

@@ -22,7 +22,8 @@ constexpr int big_numbers = 32 * 224 * 224 / 8;
 void expect_numbers(const test::TestResponse& reply, int count) {
   if (reply.data_size() != count || (count > 0 && reply.data(count - 1) != static_cast<std::uint64_t>(count)))
     throw std::runtime_error("a reply has " + std::to_string(reply.data_size()) +
-                             " numbers, or other ones than the " + std::to_string(count) + " that are due");
+                             " numbers, or other ones than the " + std::to_string(count) +
+                             " that were requested");
 }
 
 void expect_ok(const status& how) {

@@ -39,7 +39,7 @@ template <class T>
 class [[nodiscard]] result {
  public:
   static_assert(!std::is_reference_v<T> && !std::is_same_v<T, coracle::status>,
-                "a result holds a value; use status alone for none");
+                "result<T> requires a value type; use status for no value");
   using value_type = T;
 
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}

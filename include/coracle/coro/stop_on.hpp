@@ -20,7 +20,7 @@ class second_stop : stop_callback {
   second_stop& operator=(const second_stop&) = delete;
   [[nodiscard]] bool expired() const noexcept { return expired_; }
   [[nodiscard]] const environment& inner() const noexcept { return inner_; }
-  [[nodiscard]] static status reason() { return status::cancelled("the stop token fired"); }
+  [[nodiscard]] static status reason() { return status::cancelled("the stop token requested a stop"); }
 
  private:
   void expire() noexcept {

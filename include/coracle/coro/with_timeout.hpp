@@ -16,7 +16,7 @@ class time_limit : timer {
   ~time_limit();
   [[nodiscard]] bool expired() const noexcept { return expired_; }
   [[nodiscard]] const environment& inner() const noexcept { return inner_; }
-  [[nodiscard]] static status reason() { return status::deadline_exceeded("the time limit passed"); }
+  [[nodiscard]] static status reason() { return status::deadline_exceeded("the timeout expired"); }
 
  private:
   time_limit(const environment& outer, executor& on, time_point end) noexcept;

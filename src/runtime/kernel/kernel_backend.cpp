@@ -72,7 +72,7 @@ kernel_backend::~kernel_backend() {
                "a loop ends with " + std::to_string(counted_.in_flight) + " operations in flight");
 #ifndef NDEBUG
     CORACLE_ASSERT(counted_.in_flight == 0,
-                   "whoever started an operation or a source waits for its end before the loop ends");
+                   "wait for the end of each operation and source before the loop ends");
 #endif
   }
   ::close(event_);
@@ -191,8 +191,7 @@ bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
 void kernel_backend::exhausted(int error) noexcept {
   if (said_exhausted_) return;
   said_exhausted_ = true;
-  log_.write(log_level::warning,
-             "cannot accept connections, trying again every 50 ms: " + describe_error(error));
+  log_.write(log_level::warning, "cannot accept connections, retrying every 50 ms: " + describe_error(error));
 }
 
 send_progress& send_progress::begin(operation& op) noexcept {

@@ -275,7 +275,7 @@ runtime_internal::handle network::give_handle(socket& s) {
 socket& network::at(host_state& h, runtime_internal::handle handle) noexcept {
   const auto found = h.handles.find(handle);
   CORACLE_ASSERT(found != h.handles.end(),
-                 "a handle was used after it was closed, or on another host than its own");
+                 "a handle was used after it was closed, or on a host other than its own");
   return *find(found->second);
 }
 

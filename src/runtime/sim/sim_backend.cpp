@@ -50,7 +50,7 @@ runtime_internal::operation** sim_backend::slot(socket& s, const runtime_interna
     case kind::poll_out: return &s.poll_out_op;
     case kind::file: break;  // not used, because takes_files() is false
   }
-  CORACLE_ASSERT(false, "a simulated backend takes no files");
+  CORACLE_ASSERT(false, "a simulated backend does not support files");
 }
 
 void sim_backend::submit(runtime_internal::operation& op) noexcept {
@@ -59,7 +59,7 @@ void sim_backend::submit(runtime_internal::operation& op) noexcept {
   if (is_cut_off()) return finish(op, -ECANCELED);
   socket& s = net_.at(host_, op.on);
   runtime_internal::operation** where = slot(s, op);
-  CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
+  CORACLE_ASSERT(!*where, "two concurrent operations of one kind on one handle");
   const bool sends = op.what == runtime_internal::operation::kind::send ||
                      op.what == runtime_internal::operation::kind::send_to;
   if (sends && net_.short_of(host_, ENOBUFS)) return finish(op, -ENOBUFS);

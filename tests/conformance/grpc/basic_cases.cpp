@@ -31,7 +31,7 @@ coracle::task<> empty_unary(session& at) {
   require(reply.value().ByteSizeLong() == 0, "the reply is not empty");
 }
 
-// As the description has it: the server is behind a proxy that caches.
+// As the description says: the server is behind a proxy that caches.
 coracle::task<> cacheable_unary(session& at) {
   const stub test(at.channel());
   pb::SimpleRequest request;
@@ -43,7 +43,8 @@ coracle::task<> cacheable_unary(session& at) {
   require(first.value().payload().body() == second.value().payload().body(), "the replies are not the same");
 }
 
-// The server's half of cacheable_unary, without a proxy: each reply has a payload of its own, and may be cached.
+// The server's part of cacheable_unary, without a proxy: each reply has a payload of its own, and may be
+// cached.
 coracle::task<> uncached_unary(session& at) {
   const stub test(at.channel());
   const pb::SimpleRequest request;

@@ -1,4 +1,4 @@
-// Cases about compressed messages, seen by the flag in front of each.
+// Cases about compressed messages, detected by the flag before each.
 #include "expectations.hpp"
 #include "interop_cases.hpp"
 

@@ -1,4 +1,4 @@
-// Cases about what a server says of its load (gRFC A51).
+// Cases about a server's load reports (gRFC A51).
 #include "expectations.hpp"
 #include "interop_cases.hpp"
 #include "xds/service/orca/v3/orca.coracle.hpp"

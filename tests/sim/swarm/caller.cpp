@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How a call came out.
+// The result of a call.
 struct attempt {
   status how = status::internal("it never ended");
   bool whole = false;
@@ -56,7 +56,7 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
   a.whole = reply && is_numbered(*reply, p.id, p.messages);
 }
 
-// Reads to the end; whole when all came, each once and in order.
+// Reads to the end; whole if all messages arrived, each once and in order.
 template <class Call>
 task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a) {
   for (std::uint64_t count = 0;; ++count) {
@@ -117,7 +117,7 @@ task<> make_one(echo_stub server, const call_plan& p, call_ledger& ledger, attem
   a.ended = coro::this_executor().now();
 }
 
-// False when it was stopped.
+// False if it was stopped.
 task<bool> rest(duration d) {
   try {
     co_await sleep_for(d);  // sleeps on purpose: virtual time
@@ -174,7 +174,7 @@ task<> make_calls(caller& who, std::vector<echo_stub> servers) {
 }
 
 task<> make_last_call(echo_stub server, bool& succeeded, int& left) {
-  // A connection that fell silent is given up after a quarter of an hour.
+  // A connection that stops responding is given up after a quarter of an hour.
   for (int i = 0; i < 8; ++i) {
     const echo::Text request = numbered_text(0, 0, 10);
     const call_options limit = within(30s);

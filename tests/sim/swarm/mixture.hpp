@@ -1,4 +1,5 @@
-// mixture: the faults of one seed. Some seeds have none, some all; most have some, so that one does not hide another.
+// mixture: the faults of one seed. Some seeds have none, some all; most have some, so that one does not hide
+// another.
 #pragma once
 
 #include "sim/swarm/dice.hpp"

@@ -1,10 +1,10 @@
-// What an observer is told of a client's calls and of their attempts.
+// The notifications of an observer about a client's calls and their attempts.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
 namespace {
 
-// Notes each event in a line.
+// Records each event as a line.
 class notes final : public client_observer {
  public:
   std::string lines;
@@ -161,7 +161,7 @@ TEST_F(an_observer, SeesEachMessageOfAStream) {
     }
   };
   run(program::talk(calls_));
-  // Those that nobody had read at the call's end, too.
+  // Also the messages that were not read when the call ended.
   EXPECT_EQ(notes_.lines,
             "call /s/m\n  begins first\n  attached\n  sent 3/3\n  sent 3/3\n  head\n"
             "  received 5\n  received 7\n  ends OK\nended OK\n");

@@ -1,4 +1,4 @@
-// Connectors of the user's own that fail in other ways than by a status.
+// Custom connectors that fail in other ways than by a status.
 #include "coracle/transport/connector.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/unary_call.hpp"
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using text = google::protobuf::StringValue;
 using made = result<std::unique_ptr<net::duplex>>;
 
-// No coroutine: throws out of the call itself.
+// Not a coroutine: throws from the call itself.
 class throws_at_once final : public transport::connector {
  public:
   task<made> connect(loop&) override { throw std::runtime_error("at once"); }

@@ -1,10 +1,11 @@
-// Streams under a policy (gRFC A6): what was written is sent again, memory is bounded, writers wait for room.
+// Streams under a policy (gRFC A6): written messages are sent again, memory is bounded, writers wait for
+// room.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
 namespace {
 
-// Messages of a body, without their prefixes.
+// The messages of a body, without their prefixes.
 std::vector<std::string> messages_in(const std::string& body) {
   std::vector<std::string> found;
   for (std::size_t at = 0; at + 5 <= body.size();) {
@@ -22,7 +23,7 @@ std::vector<std::string> messages_in(const std::string& body) {
 class replaying : public attempts_fixture {
  protected:
   struct program {
-    // Writes `count` messages of `bytes`; the number of those that were taken.
+    // Writes `count` messages of `bytes`; returns the number of messages that were accepted.
     static task<int> write_some(stream_call& call, int count, std::size_t bytes) {
       for (int i = 0; i < count; ++i) {
         const text m = text_of(std::to_string(i) + std::string(bytes, '.'));
@@ -31,7 +32,7 @@ class replaying : public attempts_fixture {
       }
       co_return count;
     }
-    // Three messages, and four after a pause: what the reply says of them.
+    // Writes three messages, and four after a pause; returns what the reply reports about them.
     static task<std::string> talk_with_a_pause(configured_channel& to, duration pause) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 3, 100);
@@ -72,7 +73,7 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(sent[i].substr(0, 2), std::to_string(i) + ".");
 }
 
-// With a policy and without.
+// With and without a policy.
 TEST_F(replaying, TheLastMessageAndTheEndAreOneFrame) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) { c.reply(std::to_string(c.pieces)); };
@@ -161,7 +162,7 @@ TEST_F(replaying, AWriterWaitsWhileNoAttemptHasRoom) {
       co_return taken;
     }
   };
-  // The window's 64 KiB, and 64 KiB ahead of it.
+  // The window's 64 KiB, and 64 KiB of queued data beyond it.
   const int taken = run(talk::it(calls_));
   EXPECT_GE(taken, 6);
   EXPECT_LE(taken, 14);
@@ -227,7 +228,7 @@ TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
   EXPECT_TRUE(server_.requests[0]->cancelled);
 }
 
-// The second attempt has less unsent than is too much for one stream and more than wakes a writer, and no piece left.
+// The second attempt has less unsent data than blocks a writer, more than wakes one, and no piece left.
 TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuffer) {
   retry(2);
   server_.limits.initial_window_bytes = 65'535;

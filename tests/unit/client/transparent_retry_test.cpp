@@ -1,4 +1,5 @@
-// Transparent retries (gRFC A6): an attempt that the server surely has not seen is made again, policy or not.
+// Transparent retries (gRFC A6): an attempt that the server certainly has not processed is repeated, with or
+// without a policy.
 #include "unit/client/attempts_fixture.hpp"
 
 #include <cerrno>
@@ -7,7 +8,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// Breaks on the spot when it is told to: what it was not given to send by then is not sent.
+// Breaks immediately when the test says so: data that was not passed to it by then is not sent.
 class breakable final : public net::duplex, private net::duplex_sink {
  public:
   explicit breakable(std::unique_ptr<net::duplex> sound) : inner_(std::move(sound)) {}
@@ -93,7 +94,7 @@ TEST_F(transparently, ACallBehindAGoawayGoesToTheNextConnection) {
     r.when_complete = [](scripted_request& c) { c.reply("well"); };
   };
   struct program {
-    // Calls that leave while the GOAWAY is on its way.
+    // Calls that begin while the GOAWAY is in flight.
     static task<int> many(configured_channel& to) {
       scope work{co_await coro::this_environment()};
       int well = 0;
@@ -215,7 +216,7 @@ TEST_F(transparently, AVeryLargeRequestThatWasMovedInIsNotSentAgain) {
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
-// after: how long the call's head has had to leave.
+// after: the time that the request headers had to leave.
 static task<status> lose_the_connection(channel& by, breakable_way& way, duration after) {
   const text request = text_of("x");
   const auto first = co_await unary_call<text>(by, "/s/m", request, within(60s));

@@ -204,7 +204,7 @@ task<> close_reaches_the_peer(ends& e) {
   co_await e.right.until_end();
   EXPECT_EQ(*e.right.end, 0);
   EXPECT_EQ(e.right.text, "bye");
-  // A kernel may take a first send or two before the peer's reset is back.
+  // A kernel may accept a first send or two before the peer's reset arrives.
   for (std::size_t tries = 1; e.right.sends.empty() || e.right.sends.back() > 0; ++tries) {
     EXPECT_LT(tries, 100u);
     EXPECT_TRUE(e.right.send("anyone?"));
@@ -245,7 +245,7 @@ task<> close_from_inside(ends& e) {
 TEST_P(Duplex, MayBeClosedFromInsideReceived) { run(close_from_inside); }
 
 task<> echo(recorder& r, std::size_t total, bool& ready) {
-  // Answers each chunk before it takes the next: what the in-process transport does.
+  // Replies to each chunk before it takes the next, as the in-process transport does.
   std::string held;
   std::size_t done = 0;
   while (done < total) {

@@ -43,7 +43,7 @@ TEST(InheritedSockets, AreForTheProcessThatIsNamed) {
   for (const variable& process : {variable("13"), variable(""), variable("12 "), variable()}) {
     const status why = ask(process, "1", "a").status();
     EXPECT_EQ(why.code(), status_code::failed_precondition);
-    EXPECT_THAT(why.to_string(), HasSubstr("and this is 12"));
+    EXPECT_THAT(why.to_string(), HasSubstr("and this is process 12"));
   }
 }
 

@@ -1,4 +1,5 @@
-// The other texts of gRPC's wire: grpc-message, -bin values, content types, and statuses made of other things.
+// The other texts of gRPC's wire format: grpc-message, -bin values, content types, and statuses derived from
+// other codes.
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/content_type.hpp"

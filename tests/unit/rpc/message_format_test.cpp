@@ -74,7 +74,7 @@ TEST_F(format, RefusesToSendWhatIsLargerThanItsLimit) {
   EXPECT_EQ(write(protobuf_codec, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
 }
 
-// protobuf counts what it writes in int: a message of 2 GiB would go out unwritten.
+// protobuf counts the written bytes in an int: a message of 2 GiB would be sent without its contents.
 TEST_F(format, SendsNoMessageThatProtobufCannotWriteWhateverItsLimit) {
   constexpr std::size_t two_gib = std::size_t{1} << 31;
   const codec huge{message_kind::protobuf, [](const void*) { return two_gib; },
