@@ -67,13 +67,14 @@ coracle::task<> hold(coracle::channel& channel) {
   for (const std::size_t n : {0, 100, 3}) {
     idle::Msg sent;
     sent.set_s(text_of(n));
-    co_await call.write(sent);
-    const auto received = co_await call.next();
+    (co_await call.write(sent)).throw_if_error();
+    const auto received = (co_await call.next()).value();
     if (!received) throw std::runtime_error("Hold: the stream ended early");
     expect_same("Hold", sent.s(), received->s());
   }
   co_await call.writes_done();
-  if (const auto more = co_await call.next()) throw std::runtime_error("Hold: a message too many came");
+  if (const auto more = (co_await call.next()).value())
+    throw std::runtime_error("Hold: a message too many came");
   const coracle::status end = co_await call.finish();
   if (!end.ok()) throw coracle::status_error(end);
 }

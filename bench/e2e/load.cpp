@@ -73,12 +73,12 @@ coracle::task<> stream_on(const coracle::generic_stub to, const plan& p, outcome
   std::vector<clock_type::time_point> began(p.window);
   for (auto& each : began) {
     each = clock_type::now();
-    co_await call.write(p.request);
+    (co_await call.write(p.request)).throw_if_error();
   }
   unsigned under_way = p.window;
   coracle::bytes_message reply;
   for (unsigned next = 0; under_way > 0; next = (next + 1) % p.window) {
-    if (!co_await call.read(reply)) throw std::runtime_error("a stream has ended early");
+    if (!(co_await call.read(reply)).value()) throw std::runtime_error("a stream has ended early");
     const auto now = clock_type::now();
     expect_same(p, reply);
     out.add(now - began[next]);
@@ -86,7 +86,7 @@ coracle::task<> stream_on(const coracle::generic_stub to, const plan& p, outcome
     if (now >= out.end) continue;
     began[next] = now;
     ++under_way;
-    co_await call.write(p.request);
+    (co_await call.write(p.request)).throw_if_error();
   }
   const coracle::status how = co_await call.finish();
   if (!how.ok()) throw coracle::status_error(how);

@@ -88,7 +88,7 @@ coracle::task<> take_bulk(stub to, tally& seen) {
   const sharing::Piece request = piece_of(bulk_bytes);
   auto call = to.Down(request);
   sharing::Piece piece;
-  while (!seen.over && co_await call.read(piece)) {
+  while (!seen.over && (co_await call.read(piece)).value()) {
     if (piece.content().size() != bulk_bytes) throw std::runtime_error("a piece has a wrong size");
     if (seen.counting) seen.down_bytes += bulk_bytes;
   }
@@ -99,7 +99,7 @@ coracle::task<> give_bulk(stub to, tally& seen) {
   auto call = to.Up();
   std::uint64_t all = 0;
   for (; !seen.over; all += bulk_bytes) {
-    co_await call.write(piece);
+    (co_await call.write(piece)).throw_if_error();
     if (seen.counting) seen.up_bytes += bulk_bytes;
   }
   const auto reply = co_await call.finish();

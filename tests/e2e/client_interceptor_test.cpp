@@ -3,6 +3,8 @@
 
 #include "coracle/client/intercepted_channel.hpp"
 
+#include <gmock/gmock.h>
+
 #include <vector>
 
 namespace coracle::testing_support {
@@ -43,13 +45,13 @@ class client_interceptors : public echo_fixture {
     const auto said = co_await s.Say(hello);
     ends.push_back(said.status());
     auto collecting = s.Collect();
-    (void)co_await collecting.write_result(hello);
+    (void)co_await collecting.write(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
     int replies = 0;
     while (true) {
-      const auto one = co_await repeating.next_result();
+      const auto one = co_await repeating.next();
       if (!one || !*one) break;
       ++replies;
     }
@@ -59,7 +61,7 @@ class client_interceptors : public echo_fixture {
       EXPECT_EQ(replies, 2);
     }
     auto chatting = s.Chat();
-    (void)co_await chatting.write_result(hello);
+    (void)co_await chatting.write(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
@@ -248,7 +250,7 @@ TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
       co_await sleep_for(5ms);
       work.request_stop();
       co_await work.join();
-      (void)co_await c.write_result(text("on"));
+      (void)co_await c.write(text("on"));
       co_return co_await c.finish();
     }
   };

@@ -136,20 +136,20 @@ TEST_P(packing, AStreamMayLeaveMessagesOut) {
       const echo::Text request = text(long_text);
       auto call = s.Repeat(request, call_options().compression(encoding::zstd));
       for (const bool compressed : {true, false, true}) {
-        const auto one = co_await call.next();
+        const auto one = (co_await call.next()).value();
         EXPECT_EQ(one->text(), long_text);
         EXPECT_TRUE(one->count()) << "the request";
         EXPECT_EQ(call.read_compressed(), compressed);
       }
-      EXPECT_FALSE((co_await call.next()).has_value());
+      EXPECT_FALSE((co_await call.next()).value().has_value());
     }
     static task<> requests(echo_stub s) {
       auto call = s.Chat(call_options().compression(encoding::gzip));
       const echo::Text request = text(long_text);
       for (const bool compressed : {true, false, true}) {
-        if (compressed) co_await call.write(request);
-        else co_await call.write(request, uncompressed());
-        const auto one = co_await call.next();
+        if (compressed) (co_await call.write(request)).throw_if_error();
+        else (co_await call.write(request, uncompressed())).throw_if_error();
+        const auto one = (co_await call.next()).value();
         EXPECT_EQ(one->text(), long_text);
         EXPECT_EQ(one->count() != 0, compressed);
       }

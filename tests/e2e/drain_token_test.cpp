@@ -83,14 +83,14 @@ struct program {
     auto c = s.Chat();
     echo::Text t;
     t.set_text(where);
-    co_await c.write(t);
-    const auto echoed = co_await c.next();
+    (co_await c.write(t)).throw_if_error();
+    const auto echoed = (co_await c.next()).value();
     EXPECT_EQ(echoed->text(), where);
     ++begun;
-    const auto last = co_await c.next();
+    const auto last = (co_await c.next()).value();
     EXPECT_EQ(last->text(), "last");
     t.set_text("bye");
-    co_await c.write(t);
+    (co_await c.write(t)).throw_if_error();
     const status how = co_await c.finish();
     EXPECT_EQ(how, status()) << where;
   }

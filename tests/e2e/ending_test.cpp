@@ -90,11 +90,11 @@ TEST_P(ending, ADrainLetsRunningCallsEnd) {
     static task<> call(echo_stub s, int& done) {
       auto chat = s.Chat();
       const echo::Text one = text("ball");
-      co_await chat.write(one);
-      const auto first = co_await chat.next();
+      (co_await chat.write(one)).throw_if_error();
+      const auto first = (co_await chat.next()).value();
       co_await sleep_for(50ms);  // the drain begins meanwhile
-      co_await chat.write(one);
-      const auto second = co_await chat.next();
+      (co_await chat.write(one)).throw_if_error();
+      const auto second = (co_await chat.next()).value();
       const status end = co_await chat.finish();
       EXPECT_TRUE(first && second && end.ok());
       ++done;

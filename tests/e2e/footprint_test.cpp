@@ -127,9 +127,9 @@ class footprints : public echo_fixture {
     const bytes_message small(std::string("\x10\x01"));
     const call_options options = compressed();
     auto call = t.any().bidi("/echo.Echo/Collect", options);
-    co_await call.write(large);
+    (co_await call.write(large)).throw_if_error();
     while (t.quota_.used_bytes() < 8 * megabyte) co_await sleep_for(1ms);
-    co_await call.write(small);
+    (co_await call.write(small)).throw_if_error();
     while (t.quota_.used_bytes() > megabyte) co_await sleep_for(1ms);
     static_cast<void>(co_await call.finish());
   }
@@ -140,8 +140,8 @@ class footprints : public echo_fixture {
     auto call = t.any().bidi("/echo.Echo/Chat", options);
     const bytes_message* const all[] = {&large, &small, &small};
     for (const bytes_message* m : all) {
-      co_await call.write(*m);
-      const auto reply = co_await call.next();
+      (co_await call.write(*m)).throw_if_error();
+      const auto reply = (co_await call.next()).value();
       EXPECT_TRUE(reply.has_value());
       EXPECT_GT(t.quota_.used_bytes(), 8 * megabyte);
     }

@@ -84,16 +84,16 @@ lazy<int> all_kinds_of_call(echo_stub s) {
   good += reply && reply->text() == "hello" ? 1 : 0;
 
   auto download = s.Repeat(hello);
-  while (const auto one = co_await download.next()) good += one->text() == "hello" ? 1 : 0;
+  while (const auto one = (co_await download.next()).value()) good += one->text() == "hello" ? 1 : 0;
 
   auto upload = s.Collect();
-  for (int i = 0; i < 3; ++i) co_await upload.write(hello);
+  for (int i = 0; i < 3; ++i) (co_await upload.write(hello)).throw_if_error();
   const auto joined = co_await upload.finish();
   good += joined && joined->count() == 3 ? 1 : 0;
 
   auto chat = s.Chat();
-  co_await chat.write(hello);
-  const auto back = co_await chat.next();
+  (co_await chat.write(hello)).throw_if_error();
+  const auto back = (co_await chat.next()).value();
   good += back && back->text() == "hello" ? 1 : 0;
   const status end = co_await chat.finish();
   good += end.ok() ? 1 : 0;

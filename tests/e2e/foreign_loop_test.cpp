@@ -113,15 +113,15 @@ task<> call_all_kinds(echo_stub s, tally& t, poll_loop& host) {
     const auto reply = co_await s.Say(three);
     t.unary += reply ? 1 : 0;
     auto download = s.Repeat(three);
-    while (const auto one = co_await download.next()) ++t.downloaded;
+    while (const auto one = (co_await download.next()).value()) ++t.downloaded;
     auto upload = s.Collect();
-    for (int n = 0; n < 3; ++n) co_await upload.write(three);
+    for (int n = 0; n < 3; ++n) (co_await upload.write(three)).throw_if_error();
     const auto joined = co_await upload.finish();
     t.uploaded += joined ? joined->count() : 0;
     auto chat = s.Chat();
     for (int n = 0; n < 3; ++n) {
-      co_await chat.write(three);
-      const auto back = co_await chat.next();
+      (co_await chat.write(three)).throw_if_error();
+      const auto back = (co_await chat.next()).value();
       t.chatted += back ? 1 : 0;
     }
     const status end = co_await chat.finish();
@@ -182,13 +182,13 @@ TEST_P(calls_in_a_foreign_loop, ADrainEndsAfterTheCallsInFlight) {
     static task<> chat_on(echo_stub s, server& serving, bool& drained, status& end) {
       auto call = s.Chat();
       const echo::Text one = numbered(1);
-      co_await call.write(one);
-      auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      auto back = (co_await call.next()).value();
       EXPECT_TRUE(back);
       scope draining{co_await coro::this_environment()};
       draining.spawn(drain(serving, drained));
-      co_await call.write(one);
-      back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      back = (co_await call.next()).value();
       EXPECT_TRUE(back) << "a drain lets calls in flight go on";
       end = co_await call.finish();
       co_await draining.join();

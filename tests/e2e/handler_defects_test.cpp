@@ -233,7 +233,7 @@ TEST_P(handler_defects, AStreamHandlerThatReachesItsEndIsInternal) {
     static task<status> drain(echo_stub s) {
       const echo::Text request = text("one");
       auto c = s.Repeat(request);
-      const auto one = co_await c.next_result();
+      const auto one = co_await c.next();
       EXPECT_TRUE(one.ok() && one.value());
       co_return co_await c.finish();
     }
@@ -327,7 +327,7 @@ TEST_P(handler_defects, TwoReadsOrTwoWritesOfOneCallFailIt) {
       co_await c.start();
       echo::Text first = text(how);
       if (how != "read twice") first.set_text(std::string(64u << 10, 'x'));
-      (void)co_await c.write_result(first);
+      (void)co_await c.write(first);
       co_return co_await c.finish();
     }
   };

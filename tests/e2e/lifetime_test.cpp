@@ -83,7 +83,7 @@ TEST_P(lifetime, AReplyLargerThanTheWindowMayComeBeforeItIsAskedFor) {
       const call_options limit = within(5s);
       auto call = s.Collect(limit);
       const echo::Text one = text("abc");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       co_await sleep_for(50ms);
       co_return co_await call.finish();
     }
@@ -137,7 +137,7 @@ TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
     static task<status> ask(echo_stub s, duration pause) {
       auto call = s.Collect();
       const echo::Text one = text("abc");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       co_await sleep_for(pause);
       const auto reply = co_await call.finish();
       co_return reply.status();
@@ -225,8 +225,8 @@ TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
     static task<> chat(echo_stub stub, event<>& answered) {
       auto call = stub.Chat();
       const echo::Text first;
-      co_await call.write(first);
-      while (co_await call.next()) answered.set();
+      (co_await call.write(first)).throw_if_error();
+      while ((co_await call.next()).value()) answered.set();
     }
     static task<> until(event<>& answered) { co_await answered; }
   };

@@ -80,7 +80,7 @@ TEST_P(message_memory, LetsAHandlerTakeItsRequest) {
     static task<std::string> repeat(echo_stub s) {
       const echo::Text request = text("repeated");
       auto call = s.Repeat(request);
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->text() : std::string("nothing");
     }
   };
@@ -96,7 +96,7 @@ TEST_P(message_memory, LetsAHandlerTakeNoOtherMessage) {
     static task<status> collect(echo_stub s) {
       auto call = s.Collect();
       const echo::Text one = text("one");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       const auto reply = co_await call.finish();
       co_return reply.status();
     }

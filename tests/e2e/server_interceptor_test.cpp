@@ -69,14 +69,14 @@ class server_interceptors : public echo_fixture {
     const auto at_once = co_await s.SayAtOnce(hello);
     ends.push_back(at_once.status());
     auto collecting = s.Collect();
-    (void)co_await collecting.write_result(hello);
+    (void)co_await collecting.write(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
     const status repeated = co_await repeating.finish();
     ends.push_back(repeated);
     auto chatting = s.Chat();
-    (void)co_await chatting.write_result(hello);
+    (void)co_await chatting.write(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
@@ -157,8 +157,8 @@ TEST_P(server_interceptors, SeeHowACallEndedThatEndedEarly) {
     static task<> cancel(echo_stub s) {
       auto c = s.Chat();
       const echo::Text hello = text("hello");
-      co_await c.write(hello);
-      co_await c.next();
+      (co_await c.write(hello)).throw_if_error();
+      (co_await c.next()).value();
       c.cancel();
     }
   };

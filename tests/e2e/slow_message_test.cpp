@@ -95,8 +95,8 @@ TEST_P(timed_message, IsNoneBetweenTwoMessages) {
       auto chat = s.Chat();
       const echo::Text large = text(std::string(100'000, 'x'));  // in several frames
       for (int i = 0; i < 3; ++i) {
-        co_await chat.write(large);
-        const auto reply = co_await chat.next();
+        (co_await chat.write(large)).throw_if_error();
+        const auto reply = (co_await chat.next()).value();
         EXPECT_TRUE(reply.has_value());
         co_await sleep_for(3 * stall_time);  // sleeps on purpose: an idle stream is legitimate
       }

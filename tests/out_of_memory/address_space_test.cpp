@@ -129,7 +129,7 @@ struct program {
   static task<status> one_message(echo_stub s, std::size_t bytes) {
     auto collecting = s.Collect();
     const echo::Text large = text(std::string(bytes, 'x'));
-    co_await collecting.write_result(large);
+    co_await collecting.write(large);
     const auto reply = co_await collecting.finish();
     co_return reply.status();
   }

@@ -101,7 +101,7 @@ struct everything {
     const echo::Text one = text(std::string(2'000, 'x'), 40);
     auto collecting = s.Collect();
     for (int i = 0; i < 10; ++i) {
-      const status written = co_await collecting.write_result(one);
+      const status written = co_await collecting.write(one);
       out.add("a write", written);
     }
     const auto collected = co_await collecting.finish();
@@ -113,9 +113,9 @@ struct everything {
 
     auto chatting = s.Chat();
     for (int i = 0; i < 10; ++i) {
-      const status written = co_await chatting.write_result(one);
+      const status written = co_await chatting.write(one);
       if (!written.ok()) break;
-      const auto heard = co_await chatting.next_result();
+      const auto heard = co_await chatting.next();
       if (!heard || !*heard) break;
     }
     const status chatted = co_await chatting.finish();
@@ -129,7 +129,7 @@ struct everything {
     co_await sleep_for(std::chrono::milliseconds(10));
     echo::Text one;
     while (true) {
-      const auto next = co_await repeating.next_result();
+      const auto next = co_await repeating.next();
       if (!next) out.add("a slow stream", next.status());
       if (!next || !*next) break;
       co_await sleep_for(std::chrono::milliseconds(10));
@@ -143,7 +143,7 @@ struct everything {
     out.add("a call with a deadline",
             late.status().code() == status_code::deadline_exceeded ? status() : late.status());
     auto cancelled = s.Chat();
-    const status begun = co_await cancelled.write_result(hang);
+    const status begun = co_await cancelled.write(hang);
     out.add("the write of a call that is cancelled", begun);
     cancelled.cancel();
     const echo::Text thrown = text("throw status");

@@ -70,13 +70,13 @@ struct program {
     request.set_count(1 << 30);
     auto call = s.Repeat(request);
     echo::Text one;
-    while (co_await call.read(one) && m.add(one.text().size())) continue;
+    while ((co_await call.read(one)).value() && m.add(one.text().size())) continue;
   }
   static task<> upload(echo_stub s, const meter& m) {
     echo::Text piece;
     piece.set_text(std::string(piece_bytes, 'x'));
     auto call = s.Collect();
-    while (loop::current()->now() < m.until) co_await call.write(piece);
+    while (loop::current()->now() < m.until) (co_await call.write(piece)).throw_if_error();
     const auto end = co_await call.finish();
     EXPECT_EQ(end.status(), status());
   }

@@ -58,7 +58,7 @@ struct health {
   int follow(const wire::rpc::Health::stub& stub, const wire::HealthCheckRequest& request) {
     auto states = stub.Watch(request);
     for (;;) {
-      const auto state = sync_wait(states.next_result());
+      const auto state = sync_wait(states.next());
       if (!state) return complain(state.status());
       if (!state->has_value()) return complain(status::unknown("the server ended the call"));
       say((*state)->status());

@@ -59,7 +59,7 @@ replies<bytes_message> tap::call(server_context& context, reader<bytes_message> 
     context.send_initial_metadata();
   }
   while (true) {
-    const auto one = co_await onward.next_result();
+    const auto one = co_await onward.next();
     if (!one || !*one) break;
     const bytes_message& bytes = **one;
     co_await offload([&] { reply(c, bytes); });
@@ -79,11 +79,12 @@ task<> tap::pass_on(reader<bytes_message>& requests, onward_call& onward, const 
   try {
     while (co_await requests.read(one)) {
       co_await offload([&] { request(c, one); });
-      co_await onward.write(one);
+      const status sent = co_await onward.write(one);
+      if (!sent.ok()) co_return;  // the onward call has ended: finish() has its status
     }
     co_await onward.writes_done();
   } catch (const call_ended&) {
-    // One of the two calls has ended: the handler learns of it through the other direction.
+    // The client's call has ended, and the handler is stopped.
   }
 }
 

@@ -231,7 +231,7 @@ class repl {
     std::optional<bytes_message> only;  // for a method with one reply, shown if no second one arrives
     try {
       for (;;) {
-        const auto reply = sync_wait(c.next_result());
+        const auto reply = sync_wait(c.next());
         if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
         if (!reply.ok()) return;
         if (!reply->has_value()) break;
@@ -251,7 +251,7 @@ class repl {
   void send_all(conversation& c, const pb::MethodDescriptor& method, messages& typed,
                 const std::vector<std::string>& json, line_editor& lines, narrator& tell) {
     const auto send = [&](const bytes_message& request) {
-      const status sent = sync_wait(c.write_result(request));
+      const status sent = sync_wait(c.write(request));
       if (sent.ok()) tell.sent(request.view().size());
       return sent.ok();
     };

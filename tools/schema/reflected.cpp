@@ -125,8 +125,8 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
             paths[version_], within(where_.timeout_or(reflection_time)).compression(encoding::identity)));
-      const status sent = sync_wait(call_->write_result(question));
-      auto answer = sync_wait(call_->next_result());
+      const status sent = sync_wait(call_->write(question));
+      auto answer = sync_wait(call_->next());
       if (answer.ok() && answer->has_value()) {
         spoken_ = true;
         return std::move(**answer);

@@ -31,8 +31,8 @@ class time_limit : timer {
 /// co_await with_timeout(1s, wait) runs a wait with a time limit. `wait` is a task<T>, or another movable
 /// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
 /// are): the value of the wait, or DEADLINE_EXCEEDED when the limit passed and the task ended with
-/// coro::cancelled. A task that completes in spite of the stop keeps its value; its other exceptions
-/// propagate. Calls made inside inherit the deadline.
+/// coro::cancelled or the status CANCELLED. A task that completes in spite of the stop keeps its value; its
+/// other exceptions propagate. Calls made inside inherit the deadline.
 template <class T>
 class [[nodiscard]] with_timeout : public coro::limited_wait<T, coro::time_limit, duration> {
  public:

@@ -74,7 +74,7 @@ coracle::task<> send_all(Call& call, const pb::ClientCompatRequest& request, res
     // sleeps on purpose: the suite asks for the pause
     if (request.request_delay_ms() > 0)
       co_await coracle::sleep_for(std::chrono::milliseconds(request.request_delay_ms()));
-    const auto sent = co_await call.write_result(message);
+    const auto sent = co_await call.write(message);
     if (sent.ok()) continue;
     into.set_num_unsent_requests(request.request_messages_size() - i);
     co_return;
@@ -84,7 +84,7 @@ coracle::task<> send_all(Call& call, const pb::ClientCompatRequest& request, res
 // Reads until the call ends; returns true if another reply may come.
 template <class Call>
 coracle::task<bool> read_one(Call& call, const cancel_plan& plan, coracle::status& status, result& into) {
-  const auto reply = co_await call.next_result();
+  const auto reply = co_await call.next();
   status = reply.status();
   if (!status.ok() || !*reply) co_return false;
   tell_reply(**reply, into);
@@ -156,7 +156,7 @@ coracle::task<result> full_duplex(const stub& service, const pb::ClientCompatReq
     // sleeps on purpose: the suite asks for the pause
     if (request.request_delay_ms() > 0)
       co_await coracle::sleep_for(std::chrono::milliseconds(request.request_delay_ms()));
-    const auto sent = co_await call.write_result(message);
+    const auto sent = co_await call.write(message);
     if (!sent.ok()) {
       told.set_num_unsent_requests(request.request_messages_size() - i);
       break;

@@ -43,7 +43,7 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
   auto call = server.Collect(options_of(p));
   for (std::uint64_t i = 0; i < p.messages; ++i) {
     const echo::Text one = numbered_text(p.id, i, p.bytes);
-    const status sent = co_await call.write_result(one);
+    const status sent = co_await call.write(one);
     if (!sent.ok()) break;
     if (i + 1 == p.drop_after) {
       a.told = true;
@@ -60,7 +60,7 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
 template <class Call>
 task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a) {
   for (std::uint64_t count = 0;; ++count) {
-    const auto next = co_await call.next_result();
+    const auto next = co_await call.next();
     if (!next || !*next) {
       a.how = next.status();
       a.whole = count == p.messages;
@@ -86,7 +86,7 @@ template <class Call>
 task<> write_all(Call& call, const call_plan& p) {
   for (std::uint64_t i = 0; i < p.messages; ++i) {
     const echo::Text one = numbered_text(p.id, i, p.bytes);
-    const status sent = co_await call.write_result(one);
+    const status sent = co_await call.write(one);
     if (!sent.ok()) co_return;
   }
   co_await call.writes_done();
@@ -109,8 +109,6 @@ task<> make_one(echo_stub server, const call_plan& p, call_ledger& ledger, attem
       case call_kind::server_streaming: co_await call_repeat(server, p, ledger, a); break;
       case call_kind::bidi: co_await call_chat(server, p, ledger, a); break;
     }
-  } catch (const call_ended& e) {
-    a.how = e.why();
   } catch (const coro::cancelled&) {
     a.how = status::cancelled("stopped");
   }

@@ -151,10 +151,10 @@ TEST_F(an_observer, SeesEachMessageOfAStream) {
       stream_call call(to, "/s/m", call_options());
       for (int i = 0; i < 2; ++i) {
         const text m = text_of("x");
-        co_await call.write(m);
+        (co_await call.write(m)).throw_if_error();
       }
       co_await call.writes_done();
-      while (co_await call.next()) {
+      while ((co_await call.next()).value()) {
       }
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());

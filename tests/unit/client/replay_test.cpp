@@ -27,7 +27,7 @@ class replaying : public attempts_fixture {
     static task<int> write_some(stream_call& call, int count, std::size_t bytes) {
       for (int i = 0; i < count; ++i) {
         const text m = text_of(std::to_string(i) + std::string(bytes, '.'));
-        const status sent = co_await call.write_result(m);
+        const status sent = co_await call.write(m);
         if (!sent.ok()) co_return i;
       }
       co_return count;
@@ -39,7 +39,7 @@ class replaying : public attempts_fixture {
       co_await sleep_for(pause);  // sleeps on purpose: virtual time
       co_await write_some(call, 4, 100);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());
       co_return reply ? reply->value() : "none";
@@ -60,7 +60,7 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 5, 1000);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());
       co_return reply ? reply->value() : "none";
@@ -83,10 +83,10 @@ TEST_F(replaying, TheLastMessageAndTheEndAreOneFrame) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 1, 100);
       const text m = text_of("last");
-      if (last) co_await call.write_last(m);
-      else co_await call.write(m);
+      if (last) (co_await call.write_last(m)).throw_if_error();
+      else (co_await call.write(m)).throw_if_error();
       if (!last) co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -110,7 +110,7 @@ TEST_F(replaying, AMessageThatIsWrittenInAPauseGoesWithTheNextAttempt) {
       co_await sleep_for(500ms);  // sleeps on purpose: virtual time
       co_await write_some(call, 3, 10);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -149,7 +149,7 @@ TEST_F(replaying, AWriterWaitsWhileNoAttemptHasRoom) {
         static task<> go(stream_call& c, int& count) {
           for (;; ++count) {
             const text m = text_of(std::string(10'000, '.'));
-            const status sent = co_await c.write_result(m);
+            const status sent = co_await c.write(m);
             if (!sent.ok()) co_return;
           }
         }
@@ -181,7 +181,7 @@ TEST_F(replaying, AWriterThatWaitsInAPauseGoesOnWithTheNextAttempt) {
       co_await sleep_for(100ms);  // sleeps on purpose: virtual time; now it pauses
       co_await write_some(call, 59, 10'000);  // more than is kept
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -235,7 +235,7 @@ TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuf
   struct talk : program {
     static task<> write_last(stream_call& call, bool& done) {
       const text m = text_of(std::string(50'000, '.'));
-      const status sent = co_await call.write_result(m);
+      const status sent = co_await call.write(m);
       EXPECT_EQ(sent, status());
       done = true;
     }

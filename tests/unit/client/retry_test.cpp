@@ -250,7 +250,7 @@ TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
     static task<status> talk(call_channel& to) {
       stream_call call(to, "/s/m", call_options().max_send_bytes(100));
       const text m = text_of(std::string(200, '.'));
-      const status sent = co_await call.write_result(m);
+      const status sent = co_await call.write(m);
       EXPECT_EQ(sent.code(), status_code::resource_exhausted);
       co_return co_await call.finish();
     }

@@ -121,7 +121,7 @@ TEST_F(transparently, AServerStreamingCallSendsItsRequestAgain) {
     static task<std::string> first_reply(configured_channel& to) {
       const text request = text_of("kept");
       server_streaming_call<text> call(to, "/s/m", request, call_options());
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -138,13 +138,13 @@ TEST_F(transparently, AStreamIsMadeAgainBeforeAnythingWasWritten) {
         static task<> write(stream_call& c) {
           co_await sleep_for(1s);
           const text m = text_of("late");
-          const status sent = co_await c.write_result(m);
+          const status sent = co_await c.write(m);
           EXPECT_EQ(sent, status());
           co_await c.writes_done();
         }
       };
       work.spawn(later::write(call));
-      const auto reply = co_await call.next_result();
+      const auto reply = co_await call.next();
       EXPECT_TRUE(reply.ok() && *reply && (*reply)->value() == "late");
       const status how = co_await call.finish();
       co_await work.join();
@@ -161,7 +161,7 @@ TEST_F(transparently, AStreamIsNotMadeAgainWhenAMessageIsLost) {
     static task<status> talk(configured_channel& to) {
       stream_call call(to, "/s/m", call_options());
       const text m = text_of("lost");
-      (void)co_await call.write_result(m);
+      (void)co_await call.write(m);
       co_return co_await call.finish();
     }
   };
