@@ -12,7 +12,7 @@ namespace coracle {
 /// malformed message, drain).
 ///
 /// A handler should let it propagate, since no reply can reach the client. The `_result` form of an operation
-/// returns a value instead of throwing. The operations of a client's call never throw it: they return results.
+/// returns a value instead of throwing. The operations of a client's call return results and never throw it.
 class call_ended : public coro::cancelled {
  public:
   explicit call_ended(status why) : why_(std::move(why)), text_(why_.to_string()) {}
