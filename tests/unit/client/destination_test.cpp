@@ -73,9 +73,10 @@ INSTANTIATE_TEST_SUITE_P(
                     bad_row{"dns://8.8.8.8/example.org", "DNS server"},
                     bad_row{"http://example.org:1", "dns:///host:port"},
                     bad_row{"example.org:port", "host:port"}, bad_row{"example.org:70000", "host:port"},
-                    bad_row{"no address at all", "not a valid address or host name"}, bad_row{"passthrough:///example.org", "no port"},
-                    bad_row{"ipv4:[::1]:1", "IPv4"}, bad_row{"ipv4:1.2.3.4:1,", "IPv4"},
-                    bad_row{"ipv6:1.2.3.4:1", "IPv6"}, bad_row{"unix://host/path", "names a host"}));
+                    bad_row{"no address at all", "not a valid address or host name"},
+                    bad_row{"passthrough:///example.org", "no port"}, bad_row{"ipv4:[::1]:1", "IPv4"},
+                    bad_row{"ipv4:1.2.3.4:1,", "IPv4"}, bad_row{"ipv6:1.2.3.4:1", "IPv6"},
+                    bad_row{"unix://host/path", "names a host"}));
 
 TEST(Destination, TakesASchemeOfTheUsers) {
   channel_options o;
