@@ -920,7 +920,7 @@ std::uint8_t* connection::reserve_data(stream_ref ref, std::size_t n) {
 
 void connection::commit_data(stream_ref ref, std::size_t n, bool end_stream) noexcept try {
   stream* const s = find(ref);
-  CORACLE_ASSERT(s && n <= reserved_bytes_, "commit_data() of more than reserve_data() gave");
+  CORACLE_ASSERT(s && n <= reserved_bytes_, "commit_data() of more than reserve_data() returned");
   if (n == 0 && !end_stream) return;
   write_frame_header(output_.reserve(frame_header_bytes + n), n, frame_type::data,
                      end_stream ? flag::end_stream : flag::none, s->id);

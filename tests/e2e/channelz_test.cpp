@@ -167,7 +167,7 @@ TEST_P(channelz, ChannelsOfTheRuntimeAreShownDownToTheirSockets) {
   ASSERT_EQ(found.status(), status());
   const wire::SocketData& data = found->socket().data();
   EXPECT_EQ(data.streams_started(), 6);    // with the questions
-  EXPECT_EQ(data.streams_succeeded(), 5);  // a NOT_FOUND ends its stream well
+  EXPECT_EQ(data.streams_succeeded(), 5);  // a NOT_FOUND ends its stream normally
   EXPECT_EQ(data.messages_sent(), 6);
   EXPECT_TRUE(data.has_last_local_stream_created_timestamp());
   EXPECT_FALSE(data.has_last_remote_stream_created_timestamp());

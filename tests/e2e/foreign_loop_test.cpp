@@ -126,7 +126,7 @@ task<> call_all_kinds(echo_stub s, tally& t, poll_loop& host) {
     }
     const status end = co_await chat.finish();
     EXPECT_EQ(end, status());
-    host.send();  // the host's own work goes on between the calls
+    host.send();  // the host's own work continues between the calls
   }
   t.done = true;
 }

@@ -35,7 +35,7 @@ class hand_over : public every_backend {
   hand_over() : every_backend(loops) {}
 
   struct client {
-    client() = default;  // no aggregate: g++ 12 destroys those twice where they are awaited
+    client() = default;  // not an aggregate: GCC 12 destroys those twice where they are awaited
     std::unique_ptr<channel> line;
     int loop = -1;
   };

@@ -141,7 +141,7 @@ TEST_P(message_memory, CountsInTheQuotaAndIsFreedWhenIdle) {
     static task<> wait(duration d) { co_await sleep_for(d); }
   };
   const std::size_t busy = quota.used_bytes();
-  if (rt().at(0).backend_name() == "sim") {  // whose minutes are short
+  if (rt().at(0).backend_name() == "sim") {  // whose minutes are shortened
     run(program::wait(60s));
     const std::size_t at_rest = quota.used_bytes();
     EXPECT_EQ(busy >= at_rest + 2 * server_internal::message_store::object_bytes_min, reuses)

@@ -196,7 +196,7 @@ TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
     }
   };
   EXPECT_EQ(run(asking::within_a_moment(stub, request)).code(), status_code::deadline_exceeded);
-}  // and nothing is left that would hold up the runtime's end
+}  // and nothing is left that would delay the end of the runtime
 
 // Begins without waiting.
 task<> leave_while_it_is_asked(channel& by) {

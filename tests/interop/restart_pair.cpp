@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 class echoing final : public echo::rpc::Echo::service {
   coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
-    co_await coracle::sleep_for(10ms);  // so that a restart finds calls under way
+    co_await coracle::sleep_for(10ms);  // so that a restart interrupts calls
     co_return request;
   }
 };

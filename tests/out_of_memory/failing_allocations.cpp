@@ -151,7 +151,7 @@ struct run {
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> kinds;
   std::uint64_t number = 0;
   last_words* mine = nullptr;  // in a child
-  std::uint64_t left = 0;  // in a child: allocations that are yet to fail
+  std::uint64_t left = 0;  // in a child: allocations that have yet to fail
 };
 run* now = nullptr;
 bool counting = false;

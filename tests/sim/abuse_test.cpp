@@ -60,7 +60,7 @@ struct program {
     if (!connected) co_return;
     static_cast<void>(co_await connected->write(as_bytes(said)));
     std::uint8_t bytes[4096];
-    for (;;) {  // until the server has had enough
+    for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);
       if (!got || *got == 0) co_return;
     }

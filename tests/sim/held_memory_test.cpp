@@ -40,7 +40,7 @@ struct program {
     static_cast<void>(
         co_await connected->write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
     std::uint8_t bytes[4096];
-    for (;;) {  // until the server has had enough
+    for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);
       if (!got || *got == 0) break;
     }

@@ -84,7 +84,7 @@ struct program {
   static task<status> say(echo_stub s, call_options options) {
     const echo::Text request;
     const auto reply = co_await s.Say(request, options);
-    co_await sleep_for(1s);  // for the word to get about
+    co_await sleep_for(1s);  // until the cancellation has reached all
     co_return reply.status();
   }
   static task<> keep(echo_stub s, status& out) {

@@ -24,14 +24,14 @@ struct call_plan {
   duration deadline{};         // zero: none
   duration cancel_after{};     // zero: never
   std::uint64_t drop_after = 0;  // messages; then the call object is destroyed. Zero: never
-  int fails = 0;  // so often its handler says UNAVAILABLE at once
+  int fails = 0;  // how often its handler replies UNAVAILABLE immediately
 };
 
 // How often a call may be made, and why.
 struct attempt_rules {
   int most = 1;
   bool hedged = false;
-  int tokens = 0;  // of a channel's throttle, of which a call that ends well gives half a one back; 0: none
+  int tokens = 0;  // of a channel's throttle, of which a successful call returns half a token; 0: none
 };
 
 class call_ledger {

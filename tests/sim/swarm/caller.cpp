@@ -97,7 +97,7 @@ task<> call_chat(echo_stub server, const call_plan& p, call_ledger& ledger, atte
   scope writing{co_await coro::this_environment()};
   writing.spawn(write_all(call, p));
   co_await read_all(call, p, ledger, a);
-  if (a.told) call.cancel();  // ends what still writes
+  if (a.told) call.cancel();  // ends pending writes
   co_await writing.join();
 }
 

@@ -166,7 +166,7 @@ void calls_world::drain_one() {
 void calls_world::mend_all() {
   world_.set_faults({});
   world_.heal();
-  world_.run_for(20min);  // whatever is silent has been noticed
+  world_.run_for(20min);  // every silent connection has been detected
   for (const std::string& h : hosts_)
     if (!world_.is_up(h)) run_.complain(h + " was not started again");
 }

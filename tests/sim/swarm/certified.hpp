@@ -54,7 +54,7 @@ class certified {
   const bool by_call_;  // otherwise each new connection checks the files
   const bool halves_;  // chains and keys do not change at once
   std::uint64_t renewals_;
-  std::uint32_t number_ = 0;  // of the certificates in force, the operator thinks
+  std::uint32_t number_ = 0;  // of the current certificates, as the operator assumes
   std::uint32_t authorities_ = 1;
   authority authority_{1};
   issued server_;

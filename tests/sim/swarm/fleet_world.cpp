@@ -149,7 +149,7 @@ void fleet_world::start_clients() {
     world_.start(
         clients_.back(),
         [this](runtime& rt) -> std::shared_ptr<void> {
-          if (findings_.lives > 20) return nullptr;  // crashes must not go on for ever
+          if (findings_.lives > 20) return nullptr;  // crashes must end at some time
           for (std::uint64_t i = draws_.between(1, 3); i > 0; --i)
             rt.spawn(use_channels(findings_, rt, dice(draws_.draw(), i)));
           return nullptr;

@@ -27,7 +27,7 @@ struct findings {
   int begun = 0;
   int ended = 0;
   int lives = 0;  // of loops
-  int whole = 0;  // loops that did all they had to do
+  int whole = 0;  // loops that completed their work
 };
 
 class counted {

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 // One connection, as its client observes it. It remembers over crashes that it existed.
 struct exchange {
   std::string sent;
-  duration pause{};  // before each of its writes, so that there is something going on when a host goes down
+  duration pause{};  // before each of its writes, so that a crash interrupts work
   std::string back;
   status how;
   bool begun = false;

@@ -9,7 +9,7 @@ class notes final : public client_observer {
  public:
   std::string lines;
   made_call* last = nullptr;
-  call_traffic traffic;  // of the attempt that ended last
+  call_traffic traffic;  // of the last attempt that ended
   duration retry_delay{};
 
   void call_started(made_call& c) noexcept override {

@@ -100,7 +100,7 @@ class scripted_servers final : public dialer {
     net::address to;
   };
   std::vector<dialed> log;
-  std::vector<std::unique_ptr<scripted_server>> made;  // each that was ever connected to
+  std::vector<std::unique_ptr<scripted_server>> made;  // each address that was ever connected
 
   [[nodiscard]] std::size_t dials(int n) const {
     return static_cast<std::size_t>(

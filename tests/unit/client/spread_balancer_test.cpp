@@ -113,7 +113,7 @@ TEST_F(spread, WeightsAreSharesOfTheCalls) {
     EXPECT_NEAR(by[at(1)], 10, 1);
     EXPECT_NEAR(by[at(2)], 20, 1);
     EXPECT_NEAR(by[at(3)], 50, 1);
-    EXPECT_EQ(h.net->dials(4), 0u);  // a server of no weight is not even connected to
+    EXPECT_EQ(h.net->dials(4), 0u);  // no connection is made to a server of weight 0
     h.policy->update({endpoint(at(1), 9), endpoint(at(2), 1)});
     calls.clear();
     co_await sleep_for(100ms);

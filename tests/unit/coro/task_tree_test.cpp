@@ -117,7 +117,7 @@ task<> asks(event<>& e) {
 TEST(task_tree, AScopeThatInheritsNothingHangsItsTasksBelowNobody) {
   manual_executor loop;
   event<> e;
-  started other(asks(e));  // the last who asked, and not the scope's owner
+  started other(asks(e));  // the last task that awaited it, not the owner of the scope
   scope work;
   work.spawn(leaf(e));
   EXPECT_THAT(loop.tasks().describe(), MatchesRegex("[^\n]*asks\\(.*\\) at task_tree_test.cpp:[0-9]+\n"

@@ -48,7 +48,7 @@ TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead
                           }});
     EXPECT_TRUE(
         s.events.ends_with("reset 1 COMPRESSION_ERROR library\n"
-                           "failed COMPRESSION_ERROR library: index 0\n"))
+                           "failed COMPRESSION_ERROR library: index 0 in a header block (RFC 7541 6.1)\n"))
         << s.events;
   }
 }
@@ -119,27 +119,30 @@ TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionError) {
   const story s = serve(request(1) + headers(3, "\x80"));
-  EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(s.events, head1 +
                           "\nheaders 3 [] bad\nreset 1 COMPRESSION_ERROR library\n"
-                          "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0\n");
+                          "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0 in a "
+                          "header block (RFC 7541 6.1)\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
   const std::string broken = "\x80";
   EXPECT_EQ(serve(request(1, end_both) + headers(1, broken, end_both)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(serve(request(1) + headers(1, broken, end_headers)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + broken, end_headers | flag::priority)).frames,
-            "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 0 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   limits l;
   l.max_concurrent_streams = 0;
-  EXPECT_EQ(serve(headers(1, broken), l).frames, "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(headers(1, broken), l).frames,
+            "GOAWAY 0 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   const story reset =
       play({.input = from_client() + request(1) + headers(1, broken, end_both),
             .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); }});
-  EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(reset.frames,
+            "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
 }
 
 // RFC 7541 4.2. Otherwise 64 KiB of updates would change the table 64,000 times for one block.

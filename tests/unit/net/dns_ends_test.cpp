@@ -74,7 +74,7 @@ task<> stopped_everywhere(dns_settings how, int count) {
     scope work;
     if (round == 0) work.request_stop();
     for (std::optional<status>& o : outcomes) work.spawn(into(names, "silent.example", o));
-    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are being looked at
+    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are watched
     work.request_stop();
     co_await work.join();
     for (std::optional<status>& o : outcomes)

@@ -40,7 +40,7 @@ TEST_P(Listener, AnAddressInUseIsToldWithTheMend) { run(in_use()); }
 task<> free_again() {
   listener first = listener::open(address::loopback_v4(0)).value();
   const address at = first.local_address();
-  stream_pair pair = co_await connected_pair();  // and connections do not hold it up
+  stream_pair pair = co_await connected_pair();  // and connections do not block it
   co_await first.close();
   EXPECT_FALSE(first.is_open());
   listener second = listener::open(at).value();
@@ -123,7 +123,7 @@ task<> path_in_use(address at) {
   EXPECT_EQ(second.status(),
             status(status_code::already_exists,
                    at.to_string() + " is already in use: stop the other process or choose another path"));
-  const result<stream> s = co_await stream::connect(at);  // the attempt did the first no harm
+  const result<stream> s = co_await stream::connect(at);  // the attempt did not affect the first one
   EXPECT_TRUE(s.ok()) << s.status();
   co_await first.close();
 }

@@ -118,7 +118,7 @@ task<> through_a_name(ledger& alive) {
   co_await at.close();
 }
 
-sim::world* simulated = nullptr;  // or the process is real
+sim::world* simulated = nullptr;  // or it is the real process
 
 task<> send_signal(ledger& alive) {
   const counted here(alive);

@@ -103,8 +103,8 @@ class stop_replay : public every_backend {
 
  private:
   struct outcome_of_run {
-    bool reached = false;  // there was an n-th await
-    bool whole = false;  // the program came to its end
+    bool reached = false;  // an n-th await exists
+    bool whole = false;  // the program has ended
   };
   static task<> whole_program(program p, ledger& alive, bool& whole) {
     co_await p(alive);

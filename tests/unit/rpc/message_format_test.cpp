@@ -82,7 +82,7 @@ TEST_F(format, SendsNoMessageThatProtobufCannotWriteWhateverItsLimit) {
                    [](void*, bytes_view) { return false; }};
   const StringValue v;
   for (const std::uint32_t limit : {std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()}) {
-    if (limit > 0) format_.limit_sent(limit);  // else: nothing was said
+    if (limit > 0) format_.limit_sent(limit);  // otherwise: no size was passed
     EXPECT_EQ(format_.most_sent_bytes(), two_gib - 1);
     EXPECT_EQ(write(huge, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
     EXPECT_EQ(body_, "");

@@ -38,7 +38,7 @@ class ExhaustionDeath : public testing::Test {
 [[noreturn]] void end_with(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
   std::fflush(stderr);
-  std::_Exit(0);  // the sanitizers' own end needs what this process has not any more
+  std::_Exit(0);  // the exit of the sanitizers needs resources that this process no longer has
 }
 void expect(bool what, const std::string& text) {
   if (what) return;
@@ -68,7 +68,7 @@ void expect_it_works(runtime& rt) {
 bool try_four_loops(backend_choice choice, logger& log, std::string& refusal) {
   try {
     runtime rt(runtime_options{.loops = 4, .backend = choice, .log = &log});
-    limit_descriptors(16);  // for nothing but what the test itself does
+    limit_descriptors(16);  // only for the work of the test itself
     expect_it_works(rt);
     return true;
   } catch (const status_error& e) {

@@ -180,7 +180,7 @@ TEST_P(runtime_test, AWorkGuardReleasedElsewhereEndsRun) {
   };
   EXPECT_FALSE(rt().run_while(goes_on));
   EXPECT_TRUE(released);
-  goes_on();  // whatever kept run_while() from it: the thread ends
+  goes_on();  // whatever prevented run_while(): the thread ends
   releaser.join();
 }
 

@@ -111,7 +111,7 @@ struct market {
   explicit market(loop& home) : m(home), brought(home) {}
   mutex m;
   condition_variable brought;
-  int stock = 0;  // from here on under the mutex
+  int stock = 0;  // under the mutex from here on
   int taken = 0;
   bool closed = false;
   score impatient;

@@ -70,7 +70,7 @@ task<> ask_for_keys(bool sending) {
   recorder server(sides.server->secure(here, std::move(s)));
   co_await client.side.shake_hands();
   co_await sleep_for(1ms);
-  client.side.line.pause();  // reads nothing any more
+  client.side.line.pause();  // reads no more data
   const std::string reply(sending ? 1'000'000 : 1, 'x');
   EXPECT_EQ(sending && server.send(reply), sending);
   for (int i = 0; i < 10'000 && !server.end; ++i) {
