@@ -35,10 +35,10 @@ std::shared_ptr<dialer> make_address_dialer();
 class connector_dialer final : public dialer {
  public:
   explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
-  // This is a coroutine so that an exception that connect() throws before it returns a task fails the attempt
+  // This is a coroutine so that an exception that make_duplex() throws before it returns a task fails the attempt
   // like any other.
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
-    task<result<std::unique_ptr<net::duplex>>> made = by_->connect(on);
+    task<result<std::unique_ptr<net::duplex>>> made = by_->make_duplex(on);
     co_return co_await std::move(made);
   }
 

@@ -2,6 +2,10 @@
 #include "movie.coracle.hpp"
 
 #include "coracle/client.hpp"
+#include "coracle/client/connector.hpp"
+#include "coracle/net/connect.hpp"
+#include "coracle/net/listener.hpp"
+#include "coracle/net/stream.hpp"
 #include "coracle/server.hpp"
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
@@ -9,7 +13,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -54,6 +61,56 @@ coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   co_return reply.status();
 }
 // [/token_of_a_call]
+
+// [connector]
+// Tells a load balancer that nothing is known of the client (HAProxy's PROXY protocol), before HTTP/2 begins.
+class behind_a_proxy final : public coracle::connector {
+ public:
+  explicit behind_a_proxy(std::uint16_t port) : port_(port) {}
+
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::byte_stream>>> connect() override {
+    coracle::result<coracle::net::stream> made = co_await coracle::net::connect("localhost", port_);
+    if (!made) co_return made.status();
+    const std::string first_line = "PROXY UNKNOWN\r\n";
+    const coracle::status sent = co_await made->write(coracle::as_bytes(first_line));
+    if (!sent.ok()) co_return sent;
+    co_return coracle::net::to_byte_stream(*std::move(made));
+  }
+  std::string authority() const override { return "movies.example:443"; }  // and the name that TLS verifies
+
+ private:
+  const std::uint16_t port_;
+};
+// [/connector]
+
+coracle::task<std::string> first_bytes(coracle::net::listener& at, std::size_t n) {
+  coracle::result<coracle::net::stream> client = co_await at.accept();
+  std::string text(n, '\0');
+  for (std::size_t got = 0; client && got < n;) {
+    const coracle::mutable_bytes room(reinterpret_cast<std::uint8_t*>(text.data()) + got, n - got);
+    const auto more = co_await client->read(room);
+    if (!more || *more == 0) break;
+    got += *more;
+  }
+  co_return text;
+}
+
+coracle::task<std::string> what_comes_first(coracle::runtime& runtime) {
+  coracle::net::listener at = *coracle::net::listener::open(coracle::net::address::loopback_v4(0));
+  const std::uint16_t port = at.local_address().port();
+  // [channel_by_connector]
+  coracle::channel movies(runtime, std::make_shared<behind_a_proxy>(port), coracle::insecure());
+  // [/channel_by_connector]
+  movies.connect();
+  std::string text = co_await first_bytes(at, 18);
+  co_await at.close();
+  co_return text;
+}
+
+TEST(GuideToChannels, AConnectorSpeaksFirst) {
+  coracle::runtime runtime;
+  EXPECT_EQ(coracle::sync_wait(runtime, what_comes_first(runtime)), "PROXY UNKNOWN\r\nPRI");
+}
 
 TEST(GuideToChannels, OptionsAreSaidInARow) {
   coracle::runtime runtime;
