@@ -207,8 +207,8 @@ class byte_stream_duplex final : public duplex, coro::work {
     written(how);
   }
 
-  // Takes the next bytes out of left_, at least one piece. Copies small pieces together, so that the stream gets
-  // few writes.
+  // Takes the next bytes out of left_, at least one piece. Copies small pieces together, so that the
+  // stream gets few writes.
   bytes_view gather() {
     const auto view = [](const piece& p) {
       return bytes_view(static_cast<const std::uint8_t*>(p.data), p.size);

@@ -11,10 +11,10 @@
 
 namespace coracle {
 
-/// Makes the connections of a channel: derive from it, and pass a shared pointer to the channel in place of a
-/// target. The channel counts as one with a single server, and keeps its rules: when it connects, pauses after
-/// failures, keepalive, limits. With tls::client_options as its credentials, TLS runs over the streams, and
-/// verifies the server by the host of authority().
+/// Makes the connections of a channel: derive from it, and pass a shared pointer to the channel in place
+/// of a target. The channel counts as one with a single server, and keeps its rules: when it connects,
+/// pauses after failures, keepalive, limits. With tls::client_options as its credentials, TLS runs over
+/// the streams, and verifies the server by the host of authority().
 ///
 /// The loops of the channel share the connector, so connect() may run on several threads at once.
 class connector : public transport::connector {

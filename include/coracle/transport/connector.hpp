@@ -22,8 +22,8 @@ namespace transport {
 class connector {
  public:
   virtual ~connector() = default;
-  // For the library: connects on the loop `on`, which will own the connection, subject to the stop token and the
-  // deadline of the awaiter. Fails with UNAVAILABLE or another status, with a message.
+  // For the library: connects on the loop `on`, which will own the connection, subject to the stop token
+  // and the deadline of the awaiter. Fails with UNAVAILABLE or another status, with a message.
   virtual task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) = 0;
   /// Returns the value of :authority, a host with or without a port ("movies.example:443"). TLS verifies the
   /// server by this host, unless the credentials name another one.
