@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -54,6 +55,30 @@ class guarded final : public movie::rpc::MovieService::service {
   }
   // [/peer]
 };
+
+// [pinned]
+// Trusts two keys of one's own servers, whoever has issued their certificates.
+coracle::tls::client_options pinned(std::vector<std::string> pins) {
+  return coracle::tls::client_options().without_verification().verifier(
+      [pins](const coracle::tls::peer_certificate& server) -> coracle::status {
+        for (const std::string& pin : pins)
+          if (server.spki_sha256() == pin) return coracle::ok;
+        return coracle::status::permission_denied("the key " + server.spki_sha256() + " is not pinned");
+      });
+}
+// [/pinned]
+
+// [spiffe]
+coracle::tls::server_options only_for(std::string spiffe_id) {
+  return coracle::tls::server_options()
+      .certificate_files("server.pem", "server.key")
+      .client_ca_file("clients.pem")
+      .verifier([spiffe_id](const coracle::tls::peer_certificate& client) -> coracle::status {
+        if (client.has_identity(coracle::peer_identity::kind::uri, spiffe_id)) return coracle::ok;
+        return coracle::status::permission_denied("it is not " + spiffe_id);
+      });
+}
+// [/spiffe]
 
 // [token_of_a_call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
@@ -159,6 +184,15 @@ TEST(GuideToSecurity, FilesThatAreNotThereAreTheStatusOfListen) {
   server.add(service);
   EXPECT_EQ(listen_securely(server).code(), coracle::status_code::failed_precondition);
   EXPECT_EQ(listen_and_reload(server).code(), coracle::status_code::failed_precondition);
+  EXPECT_EQ(server.listen("127.0.0.1:0", only_for("spiffe://example/ada")).code(),
+            coracle::status_code::failed_precondition);
+}
+
+TEST(GuideToSecurity, PinsAreOptionsThatAreMadeOnce) {
+  const coracle::tls::client_options one = pinned({"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="});
+  EXPECT_EQ(one, coracle::tls::client_options(one));
+  EXPECT_FALSE(one == pinned({"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="}));
+  EXPECT_EQ(one.build().status(), coracle::status());
 }
 
 TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
