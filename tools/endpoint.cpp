@@ -1,9 +1,9 @@
 #include "tools/endpoint.hpp"
 
-#include "tools/base64.hpp"
 #include "tools/failure.hpp"
 #include "tools/units.hpp"
 
+#include <coracle/base/impl/base64.hpp>
 #include <coracle/base/version.hpp>
 #include <coracle/tls/client_options.hpp>
 
@@ -71,11 +71,11 @@ void endpoint::add_header(const std::string& line, metadata& to) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   const std::size_t begin = line.find_first_not_of(' ', colon + 1);
   std::string value = begin == std::string::npos ? std::string() : line.substr(begin);
-  if (key.ends_with("-bin")) try {
-      value = from_base64(value);
-    } catch (const failure&) {
+  if (std::string bytes; key.ends_with("-bin")) {
+    if (!base::base64_decode(value, bytes))
       throw usage_failure("the header '" + line + "' is invalid: the value of a -bin name must be base64");
-    }
+    value = std::move(bytes);
+  }
   if (!to.add(key, value))
     throw usage_failure("the header '" + line +
                         "' is not valid: names have letters, digits, '-', '_' and '.', "

@@ -73,7 +73,8 @@ bool serve(coracle::service& service, bench::canned_client& client, std::size_t 
 class canned_connector final : public coracle::transport::connector {
  public:
   explicit canned_connector(bench::canned_course& course) : course_(course) {}
-  coracle::task<coracle::result<std::unique_ptr<coracle::net::duplex>>> connect(coracle::loop& on) override {
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::duplex>>> make_duplex(
+      coracle::loop& on) override {
     std::unique_ptr<coracle::net::duplex> made = std::make_unique<bench::canned_duplex>(on, course_);
     co_return made;
   }

@@ -1,10 +1,10 @@
 #include "client/proxy.hpp"
 
+#include "base/percent.hpp"
 #include "client/host_and_port.hpp"
-#include "client/percent.hpp"
+#include "coracle/base/impl/base64.hpp"
 #include "coracle/net/address.hpp"
 #include "net/host_name.hpp"
-#include "protocol/grpc/base64.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -78,10 +78,7 @@ result<proxy> proxy::parse(std::string_view url) {
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-    std::string coded;
-    protocol::grpc::base64_encode(percent_decoded(rest.substr(0, at)), coded);
-    while (coded.size() % 4 != 0) coded += '=';
-    found.authorization_ = "Basic " + coded;
+    found.authorization_ = "Basic " + base::padded_base64(base::percent_decode(rest.substr(0, at)));
     rest.remove_prefix(at + 1);
   }
   const auto parts = split_host_and_port(rest);

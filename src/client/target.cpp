@@ -1,6 +1,6 @@
 #include "coracle/client/target.hpp"
 
-#include "client/percent.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 
@@ -51,7 +51,7 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     // The path of a file begins with the slash; a name does not.
     rest.remove_prefix(found.scheme_ == "unix" ? slash : slash + 1);
   }
-  found.endpoint_ = percent_decoded(rest);
+  found.endpoint_ = base::percent_decode(rest);
   if (found.endpoint_.empty()) return unfit(text, "has no name after its scheme");
   return found;
 }

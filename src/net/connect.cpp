@@ -12,12 +12,23 @@ loop& current_loop() noexcept {
   return *on;
 }
 
-task<result<runtime_internal::handle>> connect_socket(loop& on, address to) {
+task<result<runtime_internal::handle>> connect_socket(loop& on, address to, address from) {
   if (to.kind() == address::family::none)
     co_return status::invalid_argument("no address to connect to: the address is empty");
+  const bool bound = from.kind() != address::family::none;
+  if (bound && (from.kind() != to.kind() || !from.is_ip()))
+    co_return status::invalid_argument("the local address " + from.to_string() +
+                                       " is of another family than " + to.to_string() +
+                                       ": use IPv4 with IPv4, and IPv6 with IPv6");
   const std::int64_t opened = on.io().open_stream(raw_family(to));
   if (opened < 0) co_return connect_error(opened, to);
   const auto handle = static_cast<runtime_internal::handle>(opened);
+  if (bound) {
+    if (const std::int64_t error = on.io().bind_stream(handle, to_raw(from)); error < 0) {
+      on.io().close(handle);
+      co_return bind_error(error, from);
+    }
+  }
 
   const runtime_internal::raw_address raw = to_raw(to);
   io_wait connecting(on, runtime_internal::operation::kind::connect, handle);

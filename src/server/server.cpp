@@ -19,7 +19,7 @@ class in_process_connector final : public transport::connector {
  public:
   explicit in_process_connector(std::shared_ptr<server_internal::server_state> to) : server_(std::move(to)) {}
 
-  task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
+  task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) override {
     const std::size_t i = on.index() % server_->size();
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
     std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));

@@ -8,6 +8,7 @@
 #include "tls/owned.hpp"
 #include "tls/peer.hpp"
 #include "tls/pem.hpp"
+#include "tls/verification.hpp"
 
 #include <openssl/err.h>
 #include <string>
@@ -110,9 +111,16 @@ status failed(const std::string& what) {
   return status::failed_precondition(what + ": " + take_error("OpenSSL reports no reason"));
 }
 
+// Called with ok for each certificate of a chain that is accepted, the peer's own last.
 int note_disbelief(int ok, X509_STORE_CTX* chain) {
-  if (ok) return ok;
   auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  if (ok && (X509_STORE_CTX_get_error_depth(chain) > 0 ||
+             accepted_by_verifier(*ssl, *X509_STORE_CTX_get0_cert(chain), true)))
+    return ok;
+  if (ok) {
+    X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+  }
   handshake_notes& notes = handshake_notes::of(ssl);
   if (notes.disbelief.empty())
     notes.disbelief =
@@ -188,6 +196,9 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
+  if (options.verifier() && options.clients() == client_certificates::ignored)
+    return status::failed_precondition(
+        "server_options::verifier() needs certificates of clients: say server_options::client_ca()");
   if (options.clients() == client_certificates::ignored) return {};
   if (options.client_cas().empty())
     return status::failed_precondition(

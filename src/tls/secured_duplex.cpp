@@ -149,8 +149,9 @@ void secured_duplex::receive_ended(std::int64_t result) noexcept {
   if (failed_) return;
   or_fail([&] {
     if (established_) return deliver();
-    const std::string how =
-        result < 0 ? std::string(std::strerror(static_cast<int>(-result))) : "the peer closed the connection";
+    std::string how = "the peer closed the connection";
+    if (result < 0) how = raw_->end_reason();
+    if (how.empty()) how = std::strerror(static_cast<int>(-result));
     fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
   });
 }

@@ -4,6 +4,7 @@
 #include "support/certificates.hpp"
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
+#include "support/kept_log.hpp"
 
 #include <gmock/gmock.h>
 
@@ -137,6 +138,44 @@ TEST_P(Tls, TakesUpASessionOnTheNextConnection) {
   EXPECT_EQ(answer().value().count(), 0);  // the tickets have come before
   call_by(shared);
   EXPECT_EQ(answer().value().count(), 1);
+}
+
+// --- verifiers
+
+TEST_P(Tls, SaysInTheCallsStatusWhyTheVerifierRejectsTheServer) {
+  serve(served_as("server"));
+  call_by(trusting("ca").verifier([](const tls::peer_certificate& server) {
+    return server.has_identity(peer_identity::kind::uri, "spiffe://example/movies")
+               ? status()
+               : status::permission_denied("it is no spiffe://example/movies");
+  }));
+  const std::string why = text();
+  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(
+      why, HasSubstr("the server's certificate is not accepted by the verifier: PERMISSION_DENIED: it is no "
+                     "spiffe://example/movies"));
+}
+
+TEST(TlsVerifierOfAServer, WritesItsReasonIntoTheLog) {
+  testing_support::kept_log log;
+  runtime rt({.log = &log});
+  echo_service service;
+  server s(rt);
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server")
+                                        .client_ca_file(certificate("ca.pem"))
+                                        .verifier([](const tls::peer_certificate& client) {
+                                          return client.has_identity(peer_identity::kind::dns_name,
+                                                                     "bert.example")
+                                                     ? status()
+                                                     : status::permission_denied("it is not bert");
+                                        })),
+            status());
+  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), trusting("ca").certificate(pair_of("client")));
+  EXPECT_EQ(sync_wait(echo_stub(c).Say(echo::Text(), within(20s))).status().code(), status_code::unavailable);
+  EXPECT_THAT(log.text(),
+              HasSubstr("the client's certificate is not accepted by the verifier: PERMISSION_DENIED: it is "
+                        "not bert"));
 }
 
 // --- call credentials

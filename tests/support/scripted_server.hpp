@@ -145,7 +145,7 @@ class scripted_server final : private transport::connection_owner, private trans
   std::shared_ptr<transport::connector> way() {
     struct here final : transport::connector {
       explicit here(scripted_server& s) : server(s) {}
-      task<result<std::unique_ptr<net::duplex>>> connect(loop&) override { co_return server.accept(); }
+      task<result<std::unique_ptr<net::duplex>>> make_duplex(loop&) override { co_return server.accept(); }
       [[nodiscard]] std::string authority() const override { return "scripted"; }
       scripted_server& server;
     };

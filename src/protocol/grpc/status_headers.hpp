@@ -2,7 +2,6 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
-#include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_message.hpp"
 
@@ -22,12 +21,12 @@ void add_status(Block& to, const status& s) {
   to.add(status_header, std::string_view(digits, static_cast<std::size_t>(end - digits)));
   std::string text;
   if (!s.message().empty()) {
-    percent_encode(s.message(), text);
+    encode_message(s.message(), text);
     to.add(message_header, text);
   }
   if (!s.details().empty()) {
     text.clear();
-    base64_encode(s.details(), text);
+    base::base64_encode(s.details(), text);
     to.add(status_details_header, text);
   }
 }

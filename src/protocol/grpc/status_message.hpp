@@ -7,9 +7,8 @@
 namespace coracle::protocol::grpc {
 
 // Appends `text`. Bytes outside 0x20..0x7E and '%' are written as %XX, and so are a leading and a trailing
-// space, because HTTP/2 forbids whitespace at the edges of a value (RFC 9113 8.2.1).
-void percent_encode(std::string_view text, std::string& out);
-// Decodes leniently, as the protocol requires: an invalid escape is kept unchanged.
-std::string percent_decode(std::string_view wire);
+// space, because HTTP/2 forbids whitespace at the edges of a value (RFC 9113 8.2.1). base::percent_decode()
+// is the reverse.
+void encode_message(std::string_view text, std::string& out);
 
 }  // namespace coracle::protocol::grpc

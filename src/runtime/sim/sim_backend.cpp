@@ -215,6 +215,11 @@ std::int64_t sim_backend::open_stream(int) noexcept {
   return net_.give_handle(net_.open(host_, phase::fresh));
 }
 
+std::int64_t sim_backend::bind_stream(runtime_internal::handle h,
+                                      const runtime_internal::raw_address& at) noexcept {
+  return is_cut_off() ? -ECANCELED : net_.bind(net_.at(host_, h), from_raw(at));
+}
+
 std::int64_t sim_backend::open_listener(const runtime_internal::raw_address& at,
                                         const runtime_internal::listen_options& options) noexcept {
   return is_cut_off() ? -ECANCELED : net_.listen(host_, from_raw(at), options);

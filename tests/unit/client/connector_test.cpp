@@ -24,13 +24,13 @@ using made = result<std::unique_ptr<net::duplex>>;
 // Not a coroutine: throws from the call itself.
 class throws_at_once final : public transport::connector {
  public:
-  task<made> connect(loop&) override { throw std::runtime_error("at once"); }
+  task<made> make_duplex(loop&) override { throw std::runtime_error("at once"); }
   [[nodiscard]] std::string authority() const override { return "nowhere"; }
 };
 
 class throws_later final : public transport::connector {
  public:
-  task<made> connect(loop&) override {
+  task<made> make_duplex(loop&) override {
     if (authority() == "nowhere") throw std::runtime_error("later");
     co_return status::unavailable("never");
   }
