@@ -36,7 +36,7 @@ TEST(InheritedSockets, SeveralMayHaveOneName) {
 TEST(InheritedSockets, AnUnknownNameIsToldTheOthers) {
   const status why = ask("12", "2", "a:b", "c").status();
   EXPECT_EQ(why.code(), status_code::not_found);
-  EXPECT_THAT(why.to_string(), HasSubstr("'c', but 'a', 'b'"));
+  EXPECT_THAT(why.to_string(), HasSubstr("no socket named 'c', only 'a', 'b'"));
 }
 
 TEST(InheritedSockets, AreForTheProcessThatIsNamed) {
