@@ -4,6 +4,7 @@
 #include "coracle/coro/impl/pooled.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/rpc/impl/codec.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
 #include "coracle/rpc/reader.hpp"
 #include "coracle/server/impl/message_store.hpp"
 #include "coracle/server/replies.hpp"
@@ -84,6 +85,7 @@ struct method {
   const char* path;
   call_kind kind;
   server_internal::handler_body* (*make)(server_internal::message_store&);
+  const rpc::message_type* reply;
 };
 using method_table = std::span<const method>;
 
@@ -199,6 +201,7 @@ class body_of final
  public:
   static constexpr bool streams_in = request_type::streaming;
   static constexpr bool streams_out = outcome::streaming;
+  using reply_type = typename returned_type::reply_type;
 
   ~body_of() override {
     if (ended_) ended_.destroy();
@@ -269,7 +272,7 @@ constexpr method make_method(const char* path, call_kind kind) noexcept {
       body::streams_out == StreamsOut,
       "the handler's return type does not fit the .proto: many replies are a replies<Reply>, one is "
       "an reply<Reply>");
-  return {path, kind, &body::make};
+  return {path, kind, &body::make, &rpc::message_type_of<typename body::reply_type>};
 }
 
 }  // namespace server_internal
