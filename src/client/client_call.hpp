@@ -71,8 +71,7 @@ class client_call final : public rpc::call,
   void stop_waiting_for_head(const status& how) noexcept;
 
   // --- called by the stream_chain
-  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e,
-                                              const call_options& options,
+  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e, const call_options& options,
                                               const intercepted_message* request) noexcept;
   // Before begin_try(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
   [[gnu::cold, gnu::noinline]] void set_hooks(rpc::hook_list hooks);

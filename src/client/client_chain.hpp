@@ -148,7 +148,9 @@ class stream_chain final : public client_chain {
   // request: null for a stream of requests.
   stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options,
                std::unique_ptr<intercepted_message> request)
-      : client_chain(chain, path, options, false, request != nullptr), call_(c), request_(std::move(request)) {}
+      : client_chain(chain, path, options, false, request != nullptr),
+        call_(c),
+        request_(std::move(request)) {}
 
   // Called by the call. Its readers and writers learn of its end from settle().
   void try_ended() noexcept { tried(call_.outcome(), call_.initial(), call_.trailing(), false); }

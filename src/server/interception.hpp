@@ -109,7 +109,7 @@ class interception final : public rpc::interceptor_chain,
   rpc::hook_list hooks_;
   std::size_t passed_ = 0;  // how many of them the one request has passed
   std::optional<intercepted_message> request_view_;  // once the one request has arrived and was asked for
-  std::optional<intercepted_message> reply_view_;    // once it was asked for
+  std::optional<intercepted_message> reply_view_;  // once it was asked for
   request_awaiter* asker_ = nullptr;
   status refused_;  // the reason why no handler gets the one request
   status handler_status_;

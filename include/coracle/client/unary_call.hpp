@@ -6,7 +6,6 @@
 #include "coracle/client/impl/call_channel.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
-#include "coracle/rpc/intercepted_message.hpp"
 
 #include <concepts>  // for generated stubs
 #include <coroutine>

@@ -6,17 +6,8 @@
 #include "coracle/rpc/bytes_message.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <type_traits>
-#include <typeinfo>
-#include <utility>
-
-namespace google::protobuf {
-class MessageLite;
-}
 
 namespace coracle {
 
@@ -24,44 +15,6 @@ namespace rpc {
 
 class call;            // private: src/rpc/call.hpp
 class message_format;  // private: src/rpc/message_format.hpp
-
-// A message type at run time. Protobuf's own base classes have an id alone.
-struct message_type {
-  const std::type_info* id;
-  const codec& (*get_codec)();
-  // Makes an empty message, and destroys it; the pointers are those of codec_of<T>::address(). Null if the
-  // type has no default constructor.
-  void* (*make)();
-  void (*destroy)(void*);
-};
-
-template <class M>
-M* message_at(void* address) noexcept {
-  if constexpr (std::is_base_of_v<google::protobuf::MessageLite, M>)
-    return static_cast<M*>(static_cast<google::protobuf::MessageLite*>(address));
-  else return static_cast<M*>(address);
-}
-
-template <class M>
-constexpr message_type describe_message_type() noexcept {
-  if constexpr (std::is_abstract_v<M>) {
-    return {&typeid(M), nullptr, nullptr, nullptr};
-  } else if constexpr (!std::is_default_constructible_v<M>) {
-    return {&typeid(M), &codec_of<M>::get, nullptr, nullptr};
-  } else {
-    return {&typeid(M), &codec_of<M>::get, [] { return codec_of<M>::address(*new M); },
-            [](void* m) { delete message_at<M>(m); }};
-  }
-}
-
-template <class M>
-inline constexpr message_type message_type_of = describe_message_type<M>();
-
-// What a call sends: a codec and the address of a message.
-struct message_to_send {
-  const codec* k;
-  const void* message;
-};
 
 }  // namespace rpc
 
@@ -73,9 +26,9 @@ struct message_to_send {
 /// anew from it. The sender's own object never changes; edit() makes a copy of it first.
 ///
 /// Use it on the loop of the call. What it returns is valid until the message is changed, the interceptor
-/// waits, or the hook returns. bytes(), as() and edit() throw status_error if the message cannot be decoded or
-/// encoded, and call_ended if the call has been destroyed; an exception that leaves an interceptor ends its
-/// call.
+/// waits, or the hook returns. bytes(), as() and edit() throw status_error if the message cannot be decoded
+/// or encoded, and call_ended if the call has been destroyed; an exception that leaves an interceptor ends
+/// its call.
 class intercepted_message {
  public:
   /// Returns the message in the encoding of its call (protobuf's binary format, or that of

@@ -61,9 +61,9 @@ class next_handler {
   /// interceptor become a status (see reply<T>). Once the call has ended for its client (reset, deadline,
   /// drain), every next() gives the status with which it ended, and starts no handler.
   [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_, nullptr}; }
-  /// The same, and the messages of the call pass `hooks`. If they refuse the one request or the one reply of a
-  /// call, next() returns their status, and a refused request reaches no handler. If they refuse a message of
-  /// a stream, the call ends with their status at once, for its handler, too.
+  /// The same, and the messages of the call pass `hooks`. If they refuse the one request or the one reply of
+  /// a call, next() returns their status, and a refused request reaches no handler. If they refuse a message
+  /// of a stream, the call ends with their status at once, for its handler, too.
   [[nodiscard]] rpc::rest_awaiter operator()(std::shared_ptr<message_hooks> hooks) const noexcept {
     return {*of_, index_, std::move(hooks)};
   }
@@ -102,10 +102,10 @@ class next_handler {
 ///
 /// The interceptors run around a call in the order in which they were added, the first one outermost.
 /// intercept() starts on the call's loop when the request headers have arrived, before the messages: next()
-/// waits for the one request of a unary or server-streaming call, which is decoded only then. An interceptor
-/// that looks at messages passes message_hooks to next(), or uses next.request() and next.reply(). Its task
-/// inherits the call's deadline and stop token, as handlers do. A handler inherits the environment in which next() is awaited, so that a
-/// timeout around next() reaches the handler.
+/// waits for the one request of a unary or server-streaming call, which is decoded only then. Its task
+/// inherits the call's deadline and stop token, as handlers do. A handler inherits the environment in which
+/// next() is awaited, so that a timeout around next() reaches the handler. An interceptor that looks at
+/// messages passes message_hooks to next(), or uses next.request() and next.reply().
 ///
 /// The reply of a unary or client-streaming call is sent when the outermost interceptor has returned OK; the
 /// replies of the other kinds are sent as the handler yields them. Returning OK when no handler gave a reply

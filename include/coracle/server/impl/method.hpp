@@ -4,7 +4,6 @@
 #include "coracle/coro/impl/pooled.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/rpc/impl/codec.hpp"
-#include "coracle/rpc/intercepted_message.hpp"
 #include "coracle/rpc/reader.hpp"
 #include "coracle/server/impl/message_store.hpp"
 #include "coracle/server/replies.hpp"
