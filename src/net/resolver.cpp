@@ -10,7 +10,7 @@
 #include "net/host_name.hpp"
 #include "net/name_error.hpp"
 #include "net/raw_address.hpp"
-#include "runtime/name_answer.hpp"
+#include "runtime/backend.hpp"
 
 #include <algorithm>
 #include <cstdint>
