@@ -2,7 +2,7 @@
 // It checks after each step what the engine promises for any input.
 #pragma once
 
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 #include "http2/frame.hpp"
 

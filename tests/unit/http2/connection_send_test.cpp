@@ -1,5 +1,5 @@
 // HEADERS and DATA on their way out: splitting, windows, turns, and who is told when.
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
