@@ -1,7 +1,7 @@
 // Decompresses any bytes, in every encoding, at once and in steps with the same result, and compresses them and back: no more
 // than is allowed comes out, and what was put in comes back. The first byte chooses the encoding, the second the limit and
 // the level, the third the bytes of a step.
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 
 #include <algorithm>
 #include <cstddef>

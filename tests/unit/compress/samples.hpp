@@ -1,7 +1,7 @@
 // What the tests of compression compress, and the encodings that this build knows.
 #pragma once
 
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 
 #include <gtest/gtest.h>
 

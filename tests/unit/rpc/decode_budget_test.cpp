@@ -2,7 +2,7 @@
 // whatever else the loop has to do goes on in between.
 #include "transport/decode_budget.hpp"
 
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/generic_stub.hpp"
