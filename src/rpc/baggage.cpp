@@ -1,6 +1,6 @@
 #include "coracle/rpc/baggage.hpp"
 
-#include "protocol/grpc/status_message.hpp"
+#include "protocol/grpc/status_headers.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,7 @@
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/header_names.hpp"
-#include "protocol/grpc/status_mapping.hpp"
-#include "protocol/grpc/status_message.hpp"
+#include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
 
 #include <charconv>

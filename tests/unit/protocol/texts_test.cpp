@@ -2,8 +2,7 @@
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/content_type.hpp"
-#include "protocol/grpc/status_mapping.hpp"
-#include "protocol/grpc/status_message.hpp"
+#include "protocol/grpc/status_headers.hpp"
 
 #include <gtest/gtest.h>
 
