@@ -1,5 +1,5 @@
 // A waiting call that travels to another executor, held at every place of its way.
-#include "coracle/coro/impl/waiter.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/queue.hpp"
