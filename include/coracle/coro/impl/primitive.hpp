@@ -6,8 +6,10 @@
 #include "coracle/coro/impl/home.hpp"
 
 #include <atomic>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -140,6 +142,21 @@ class primitive {
   }
   coro::home home_;
   std::atomic<letter_box*> box_{nullptr};
+};
+
+// A detached coroutine. It starts immediately and frees itself at its end. For internal use by the
+// primitives. Another call must end what it waits for (such as close() of a queue), and it must not throw.
+// Tasks of programs belong in a scope or in a runtime.
+struct unwatched {
+  struct promise_type {
+    static void* operator new(std::size_t n) { return frame_pool::allocate_frame(n); }
+    static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
+    unwatched get_return_object() const noexcept { return {}; }
+    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_never final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+  };
 };
 
 }  // namespace coracle::coro
