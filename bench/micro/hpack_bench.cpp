@@ -3,7 +3,6 @@
 #include "hpack/decoder.hpp"
 #include "hpack/encoder.hpp"
 #include "hpack/huffman.hpp"
-#include "hpack/stateless_encoder.hpp"
 #include "http/header_validator.hpp"
 
 #include <benchmark/benchmark.h>

@@ -1,7 +1,7 @@
 #include "client/attempt_end.hpp"
 
 #include "base/if_memory_allows.hpp"
-#include "protocol/grpc/status_mapping.hpp"
+#include "protocol/grpc/status_headers.hpp"
 #include "rpc/message_format.hpp"
 
 #include <cstdint>

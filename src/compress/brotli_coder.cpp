@@ -1,4 +1,4 @@
-#include "compress/makers.hpp"
+#include "compress/coder.hpp"
 #include "compress/stream_coder.hpp"
 
 #include <brotli/decode.h>

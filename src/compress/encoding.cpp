@@ -1,7 +1,6 @@
 #include "coracle/compress/encoding.hpp"
 
 #include "compress/coder.hpp"
-#include "compress/makers.hpp"
 #include "coracle/compress/encoding_set.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // snappy in its framing format (google/snappy framing_format.txt), which other gRPC implementations use, too.
+#include "compress/coder.hpp"
 #include "compress/crc32c.hpp"
-#include "compress/makers.hpp"
 
 #include <snappy-c.h>
 

@@ -1,5 +1,5 @@
 // Replaces brotli_coder.cpp in builds without the brotli library.
-#include "compress/makers.hpp"
+#include "compress/coder.hpp"
 
 namespace coracle::compress {
 

@@ -1,5 +1,5 @@
 // Replaces lz4_coder.cpp in builds without the lz4 library.
-#include "compress/makers.hpp"
+#include "compress/coder.hpp"
 
 namespace coracle::compress {
 

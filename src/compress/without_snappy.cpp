@@ -1,5 +1,5 @@
 // Replaces snappy_coder.cpp in builds without the snappy library.
-#include "compress/makers.hpp"
+#include "compress/coder.hpp"
 
 namespace coracle::compress {
 

@@ -1,5 +1,5 @@
 // gzip and deflate: one library, two formats.
-#include "compress/makers.hpp"
+#include "compress/coder.hpp"
 #include "compress/stream_coder.hpp"
 
 #include <zlib.h>

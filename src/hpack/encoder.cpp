@@ -2,12 +2,33 @@
 
 #include "coracle/base/impl/assert.hpp"
 #include "hpack/hash.hpp"
-#include "hpack/string_literal.hpp"
+#include "hpack/huffman.hpp"
+#include "hpack/integer.hpp"
+#include "hpack/static_table.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace coracle::hpack {
+
+std::uint8_t* write_string(std::uint8_t* out, std::string_view text) noexcept {
+  const std::size_t encoded = huffman::encoded_bytes(text);
+  if (encoded < text.size()) {
+    out = write_integer(out, 7, 0x80, static_cast<std::uint32_t>(encoded));
+    return huffman::encode(out, text);
+  }
+  out = write_integer(out, 7, 0, static_cast<std::uint32_t>(text.size()));
+  if (!text.empty()) std::memcpy(out, text.data(), text.size());
+  return out + text.size();
+}
+
+std::uint8_t* write_literal(std::uint8_t* out, literal_form form, std::uint32_t name_index,
+                            std::string_view name, std::string_view value) noexcept {
+  out = write_integer(out, form.prefix_bits, form.pattern, name_index);
+  if (name_index == 0) out = write_string(out, name);
+  return write_string(out, value);
+}
 
 encoder::encoder(std::uint32_t own_limit_bytes) noexcept
     : own_limit_(std::min(own_limit_bytes, table_bytes_max)),
@@ -145,6 +166,25 @@ void encoder_index::grow(const dynamic_table& table) {
     links_[number & mask] = {h, by_name_[h.name & mask], by_field_[h.field & mask]};
     by_name_[h.name & mask] = by_field_[h.field & mask] = static_cast<std::uint32_t>(number + 1);
   }
+}
+
+std::uint8_t* stateless_encoder::encode(std::uint8_t* out, std::string_view name, std::string_view value,
+                                        bool never_index) noexcept {
+  const static_match match = find_static(name, value);
+  // A static field is not secret, but "never indexed" requires a literal (RFC 7541 6.2.3).
+  if (match.field_index != 0 && !never_index) return write_integer(out, 7, 0x80, match.field_index);
+  return write_literal(out, never_index ? literal_never_indexed : literal_without_indexing, match.name_index,
+                       name, value);
+}
+
+std::vector<std::uint8_t> stateless_encoder::encode_block(std::span<const field> fields) {
+  std::size_t most = 0;
+  for (const field& f : fields) most += bound(f.name.size(), f.value.size());
+  std::vector<std::uint8_t> block(most);
+  std::uint8_t* out = block.data();
+  for (const field& f : fields) out = encode(out, f.name, f.value, f.never_index);
+  block.resize(static_cast<std::size_t>(out - block.data()));
+  return block;
 }
 
 }  // namespace coracle::hpack

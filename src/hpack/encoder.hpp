@@ -1,19 +1,47 @@
-// encoder: writes header blocks (RFC 7541 3.1).
+// encoder: writes header blocks (RFC 7541 3.1), with a dynamic table or without one.
 #pragma once
 
 #include "hpack/dynamic_table.hpp"
 #include "hpack/field.hpp"
 #include "hpack/integer.hpp"
 #include "hpack/static_table.hpp"
-#include "hpack/string_literal.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace coracle::hpack {
+
+// --- string literals and literal fields (RFC 7541 5.2, 6.2)
+
+// Writes length and characters, Huffman-encoded if that is shorter. Writes at most text.size() + 6 bytes and
+// does not touch the bytes beyond. The text must be shorter than 4 GiB.
+[[nodiscard]] std::uint8_t* write_string(std::uint8_t* out, std::string_view text) noexcept;
+
+// The leading bit pattern of a literal, and the number of bits that remain for the index of its name (RFC
+// 7541 6.2).
+struct literal_form {
+  std::uint8_t pattern;
+  std::uint8_t prefix_bits;
+};
+inline constexpr literal_form literal_with_indexing{0x40, 6};
+inline constexpr literal_form literal_without_indexing{0x00, 4};
+inline constexpr literal_form literal_never_indexed{0x10, 4};
+
+// Writes a whole literal field. If name_index is 0, the name is written as a literal, too.
+[[nodiscard]] std::uint8_t* write_literal(std::uint8_t* out, literal_form form, std::uint32_t name_index,
+                                          std::string_view name, std::string_view value) noexcept;
+
+// The maximum number of bytes that write_literal() writes.
+constexpr std::size_t literal_bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
+  return name_bytes + value_bytes + 3 * integer_bytes_max;
+}
+
+// --- with a dynamic table
 
 // Encoded fields for repeated use. The octets are valid while the encoder's table does not change: an
 // insertion shifts the indexes of all entries, and an eviction removes entries.
@@ -100,8 +128,7 @@ class encoder {
   // with a size update (RFC 7541 4.2).
   void set_peer_limit(std::uint32_t bytes) noexcept;
 
-  // Begins a block. Required for every block, including those of pre-encoded bytes
-  // (hpack/stateless_encoder.hpp).
+  // Begins a block. Required for every block, including those of pre-encoded bytes (stateless_encoder).
   [[nodiscard]] std::uint8_t* begin_block(std::uint8_t* out) noexcept {
     return update_pending_ ? write_updates(out) : out;
   }
@@ -131,6 +158,25 @@ class encoder {
   std::uint32_t lowest_size_;  // since the last block
   std::uint32_t next_size_;
   bool update_pending_ = false;
+};
+
+// --- without a dynamic table
+
+// Encodes header blocks that can be reused on any connection, with references to the static table and
+// literals without indexing only, so that the bytes are valid for every peer at any time and do not change
+// its dynamic table. A block must still begin with encoder::begin_block(), which writes a pending size
+// update.
+struct stateless_encoder {
+  static constexpr std::size_t bound(std::size_t name_bytes, std::size_t value_bytes) noexcept {
+    return literal_bound(name_bytes, value_bytes);
+  }
+  // Writes at most bound() bytes; returns the end of the field.
+  [[nodiscard]] static std::uint8_t* encode(std::uint8_t* out, std::string_view name, std::string_view value,
+                                            bool never_index = false) noexcept;
+  [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::span<const field> fields);
+  [[nodiscard]] static std::vector<std::uint8_t> encode_block(std::initializer_list<field> fields) {
+    return encode_block(std::span<const field>(fields.begin(), fields.size()));
+  }
 };
 
 }  // namespace coracle::hpack

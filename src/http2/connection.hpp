@@ -16,7 +16,6 @@
 #include "http2/header_reader.hpp"
 #include "http2/keepalive.hpp"
 #include "http2/limits.hpp"
-#include "http2/ping_strikes.hpp"
 #include "http2/request_line.hpp"
 #include "http2/send_queue.hpp"
 #include "http2/settings_frame.hpp"

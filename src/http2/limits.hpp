@@ -3,7 +3,6 @@
 
 #include "coracle/base/clock.hpp"
 #include "http2/keepalive.hpp"
-#include "http2/ping_strikes.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include "coracle/runtime/loop.hpp"
 #include "net/io_wait.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/file_request.hpp"
 
 #include <cstdint>
 

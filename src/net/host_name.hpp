@@ -1,4 +1,4 @@
-// host_name: answers and checks of host names that need no query.
+// host_name: answers and checks of host names that need no query, and the statuses of queries that fail.
 #pragma once
 
 #include "coracle/base/status.hpp"
@@ -16,5 +16,12 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 // Returns OK for a name that can be sent to a name server, else INVALID_ARGUMENT with a suggested fix.
 status check_host_name(std::string_view host);
+
+// The statuses of failed name resolution, the same for c-ares and for a simulated world.
+status no_such_name(std::string_view host);    // NOT_FOUND
+status no_address(std::string_view host);      // NOT_FOUND: the name exists, but has no address
+status no_name_server(std::string_view host);  // UNAVAILABLE
+status name_stopped(std::string_view host);    // CANCELLED
+status name_late(std::string_view host);       // DEADLINE_EXCEEDED
 
 }  // namespace coracle::net

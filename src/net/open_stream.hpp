@@ -3,8 +3,8 @@
 
 #include "coracle/net/address.hpp"
 #include "coracle/runtime/loop.hpp"
-#include "net/connection_ends.hpp"
 #include "net/io_wait.hpp"
+#include "net/raw_address.hpp"
 #include "runtime/backend.hpp"
 
 namespace coracle::net {

@@ -1,5 +1,7 @@
 #include "net/raw_address.hpp"
 
+#include "base/if_memory_allows.hpp"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -97,6 +99,30 @@ address from_raw(const runtime_internal::raw_address& raw) {
     return address::ipv6(bytes, ntohs(s.sin6_port), s.sin6_scope_id);
   }
   return family == AF_UNIX ? unix_address(raw) : address();
+}
+
+namespace {
+const address unknown;
+}
+
+const address& connection_ends::local() const noexcept {
+  if (local_) return *local_;
+  base::if_memory_allows([&] {
+    runtime_internal::raw_address raw;
+    const bool none = on_.io().local_address(socket_, raw) < 0;
+    local_ = std::make_unique<const address>(none ? address() : from_raw(raw));
+  });
+  return local_ ? *local_ : unknown;
+}
+
+const address& connection_ends::peer() const noexcept {
+  if (peer_) return *peer_;
+  base::if_memory_allows([&] {
+    runtime_internal::raw_address raw;
+    const bool none = on_.io().peer_address(socket_, raw) < 0;
+    peer_ = std::make_unique<const address>(none ? address() : from_raw(raw));
+  });
+  return peer_ ? *peer_ : unknown;
 }
 
 }  // namespace coracle::net

@@ -1,8 +1,11 @@
-// raw_address: converts between address and the kernel's representation.
+// raw_address: addresses in the kernel's representation: conversion, and the two addresses of a connection.
 #pragma once
 
 #include "coracle/net/address.hpp"
+#include "coracle/runtime/loop.hpp"
 #include "runtime/backend.hpp"
+
+#include <memory>
 
 namespace coracle::net {
 
@@ -12,5 +15,22 @@ runtime_internal::raw_address to_raw(const address& a) noexcept;
 address from_raw(const runtime_internal::raw_address& raw);
 // Returns AF_INET, AF_INET6, AF_UNIX or AF_UNSPEC.
 int raw_family(const address& a) noexcept;
+
+// The two addresses of a connection, queried on first use. The queries are lazy because each costs a system
+// call, and a server with many short connections never needs most of them.
+class connection_ends {
+ public:
+  connection_ends(loop& on, runtime_internal::handle socket) noexcept : on_(on), socket_(socket) {}
+  // The first call of each must come while the socket is open; later calls return the stored address. Returns
+  // address() when memory is exhausted. References stay valid.
+  [[nodiscard]] const address& local() const noexcept;
+  [[nodiscard]] const address& peer() const noexcept;
+
+ private:
+  loop& on_;
+  const runtime_internal::handle socket_;
+  mutable std::unique_ptr<const address> local_;
+  mutable std::unique_ptr<const address> peer_;
+};
 
 }  // namespace coracle::net

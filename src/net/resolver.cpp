@@ -8,9 +8,8 @@
 #include "net/connect.hpp"
 #include "net/dns/dns_source.hpp"
 #include "net/host_name.hpp"
-#include "net/name_error.hpp"
 #include "net/raw_address.hpp"
-#include "runtime/name_answer.hpp"
+#include "runtime/backend.hpp"
 
 #include <algorithm>
 #include <cstdint>

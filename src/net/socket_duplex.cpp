@@ -2,7 +2,7 @@
 
 #include "coracle/runtime/loop.hpp"
 #include "net/connect.hpp"
-#include "net/connection_ends.hpp"
+#include "net/raw_address.hpp"
 
 #include <new>
 

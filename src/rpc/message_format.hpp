@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/output_buffer.hpp"
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/compress/compression.hpp"
 #include "coracle/coro/executor.hpp"

@@ -3,17 +3,51 @@
 #include "runtime/kernel/file_calls.hpp"
 #include "runtime/kernel/inherited_sockets.hpp"
 #include "runtime/kernel/process_signals.hpp"
-#include "runtime/kernel/socket_path.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cerrno>
+#include <cstring>
+
 namespace coracle::runtime_internal {
+
+namespace {
+
+sockaddr_un unwrap_path(const raw_address& at) noexcept {
+  sockaddr_un s{};
+  std::memcpy(&s, at.bytes, sizeof s);  // at.bytes is larger, and zero after at.size
+  return s;
+}
+
+// A connect to a UNIX socket never waits: it succeeds, is refused, or finds the queue full, at once.
+bool somebody_listens(const raw_address& at) noexcept {
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (probe < 0) return true;  // unknown: keeps the file
+  const sockaddr_un s = unwrap_path(at);
+  const int outcome = ::connect(probe, reinterpret_cast<const sockaddr*>(&s), at.size);
+  const bool refused = outcome < 0 && errno == ECONNREFUSED;
+  ::close(probe);
+  return !refused;
+}
+
+}  // namespace
 
 std::int64_t backend::adopt_listener(int descriptor) noexcept { return kernel::adopt_listener(descriptor); }
 
 std::int64_t backend::remove_stale_path(const raw_address& at) noexcept {
-  return kernel::remove_stale_path(at);
+  const sockaddr_un s = unwrap_path(at);
+  struct stat found{};
+  if (::lstat(s.sun_path, &found) < 0) return errno == ENOENT ? 0 : -errno;
+  if (!S_ISSOCK(found.st_mode)) return -EEXIST;
+  if (somebody_listens(at)) return -EADDRINUSE;
+  if (::unlink(s.sun_path) < 0 && errno != ENOENT) return -errno;
+  return 0;
 }
-void backend::remove_path(const raw_address& at) noexcept { kernel::remove_path(at); }
+
+void backend::remove_path(const raw_address& at) noexcept { ::unlink(unwrap_path(at).sun_path); }
 
 bool backend::is_disk_file(handle h) noexcept { return kernel::is_disk_file(h); }
 std::int64_t backend::open_pipe(handle (&ends)[2]) noexcept { return kernel::open_pipe(ends); }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace coracle::runtime_internal {
 
@@ -24,7 +25,28 @@ struct raw_address {
   alignas(8) std::uint8_t bytes[128] = {};
 };
 
-struct file_request;  // file_request.hpp
+// The parameters of an operation of kind `file`. Lives in its owner as long as the operation that points to
+// it. The result is that of the system call of this name: the new handle, a number of bytes, 0, or -errno. A
+// short read or write is not continued here.
+struct file_request {
+  enum class action : std::uint8_t {
+    open,  // path, flags, permissions
+    read,  // on, into, offset
+    write,  // on, pieces (one), offset
+    sync,  // on
+    sync_data,  // on: omits times and other metadata that reading does not need
+    size,  // on; into: file_size_room bytes, which the backend uses
+  };
+  action what{};
+  std::uint64_t offset = 0;
+  const char* path = nullptr;
+  int flags = 0;  // as in open(2)
+  unsigned permissions = 0;
+};
+
+// The descriptor's own position, which other processes may share.
+inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
+inline constexpr std::size_t file_size_room = 256;
 
 // One I/O operation. Intrusive: it lives in its owner (mostly a coroutine frame) from submit() until
 // `complete` is called, which happens exactly once, on the loop's thread, never inside submit().
@@ -109,7 +131,13 @@ struct listen_options {
 // The pause of a listener after the process ran out of descriptors or memory.
 inline constexpr duration accept_rest = std::chrono::milliseconds(50);
 
-struct name_answer;  // runtime/name_answer.hpp
+// The result of a name lookup in a backend whose world has names of its own.
+struct name_answer {
+  enum class outcome : std::uint8_t { found, no_such_name, failed };
+  outcome what = outcome::no_such_name;
+  duration after{};  // how long the answer takes to arrive
+  std::vector<raw_address> addresses;  // in the order in which to try them, with port 0
+};
 
 struct counters {
   std::uint64_t turns = 0;

@@ -3,7 +3,7 @@
 
 #include "runtime/backend.hpp"
 
-#include "coracle/runtime/runtime.hpp"
+#include "coracle/runtime/runtime_options.hpp"
 
 #include <memory>
 #include <string_view>

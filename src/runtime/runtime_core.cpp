@@ -2,7 +2,7 @@
 
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/result.hpp"
-#include "runtime/blocking_pool.hpp"
+#include "runtime/offload.hpp"
 
 #include <pthread.h>
 #include <algorithm>

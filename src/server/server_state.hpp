@@ -13,7 +13,7 @@
 #include "coracle/server/server_options.hpp"
 #include "coracle/server/server_snapshot.hpp"
 #include "net/acceptor.hpp"
-#include "runtime/kernel/held_termination.hpp"
+#include "runtime/kernel/process_signals.hpp"
 #include "runtime/resident.hpp"
 #include "server/router.hpp"
 #include "transport/connection_options.hpp"

@@ -1,6 +1,6 @@
 #include "transport/header_block.hpp"
 
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 
 namespace coracle::transport {
 

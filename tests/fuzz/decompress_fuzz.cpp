@@ -1,7 +1,7 @@
 // Decompresses arbitrary bytes, in every encoding, at once and in steps with the same result, compresses
 // them, and decompresses the result: the output stays within the limit, and the round trip returns the input.
 // The first byte chooses the encoding, the second the limit and the level, the third the bytes of a step.
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,6 @@
 //
 // The input is a program of one-byte operations with their operands, read until it ends.
 #include "hpack/encoder.hpp"
-#include "hpack/stateless_encoder.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 
 #include <array>

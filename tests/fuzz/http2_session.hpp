@@ -2,7 +2,7 @@
 // peer's bytes. After each step it checks what the engine guarantees for any input.
 #pragma once
 
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 #include "http2/frame.hpp"
 

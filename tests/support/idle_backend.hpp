@@ -3,7 +3,7 @@
 
 #include "runtime/backend.hpp"
 #include "runtime/driven_loop.hpp"
-#include "runtime/driver.hpp"
+#include "runtime/runtime_core.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -5,7 +5,6 @@
 #include "coracle/base/usage_error.hpp"
 #include "coracle/coro/impl/primitive.hpp"
 #include "coracle/coro/impl/ring.hpp"
-#include "coracle/coro/impl/unwatched.hpp"
 #include "coracle/coro/impl/waiting_call.hpp"
 
 #include <cstddef>

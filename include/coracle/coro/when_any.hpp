@@ -2,8 +2,8 @@
 #pragma once
 
 #include "coracle/coro/impl/as_task.hpp"
+#include "coracle/coro/impl/concurrent.hpp"
 #include "coracle/coro/impl/outcome.hpp"
-#include "coracle/coro/impl/race.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <coroutine>

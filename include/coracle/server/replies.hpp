@@ -2,7 +2,6 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
-#include "coracle/coro/impl/noted_await.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/rpc/writer.hpp"
 #include "coracle/server/reply.hpp"

@@ -1,7 +1,7 @@
 #include "net/dns/dns_channel.hpp"
 
 #include "coracle/base/impl/assert.hpp"
-#include "net/dns/socket_watch.hpp"
+#include "runtime/backend.hpp"
 
 #include <ares.h>
 #include <fcntl.h>
@@ -12,6 +12,43 @@
 #include <utility>
 
 namespace coracle::net {
+
+// Polls a socket of c-ares on the loop. c-ares opens and closes its sockets at any time, even while the
+// kernel polls one, and the system may reuse the descriptor's number at once. A watch therefore polls a
+// duplicate of the descriptor, which it closes after its polls have ended. Lives on the heap, owns itself
+// from retire() on, and notifies its channel when it ends.
+class socket_watch {
+ public:
+  // Takes ownership of `ours`, the duplicate.
+  socket_watch(dns_channel& of, int theirs, runtime_internal::handle ours) noexcept;
+  socket_watch(const socket_watch&) = delete;
+  socket_watch& operator=(const socket_watch&) = delete;
+
+  [[nodiscard]] int theirs() const noexcept { return theirs_; }
+  void want(bool readable, bool writable) noexcept;
+  // c-ares has closed its descriptor: cancels the polls in flight, then destroys this.
+  void retire() noexcept;
+
+ private:
+  struct side : runtime_internal::operation {
+    side(socket_watch& w, runtime_internal::operation::kind k, runtime_internal::handle h) noexcept;
+    socket_watch& owner;
+    bool wanted = false;
+    bool in_flight = false;
+  };
+  ~socket_watch();
+  void look(side& s) noexcept;
+  void ready(side& s, std::int64_t outcome) noexcept;
+  void end_if_idle() noexcept;
+
+  dns_channel& channel_;
+  const int theirs_;
+  const runtime_internal::handle ours_;
+  side reading_;
+  side writing_;
+  bool busy_ = false;  // inside ready(), where c-ares may retire this
+  bool retired_ = false;
+};
 
 dns_channel::dns_channel(loop& on) noexcept : on_(on) {
   fire = [](coro::timer& t) noexcept {
@@ -111,6 +148,66 @@ dns_channel::closing dns_channel::close() noexcept {
 
 void dns_channel::watch_ended() noexcept {
   if (--watched_ == 0 && closer_) std::exchange(closer_, {}).resume();
+}
+
+socket_watch::side::side(socket_watch& w, runtime_internal::operation::kind k,
+                         runtime_internal::handle h) noexcept
+    : owner(w) {
+  what = k;
+  on = h;
+  complete = [](runtime_internal::operation& o, std::int64_t outcome) noexcept {
+    side& self = static_cast<side&>(o);
+    self.owner.ready(self, outcome);
+  };
+}
+
+socket_watch::socket_watch(dns_channel& of, int theirs, runtime_internal::handle ours) noexcept
+    : channel_(of),
+      theirs_(theirs),
+      ours_(ours),
+      reading_(*this, runtime_internal::operation::kind::poll_in, ours),
+      writing_(*this, runtime_internal::operation::kind::poll_out, ours) {}
+
+socket_watch::~socket_watch() { channel_.home().io().close(ours_); }
+
+void socket_watch::want(bool readable, bool writable) noexcept {
+  reading_.wanted = readable;
+  writing_.wanted = writable;
+  look(reading_);
+  look(writing_);
+}
+
+// A poll in flight that is no longer wanted is left running; its result is ignored.
+void socket_watch::look(side& s) noexcept {
+  if (!s.wanted || s.in_flight || retired_) return;
+  s.in_flight = true;
+  channel_.home().io().submit(s);
+}
+
+void socket_watch::ready(side& s, std::int64_t outcome) noexcept {
+  s.in_flight = false;
+  if (s.wanted && !retired_ && outcome >= 0) {
+    busy_ = true;
+    channel_.process(&s == &reading_ ? theirs_ : -1, &s == &writing_ ? theirs_ : -1);
+    busy_ = false;
+  }
+  // A failed poll is not retried, since it would fail again: c-ares' timeout then ends the query.
+  if (outcome >= 0) look(s);
+  end_if_idle();
+}
+
+void socket_watch::retire() noexcept {
+  retired_ = true;
+  for (side* s : {&reading_, &writing_})
+    if (s->in_flight) channel_.home().io().cancel(*s);
+  end_if_idle();
+}
+
+void socket_watch::end_if_idle() noexcept {
+  if (!retired_ || busy_ || reading_.in_flight || writing_.in_flight) return;
+  dns_channel& channel = channel_;
+  delete this;
+  channel.watch_ended();
 }
 
 namespace {

@@ -24,7 +24,7 @@ namespace coracle::net {
 result<ares_channel> open_ares_channel(const dns_settings& settings, ares_sock_state_cb socket_changed,
                                        void* context);
 
-class socket_watch;
+class socket_watch;  // dns_channel.cpp
 
 // Lives on its loop, which alone drives c-ares: its sockets by polls of the backend, its clock by one timer.
 // c-ares calls back only inside ask(), process() and close(), and these callbacks never run a coroutine.

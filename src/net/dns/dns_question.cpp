@@ -2,7 +2,7 @@
 
 #include "coracle/net/resolver.hpp"
 #include "net/dns/dns_channel.hpp"
-#include "net/name_error.hpp"
+#include "net/host_name.hpp"
 #include "net/raw_address.hpp"
 
 #include <ares.h>

@@ -5,7 +5,7 @@
 #include "protocol/grpc/accepted_encodings.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/header_names.hpp"
-#include "protocol/grpc/status_mapping.hpp"
+#include "protocol/grpc/status_headers.hpp"
 #include "protocol/grpc/wire_metadata.hpp"
 
 #include <charconv>

@@ -3,7 +3,6 @@
 #include "runtime/epoll/epoll_loop.hpp"
 
 #include "coracle/base/impl/assert.hpp"
-#include "runtime/kernel/datagram_message.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 #include "runtime/stall_detector.hpp"

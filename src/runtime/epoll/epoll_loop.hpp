@@ -6,7 +6,6 @@
 #include "coracle/coro/impl/pooled.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
-#include "runtime/kernel/operation_list.hpp"
 
 #include <cstddef>
 #include <cstdint>

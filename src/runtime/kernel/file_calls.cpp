@@ -1,6 +1,6 @@
 #include "runtime/kernel/file_calls.hpp"
 
-#include "runtime/file_request.hpp"
+#include "runtime/backend.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// kernel_backend: what io_uring and epoll have in common: sockets, clocks, wake-ups and counters.
+// kernel_backend: what io_uring and epoll have in common: sockets, clocks, wake-ups, counters, and the state
+// of operations in flight.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -93,5 +94,60 @@ class send_progress {
   std::size_t of_piece_;  // bytes of that piece that were sent; 0 for none
 };
 static_assert(sizeof(send_progress) <= scratch::rest_bytes);
+
+// The kernel's message header for a send_to or a receive_from. Stored in operation::scratch, since io_uring
+// needs it until the operation ends.
+class datagram_message {
+ public:
+  static datagram_message& begin(operation& op) noexcept;
+  static datagram_message& of(operation& op) noexcept;
+  [[nodiscard]] msghdr& header() noexcept { return header_; }
+  // Call it after a receive_from that succeeded: the sender's address is in place, and only its size is
+  // missing.
+  void finish_receive(operation& op) const noexcept;
+
+  // Makes the kernel report the full size of a truncated datagram.
+  static constexpr int receive_flags = MSG_TRUNC;
+
+ private:
+  msghdr header_;
+  iovec into_;
+};
+static_assert(sizeof(datagram_message) <= scratch::rest_bytes);
+
+// Operations in flight, linked through their own members: a FIFO with removal from the middle. Owns nothing;
+// an operation is in at most one list.
+class operation_list {
+ public:
+  operation_list() noexcept = default;
+  operation_list(const operation_list&) = delete;
+  operation_list& operator=(const operation_list&) = delete;
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] operation* first() const noexcept { return first_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  void push(operation& op) noexcept {
+    op.next = nullptr;
+    op.prev = last_;
+    (last_ ? last_->next : first_) = &op;
+    last_ = &op;
+    ++size_;
+  }
+  void remove(operation& op) noexcept {
+    (op.prev ? op.prev->next : first_) = op.next;
+    (op.next ? op.next->prev : last_) = op.prev;
+    --size_;
+  }
+  operation* pop() noexcept {
+    operation* op = first_;
+    if (op) remove(*op);
+    return op;
+  }
+
+ private:
+  operation* first_ = nullptr;
+  operation* last_ = nullptr;
+  std::size_t size_ = 0;
+};
 
 }  // namespace coracle::runtime_internal

@@ -130,6 +130,8 @@ watcher& watcher_of(handle h) noexcept {
   CORACLE_ASSERT(false, "the handle is not a signal watch");
 }
 
+constexpr std::uint32_t termination = 1u << static_cast<unsigned>(process_signal::terminate);
+
 }  // namespace
 
 std::int64_t open_signals(std::uint32_t set) noexcept {
@@ -167,6 +169,21 @@ bool watches_signals(std::uint32_t set) noexcept {
   const std::lock_guard held(changing);
   return std::any_of(watchers.begin(), watchers.end(),
                      [set](const watcher& w) { return w.event.load() >= 0 && (w.set.load() & set); });
+}
+
+held_termination::held_termination() noexcept : events_(open_signals(termination)) {}
+
+bool held_termination::take() noexcept {
+  return events_ >= 0 && take_signals(static_cast<handle>(events_)) != 0;
+}
+
+held_termination::~held_termination() {
+  if (events_ < 0) return;
+  const auto h = static_cast<handle>(events_);
+  const bool untold = take();
+  forget_signals(h);
+  ::close(h);
+  if (untold && !watches_signals(termination)) ::kill(::getpid(), SIGTERM);
 }
 
 }  // namespace coracle::runtime_internal::kernel

@@ -3,7 +3,6 @@
 
 #include "coracle/base/log.hpp"
 #include "coracle/runtime/sim.hpp"
-#include "runtime/driver.hpp"
 #include "runtime/runtime_core.hpp"
 #include "runtime/sim/network.hpp"
 #include "runtime/sim/sim_backend.hpp"

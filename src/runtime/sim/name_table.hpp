@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/runtime/name_record.hpp"
-#include "runtime/name_answer.hpp"
+#include "runtime/backend.hpp"
 #include "runtime/sim/endpoint.hpp"
 
 #include <map>

@@ -1,6 +1,6 @@
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/runtime/sim.hpp"
-#include "runtime/driver.hpp"
+#include "runtime/runtime_core.hpp"
 #include "runtime/sim/chaos.hpp"
 #include "runtime/sim/hosts.hpp"
 #include "runtime/sim/network.hpp"

@@ -2,9 +2,9 @@
 
 #include "base/if_memory_allows.hpp"
 #include "coracle/base/impl/assert.hpp"
-#include "runtime/file_request.hpp"
-#include "runtime/kernel/datagram_message.hpp"
+#include "runtime/backend.hpp"
 #include "runtime/kernel/file_calls.hpp"
+#include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/kernel/stream_calls.hpp"
 #include "runtime/stall_detector.hpp"
 

@@ -5,7 +5,6 @@
 #include "coracle/coro/impl/pooled.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
-#include "runtime/kernel/operation_list.hpp"
 #include "runtime/uring/ring.hpp"
 
 #include <liburing.h>

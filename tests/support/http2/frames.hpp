@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/bytes.hpp"
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/frame.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The input of the compression tests, and the encodings that this build supports.
 #pragma once
 
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 #include "hpack/encoder.hpp"
 
-#include "hpack/stateless_encoder.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 
 #include <gtest/gtest.h>

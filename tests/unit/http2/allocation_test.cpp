@@ -1,7 +1,7 @@
 // Steady conversations do not allocate.
 #include "support/allocation_counter.hpp"
 
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 
 #include <gtest/gtest.h>

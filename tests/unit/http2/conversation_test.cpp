@@ -1,5 +1,5 @@
 // Complete exchanges between the two roles.
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 #include "support/http2/engine_pair.hpp"
 

@@ -1,6 +1,6 @@
 // The engines of a client and a server in long random conversations, from seeds.
 #include "base/output_buffer.hpp"
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 #include "support/http2/flow_auditor.hpp"
 

@@ -4,8 +4,7 @@
 #include "coracle/base/impl/base64.hpp"
 #include "protocol/envelope.hpp"
 #include "protocol/grpc/content_type.hpp"
-#include "protocol/grpc/status_mapping.hpp"
-#include "protocol/grpc/status_message.hpp"
+#include "protocol/grpc/status_headers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // their loop, and the other work of the loop continues in between.
 #include "transport/decode_budget.hpp"
 
-#include "compress/coders.hpp"
+#include "compress/coder.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/generic_stub.hpp"

@@ -8,11 +8,11 @@
 //   coro/queue.hpp             post(), close()
 //   coro/condition_variable.hpp  notify_one(), notify_all()
 //   coro/event.hpp               set(), with and without a value
-//   coro/impl/home.hpp, coro/impl/letter_box.hpp  all functions; calls that come before the home is known
+//   coro/impl/home.hpp           all functions; calls that come before the home is known
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
-//   coro/impl/primitive.hpp           calls that wait for nothing; home(); the destructor
+//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; the letter_box
 //   coro/wait_group.hpp          add(), done()
 //   coro/watch.hpp               set(), close(); an observer is made on any thread
 #include "support/at_once.hpp"

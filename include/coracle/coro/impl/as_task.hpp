@@ -1,7 +1,7 @@
 // as_task: wraps any awaitable in a task, for code that runs several waits concurrently.
 #pragma once
 
-#include "coracle/coro/impl/noted_await.hpp"
+#include "coracle/coro/impl/promise.hpp"
 #include "coracle/coro/task.hpp"
 
 #include <concepts>

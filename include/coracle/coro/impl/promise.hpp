@@ -5,7 +5,6 @@
 #include "coracle/coro/environment.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
-#include "coracle/coro/impl/noted_await.hpp"
 #include "coracle/coro/impl/task_tree.hpp"
 
 #include <concepts>
@@ -13,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 // GCC's sanitizers (and GCC below -O2) do not turn symmetric transfer into a tail call. With
@@ -23,6 +23,62 @@
 #endif
 
 namespace coracle::coro {
+
+template <class T>
+concept awaited_by_member = requires(T&& t) { static_cast<T&&>(t).operator co_await(); };
+template <class T>
+concept awaited_by_function = requires(T&& t) { operator co_await(static_cast<T&&>(t)); };
+
+template <class T>
+concept awaited_by_itself = requires(std::remove_reference_t<T>& t) {
+  t.await_ready();
+  t.await_resume();
+};
+
+// Returns the awaiter of an awaitable: a value where an operator co_await makes one, else a reference to the
+// awaitable.
+template <class T>
+decltype(auto) awaiter_of(T&& awaitable) noexcept {
+  if constexpr (awaited_by_member<T>) return static_cast<T&&>(awaitable).operator co_await();
+  else if constexpr (awaited_by_function<T>) return operator co_await(static_cast<T&&>(awaitable));
+  else return static_cast<std::remove_reference_t<T>&>(awaitable);
+}
+
+// The wrapper between a promise that traces each co_await and the awaiter that does the work. Forwards all
+// calls to the awaiter, and notifies the node when its coroutine resumes. An awaiter that is held by
+// reference lives in the co_await expression: GCC 12 would copy it if await_transform() returned it by
+// reference.
+template <class Awaiter>
+class noted_awaiter {
+ public:
+  template <class Make>
+  noted_awaiter(tree_node& of, Make make) noexcept : node_(of), awaiter_(make()) {}
+  [[nodiscard]] bool await_ready() noexcept(noexcept(std::declval<Awaiter&>().await_ready())) {
+    return awaiter_.await_ready();
+  }
+  template <class Promise>
+  auto await_suspend(std::coroutine_handle<Promise> h) noexcept(
+      noexcept(std::declval<Awaiter&>().await_suspend(h))) {
+    return awaiter_.await_suspend(h);
+  }
+  decltype(auto) await_resume() noexcept(noexcept(std::declval<Awaiter&>().await_resume())) {
+    node_.resumed();
+    return awaiter_.await_resume();
+  }
+
+ private:
+  tree_node& node_;
+  Awaiter awaiter_;
+};
+
+template <class T>
+auto noted_await(tree_node& of, T&& awaitable) noexcept {
+  static_assert(awaited_by_member<T> || awaited_by_function<T> || awaited_by_itself<T>,
+                "co_await of something that cannot be awaited: await a task, a stub's call, or a wait such "
+                "as sleep_for()");
+  using awaiter = decltype(awaiter_of(static_cast<T&&>(awaitable)));
+  return noted_awaiter<awaiter>(of, [&]() -> awaiter { return awaiter_of(static_cast<T&&>(awaitable)); });
+}
 
 class promise_base;
 

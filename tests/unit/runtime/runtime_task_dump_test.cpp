@@ -1,8 +1,7 @@
-#include "runtime/task_dump.hpp"
+#include "coracle/runtime/runtime.hpp"
 
 #include "coracle/coro/event.hpp"
 #include "coracle/coro/sleep.hpp"
-#include "coracle/runtime/runtime.hpp"
 #include "support/every_backend.hpp"
 #include "support/kept_log.hpp"
 
@@ -47,7 +46,7 @@ TEST_P(task_dump_on, ASignalPutsTheTasksIntoTheLog) {
   rt->run();
   EXPECT_THAT(log.text(), testing::ContainsRegex("loop 0: tasks and their await sites:"));
   EXPECT_THAT(log.text(),
-              testing::ContainsRegex("loop 0:   [^\n]*wait_for[^\n]* at task_dump_test.cpp:[0-9]+"));
+              testing::ContainsRegex("loop 0:   [^\n]*wait_for[^\n]* at runtime_task_dump_test.cpp:[0-9]+"));
 }
 INSTANTIATE_TEST_SUITE_P(Kernel, task_dump_on,
                          testing::Values(backend_choice::io_uring, backend_choice::epoll),

@@ -1,4 +1,4 @@
-#include "coracle/coro/impl/waiter.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include "coracle/base/impl/assert.hpp"
 

@@ -1,5 +1,6 @@
-#include "base/printable.hpp"
 #include "rpc/channel_registry.hpp"
+
+#include "base/printable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coracle/coro/impl/letter_box.hpp"
+#include "coracle/coro/impl/primitive.hpp"
 
 namespace coracle::coro {
 

@@ -1,4 +1,4 @@
-// blocking_pool: the threads that execute offload().
+// blocking_pool: the threads that execute offload(); start_thread(), which starts all threads of the library.
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"

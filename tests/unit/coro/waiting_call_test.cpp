@@ -1,5 +1,5 @@
 // A waiting call that moves to another executor, held at every point of its way.
-#include "coracle/coro/impl/waiter.hpp"
+#include "coracle/coro/impl/waiting_call.hpp"
 
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/queue.hpp"

@@ -1,5 +1,5 @@
 // Sent HEADERS and DATA: splitting, windows, order, and notifications.
-#include "hpack/stateless_encoder.hpp"
+#include "hpack/encoder.hpp"
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
