@@ -49,7 +49,7 @@ class breakable_way final : public transport::connector {
  public:
   explicit breakable_way(std::shared_ptr<transport::connector> sound) : sound_(std::move(sound)) {}
   task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) override {
-    auto made = co_await sound_->connect(on);
+    auto made = co_await sound_->make_duplex(on);
     if (!made) co_return made.status();
     auto line = std::make_unique<breakable>(*std::move(made));
     last = line.get();
