@@ -179,11 +179,11 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
     name.append(inner, at, end - at);
     if (is_declared(pool, name))
       return concat({"the services cannot be put into the namespace ", inner.substr(0, end), ", because ",
-                     name, " has that name already; choose another one with the option namespace=NAME"});
+                     name, " already has that name; choose another one with the option namespace=NAME"});
     if (const std::string type = types.find(outer + inner.substr(0, end)); !type.empty())
       return concat({"the services cannot be put into the namespace ", inner.substr(0, end), ", because ",
                      type,
-                     " has that name in C++ already; choose another one with the option namespace=NAME"});
+                     " already has that name in C++; choose another one with the option namespace=NAME"});
     at = end + 2;
   }
   for (int i = 0; i < file.service_count(); ++i) {
@@ -195,12 +195,12 @@ std::string clash_of(const google::protobuf::FileDescriptor& file, const options
       if (is_declared_or_package(pool, whole))
         return concat({"the service ", full_name_of(service), " cannot have the class ", inner, "::", made,
                        ", because ", whole,
-                       " has that name already; choose another namespace with the option namespace=NAME"});
+                       " already has that name; choose another namespace with the option namespace=NAME"});
       if (const std::string type = types.find(concat({outer, inner, "::", made})); !type.empty())
         return concat(
             {"the service ", full_name_of(service), " cannot have the class ", inner, "::", made,
              ", because ", type,
-             " has that name in C++ already; choose another namespace with the option namespace=NAME"});
+             " already has that name in C++; choose another namespace with the option namespace=NAME"});
     }
   }
   return {};

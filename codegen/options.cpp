@@ -14,10 +14,10 @@ namespace {
 // Parses one option; returns the error, or an empty string.
 std::string take(const std::string& name, const std::string& value, options& to) {
   if (name == "namespace") {
-    if (!is_namespace_name(value)) return concat({"\"", value, "\" is no C++ namespace"});
+    if (!is_namespace_name(value)) return concat({"\"", value, "\" is not a valid C++ namespace"});
     to.inner_namespace = value;
   } else if (name == "wire_package") {
-    if (!is_package_name(value)) return concat({"\"", value, "\" is no package"});
+    if (!is_package_name(value)) return concat({"\"", value, "\" is not a valid package name"});
     to.wire_package = value;
   } else {
     if (value != "true" && value != "false") return concat({"\"", value, "\" is neither true nor false"});
@@ -34,7 +34,7 @@ std::optional<options> parse_options(const std::string& text, std::string& error
   options parsed;
   for (const auto& [name, value] : pairs) {
     if (name != "namespace" && name != "wire_package" && name != "fakes") {
-      error = concat({"there is no option \"", name, "\"; ", options_help});
+      error = concat({"unknown option \"", name, "\"; ", options_help});
       return std::nullopt;
     }
     if (const std::string why = take(name, value, parsed); !why.empty()) {

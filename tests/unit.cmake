@@ -17,7 +17,7 @@ endforeach()
 if(NOT CORACLE_TEST_ROOMS)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/tools/*_test.cpp)
   list(APPEND found ${PROJECT_SOURCE_DIR}/tools/units.cpp ${PROJECT_SOURCE_DIR}/tools/json/json_splitter.cpp)
-  foreach(name IN ITEMS arrivals expectation fixed_requests http_response http_url latency_histogram method_mix quantities
+  foreach(name IN ITEMS arrivals expectation fixed_requests http_url latency_histogram method_mix quantities
       results scenario tally)
     list(APPEND found ${PROJECT_SOURCE_DIR}/tools/load/${name}.cpp)
   endforeach()

@@ -1,9 +1,9 @@
 #include "tools/endpoint.hpp"
 
-#include "tools/base64.hpp"
 #include "tools/failure.hpp"
 #include "tools/units.hpp"
 
+#include <coracle/base/impl/base64.hpp>
 #include <coracle/base/version.hpp>
 #include <coracle/tls/client_options.hpp>
 
@@ -65,21 +65,21 @@ void endpoint::add_to(CLI::App& command, address_use use) {
 void endpoint::add_header(const std::string& line, metadata& to) {
   const std::size_t colon = line.find(':', 1);
   if (colon == std::string::npos)
-    throw usage_failure("a header is written 'name: value', not '" + line + "'");
+    throw usage_failure("a header has the form 'name: value', not '" + line + "'");
   std::string key = line.substr(0, colon);
   for (char& c : key)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   const std::size_t begin = line.find_first_not_of(' ', colon + 1);
   std::string value = begin == std::string::npos ? std::string() : line.substr(begin);
-  if (key.ends_with("-bin")) try {
-      value = from_base64(value);
-    } catch (const failure&) {
-      throw usage_failure("the header '" + line + "' is invalid: the value of a name in -bin is base64");
-    }
+  if (std::string bytes; key.ends_with("-bin")) {
+    if (!base::base64_decode(value, bytes))
+      throw usage_failure("the header '" + line + "' is invalid: the value of a -bin name must be base64");
+    value = std::move(bytes);
+  }
   if (!to.add(key, value))
     throw usage_failure("the header '" + line +
-                        "' breaks gRPC's rules: names have letters, digits, '-', '_' and '.', "
-                        "none of them the protocol's own, and values are printable ASCII");
+                        "' is not valid: names have letters, digits, '-', '_' and '.', "
+                        "none is reserved by the protocol, and values are printable ASCII");
 }
 
 bool endpoint::plaintext() const noexcept { return plaintext_ || has_scheme(address_, plaintext_scheme); }
@@ -114,15 +114,15 @@ channel_credentials endpoint::credentials() const {
   const bool tls_asked =
       !ca_.empty() || !certificate_.empty() || !key_.empty() || !server_name_.empty() || no_verify_;
   if (plaintext_ && has_scheme(address_, tls_scheme))
-    throw usage_failure("https:// asks for TLS and --plaintext for none: leave one of them out");
+    throw usage_failure("https:// requires TLS and --plaintext excludes it: remove one of them");
   if (plaintext() && tls_asked)
     throw usage_failure(std::string(plaintext_ ? "--plaintext" : "http://") +
                         " and the options of TLS contradict each other" +
                         (plaintext_ ? "" : ": write https://, or leave the options out"));
   if (plaintext()) return insecure();
   if (no_verify_ && (!ca_.empty() || !server_name_.empty()))
-    throw usage_failure("--no-verify believes whoever answers: --ca and --server-name contradict it");
-  if (certificate_.empty() != key_.empty()) throw usage_failure("--cert and --key go together");
+    throw usage_failure("--no-verify accepts any server: remove --ca and --server-name");
+  if (certificate_.empty() != key_.empty()) throw usage_failure("--cert and --key must be used together");
   tls::client_options options;
   if (!ca_.empty()) options.ca_file(ca_);
   if (!certificate_.empty()) options.certificate_files(certificate_, key_);
@@ -141,7 +141,7 @@ channel_options endpoint::options() const {
   if (!timeout_.empty()) calls.timeout(parse_duration(timeout_, "--timeout"));
   if (!compression_.empty()) {
     const auto known = encoding_named(compression_);
-    if (!known || !available(*known)) throw failure("this build has no " + compression_);
+    if (!known || !available(*known)) throw failure("this build does not support " + compression_);
     calls.compression(*known);
   }
   calls.max_receive_bytes(max_message_bytes_);
@@ -157,16 +157,16 @@ duration endpoint::timeout_or(duration usual) const {
 
 std::string endpoint::hint(const status& how) const {
   const auto says = [&](std::string_view words) { return how.message().find(words) != how.message().npos; };
-  if (how.code() == status_code::resource_exhausted &&
-      says("limit of " + std::to_string(max_message_bytes_) + " bytes"))
+  if (how.code() == status_code::resource_exhausted && says("max_receive_bytes exceeded") &&
+      says("limit " + std::to_string(max_message_bytes_)))
     return "--max-message-bytes allows larger messages";
   if (how.code() != status_code::unavailable || says("the target \"")) return {};
   // The library's message refers to functions that its users should call; users of this program have options.
   if (says("certificate is not accepted"))
-    return "--ca FILE says whom to trust, --server-name NAME whom to expect there";
-  if (says("requires a client certificate")) return "--cert FILE and --key FILE are yours";
-  if (plaintext()) return "is there a server, and does it want TLS (leave --plaintext out)?";
-  return "is there a server, and does it speak TLS (else: --plaintext)?";
+    return "--ca FILE sets the CA to trust, --server-name NAME the name to expect";
+  if (says("requires a client certificate")) return "--cert FILE and --key FILE set the client certificate";
+  if (plaintext()) return "is a server running there, and does it require TLS (remove --plaintext)?";
+  return "is a server running there, and does it use TLS (if not: --plaintext)?";
 }
 
 }  // namespace coracle::tools

@@ -11,11 +11,11 @@ struct advice {
 };
 
 constexpr advice all[] = {
-    {"name its CA with client_options::ca_file()", "name its CA with --ca FILE"},
-    {"give one with client_options::certificate_files()", "give one with --cert FILE and --key FILE"},
-    {"say it with key_pair::passphrase(), or ", "the program takes no passphrases: "},
-    {", or give the channel a resolver for it (channel_options::resolver_for)", ", unix:/path or host:port"},
-    {"coracle::tls::client_options() in place of insecure()", "TLS, without --plaintext"},
+    {"set its CA with client_options::ca_file()", "set its CA with --ca FILE"},
+    {"set one with client_options::certificate_files()", "set one with --cert FILE and --key FILE"},
+    {"set key_pair::passphrase(), or ", "the program does not support passphrases: "},
+    {", or register a resolver for it (channel_options::resolver_for)", ", unix:/path or host:port"},
+    {"coracle::tls::client_options() instead of insecure()", "TLS, without --plaintext"},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// bench_check ADDRESS [hold] [orders] [small] [ca=FILE]: whether a server answers right, byte for byte and with status OK.
-// A benchmark of wrong answers says nothing, and load generators look at HTTP's status only.
-// hold, orders: idle.Idle/Hold, orders.Orders/Echo as well. small: no message that needs several frames. ca: TLS, with a
-// server that has a certificate of this CA.
+// bench_check ADDRESS [hold] [orders] [small] [ca=FILE]: checks the replies of a server, byte by byte and
+// with status OK. A benchmark of wrong replies is meaningless, and load generators check only the status of
+// HTTP. hold, orders: idle.Idle/Hold, orders.Orders/Echo as well. small: no message that needs several
+// frames. ca: TLS, with a server that has a certificate of this CA.
 #include "helloworld.coracle.hpp"
 #include "idle.coracle.hpp"
 #include "orders.coracle.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-// Every byte differs from its neighbours, so that a shifted or repeated piece shows.
+// Every byte differs from its neighbours, so that a shifted or repeated piece is detected.
 std::string text_of(std::size_t n) {
   std::string text(n, ' ');
   for (std::size_t i = 0; i < n; ++i) text[i] = static_cast<char>('!' + (i * 7 + i / 90) % 90);
@@ -67,13 +67,14 @@ coracle::task<> hold(coracle::channel& channel) {
   for (const std::size_t n : {0, 100, 3}) {
     idle::Msg sent;
     sent.set_s(text_of(n));
-    co_await call.write(sent);
-    const auto received = co_await call.next();
+    (co_await call.write(sent)).throw_if_error();
+    const auto received = (co_await call.next()).value();
     if (!received) throw std::runtime_error("Hold: the stream ended early");
     expect_same("Hold", sent.s(), received->s());
   }
   co_await call.writes_done();
-  if (const auto more = co_await call.next()) throw std::runtime_error("Hold: a message too many came");
+  if (const auto more = (co_await call.next()).value())
+    throw std::runtime_error("Hold: a message too many came");
   const coracle::status end = co_await call.finish();
   if (!end.ok()) throw coracle::status_error(end);
 }

@@ -1,4 +1,4 @@
-// What the generators and clients of benchmarks, ours and peers', measure themselves with.
+// The clocks of the generators and clients of benchmarks, ours and peers'.
 #pragma once
 
 #include <sys/resource.h>

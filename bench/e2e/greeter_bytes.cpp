@@ -1,5 +1,6 @@
-// bench_greeter_bytes PORT [CERT KEY]: bench_greeter's unary methods, in bytes: what the engine costs without protobuf.
-// The replies are the same, since requests and replies have their one field in the same place.
+// bench_greeter_bytes PORT [CERT KEY]: bench_greeter's unary methods, in bytes: the cost of the engine
+// without protobuf. The replies are the same, since requests and replies have their only field in the same
+// place.
 #include "e2e/serving.hpp"
 
 #include <coracle/rpc/bytes_message.hpp>

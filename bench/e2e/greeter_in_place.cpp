@@ -1,5 +1,5 @@
-// bench_greeter_in_place PORT [CERT KEY]: SayHello from a handler that builds its reply in place, to tell what returning it
-// by value costs, as bench_greeter's does.
+// bench_greeter_in_place PORT [CERT KEY]: SayHello from a handler that constructs its reply in place, to
+// measure the cost of returning it by value, as bench_greeter does.
 #include "e2e/serving.hpp"
 #include "helloworld.coracle.hpp"
 

@@ -1,5 +1,5 @@
-// bench_greeter_suspending PORT [CERT KEY]: SayHello in a handler that waits for the loop's next turn before it answers, to
-// tell what suspending costs above bench_greeter's, which does not.
+// bench_greeter_suspending PORT [CERT KEY]: SayHello in a handler that waits for the loop's next turn before
+// it replies, to measure the cost of suspending, compared with bench_greeter.
 #include "e2e/serving.hpp"
 #include "helloworld.coracle.hpp"
 

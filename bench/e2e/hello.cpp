@@ -1,4 +1,5 @@
-// bench_hello PORT: the least server of one method in plaintext, as a user would begin; for what it weighs.
+// bench_hello PORT: the smallest server of one method in plaintext, as a user would begin; for its memory and
+// size.
 #include "helloworld.coracle.hpp"
 
 #include <coracle/server.hpp>
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   greeter greets;
   coracle::server server;
   server.add(greets);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + argv[1], coracle::insecure()).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -1,11 +1,11 @@
-// bench_load ADDRESS CxM SECONDS FILE [path=/package.Service/Method] [window=N] [ca=FILE]: a closed loop of unary calls
-// through the library's own client: C connections with M calls on their way on each, all on one loop. FILE is the request,
-// as it is on the wire without its envelope; the method is one that answers with the same bytes, which are compared.
-// window: the method is one of streams both ways that answers each message; C times M stand open, with N messages on their
-// way on each.
+// bench_load ADDRESS CxM SECONDS FILE [path=/package.Service/Method] [window=N] [ca=FILE]: a closed loop of
+// unary calls through the library's own client: C connections with M concurrent calls on each, all on one
+// loop. FILE is the request, as it is on the wire without its envelope; the method must reply with the same
+// bytes, which are compared. window: the method is a bidirectional stream that replies to each message; C
+// times M streams stay open, with N messages in flight on each.
 //
-// Prints a line of JSON once all that was begun in SECONDS has been answered; cpu_seconds is its own CPU time meanwhile,
-// connecting and the first call of each connection left out. A call that fails ends it.
+// Prints a line of JSON once all calls that began within SECONDS have replies; cpu_seconds is its own CPU
+// time meanwhile, without connecting and the first call of each connection. A failed call ends it.
 #include "e2e/clocks.hpp"
 #include "e2e/latency_histogram.hpp"
 
@@ -73,12 +73,12 @@ coracle::task<> stream_on(const coracle::generic_stub to, const plan& p, outcome
   std::vector<clock_type::time_point> began(p.window);
   for (auto& each : began) {
     each = clock_type::now();
-    co_await call.write(p.request);
+    (co_await call.write(p.request)).throw_if_error();
   }
   unsigned under_way = p.window;
   coracle::bytes_message reply;
   for (unsigned next = 0; under_way > 0; next = (next + 1) % p.window) {
-    if (!co_await call.read(reply)) throw std::runtime_error("a stream has ended early");
+    if (!(co_await call.read(reply)).value()) throw std::runtime_error("a stream has ended early");
     const auto now = clock_type::now();
     expect_same(p, reply);
     out.add(now - began[next]);
@@ -86,7 +86,7 @@ coracle::task<> stream_on(const coracle::generic_stub to, const plan& p, outcome
     if (now >= out.end) continue;
     began[next] = now;
     ++under_way;
-    co_await call.write(p.request);
+    (co_await call.write(p.request)).throw_if_error();
   }
   const coracle::status how = co_await call.finish();
   if (!how.ok()) throw coracle::status_error(how);

@@ -1,5 +1,5 @@
-// bench_loops PORT LOOPS: helloworld.Greeter on so many loops, otherwise as bench_greeter in plaintext. It prints the port
-// that it listens on: PORT may be 0.
+// bench_loops PORT LOOPS: helloworld.Greeter on the given number of loops, otherwise as bench_greeter in
+// plaintext. It prints the port that it listens on: PORT may be 0.
 #include "helloworld.coracle.hpp"
 
 #include <coracle/server.hpp>
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   coracle::runtime runtime(static_cast<std::size_t>(loops));
   coracle::server server(runtime);
   server.add(greets);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + argv[1], coracle::insecure()).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -1,4 +1,4 @@
-// serving: what the servers of the benchmarks start with.
+// serving: the common start of the benchmark servers.
 #pragma once
 
 #include <coracle/server.hpp>
@@ -13,9 +13,9 @@
 
 namespace bench {
 
-// PORT [CERT KEY]: serves on 127.0.0.1, on one loop, or as many as BENCH_LOOPS says, with the library's defaults, with TLS
-// where the certificate and the key of two PEM files are given. Says which port it listens on: PORT may be 0. What main()
-// is to return.
+// PORT [CERT KEY]: serves on 127.0.0.1, on one loop, or as many as BENCH_LOOPS says, with the library's
+// defaults, with TLS if the certificate and the key of two PEM files are given. Prints the port that it
+// listens on: PORT may be 0. Returns the exit code of main().
 inline int serve(const char* program, int argc, char** argv,
                  std::initializer_list<coracle::service*> services) {
   if (argc != 2 && argc != 4) {
@@ -28,7 +28,7 @@ inline int serve(const char* program, int argc, char** argv,
   coracle::runtime runtime(static_cast<std::size_t>(loops ? std::max(std::atoi(loops), 1) : 1));
   coracle::server server(runtime);
   for (coracle::service* one : services) server.add(*one);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + argv[1], credentials).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

@@ -1,6 +1,6 @@
-// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls, so many at a
-// time (none: 0), on one connection, beside a stream of messages of so many bytes (64 KiB) from the server, to it, or both.
-// Prints a line of JSON.
+// bench_sharing PORT: the server. bench_sharing PORT alone|down|up|both SECONDS CALLS [BYTES]: small calls,
+// the given number at a time (none: 0), on one connection, together with a stream of messages of the given
+// size (64 KiB) from the server, to it, or both. Prints a line of JSON.
 #include "latency_histogram.hpp"
 #include "sharing.coracle.hpp"
 
@@ -47,7 +47,7 @@ int serve(const char* port) {
   sharing_service service;
   coracle::server server;
   server.add(service);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + port, coracle::insecure()).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);
@@ -88,7 +88,7 @@ coracle::task<> take_bulk(stub to, tally& seen) {
   const sharing::Piece request = piece_of(bulk_bytes);
   auto call = to.Down(request);
   sharing::Piece piece;
-  while (!seen.over && co_await call.read(piece)) {
+  while (!seen.over && (co_await call.read(piece)).value()) {
     if (piece.content().size() != bulk_bytes) throw std::runtime_error("a piece has a wrong size");
     if (seen.counting) seen.down_bytes += bulk_bytes;
   }
@@ -99,7 +99,7 @@ coracle::task<> give_bulk(stub to, tally& seen) {
   auto call = to.Up();
   std::uint64_t all = 0;
   for (; !seen.over; all += bulk_bytes) {
-    co_await call.write(piece);
+    (co_await call.write(piece)).throw_if_error();
     if (seen.counting) seen.up_bytes += bulk_bytes;
   }
   const auto reply = co_await call.finish();

@@ -1,5 +1,5 @@
-// bench_testsvc PORT: the server that bench_workload drives, and other people's clients of it; one loop, the library's
-// defaults. It prints the port that it listens on: PORT may be 0.
+// bench_testsvc PORT: the server for bench_workload, and for the clients of other implementations; one loop,
+// the library's defaults. It prints the port that it listens on: PORT may be 0.
 #include "testsvc.coracle.hpp"
 
 #include <coracle/server.hpp>
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   test_service tests;
   coracle::server server;
   server.add(tests);
-  // run() says what is wrong with it.
+  // run() logs its errors.
   if (server.listen(std::string("127.0.0.1:") + argv[1], coracle::insecure()).ok()) {
     std::printf("listening on 127.0.0.1:%u\n", unsigned{server.port()});
     std::fflush(stdout);

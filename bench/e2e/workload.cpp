@@ -1,5 +1,6 @@
-// bench_workload PORT smol|big|req|resp|bidi SECONDS: one of gRPCClient.jl's five workloads against test.TestService,
-// on one loop, again and again for so long. Prints `messages seconds cpu_seconds`, the CPU time being the client's.
+// bench_workload PORT smol|big|req|resp|bidi SECONDS: one of gRPCClient.jl's five workloads against
+// test.TestService, on one loop, repeated for the given time. Prints `messages seconds cpu_seconds`, where
+// the CPU time is the client's.
 #include "e2e/clocks.hpp"
 #include "tools/workloads/workloads.hpp"
 

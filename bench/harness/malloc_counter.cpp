@@ -1,5 +1,5 @@
-// A library to preload: counts the calls of malloc and its kin of a whole process, whichever of its threads makes them, into
-// the file that BENCH_MALLOC_COUNT names, whose first eight bytes are the number so far.
+// A library to preload: counts the calls of malloc and similar functions of a whole process, on all its
+// threads, into the file that BENCH_MALLOC_COUNT names, whose first eight bytes are the current number.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-// glibc's own, below the names that are taken over here: to look these up would allocate.
+// glibc's own functions, below the names that are replaced here, because looking them up would allocate.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);

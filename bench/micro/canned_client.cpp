@@ -30,7 +30,7 @@ canned_client::canned_client(client_style style, std::size_t calls_per_batch, st
   add_call(opening_, next_id_);
   next_id_ += 2;
   for (std::size_t i = 0; i < calls_; ++i) add_call(batch_, 0);
-  // The credit that the replies used up, as clients give it back now and then.
+  // The credit that the replies used up, as clients return it at times.
   add_credit(batch_, static_cast<std::uint32_t>(calls_ * (5 + message_.size())));
 }
 

@@ -1,4 +1,4 @@
-// canned_client: what a gRPC client sends, encoded ahead, and a judge of what comes back.
+// canned_client: the bytes that a gRPC client sends, encoded in advance, and a check of the replies.
 #pragma once
 
 #include "hpack/decoder.hpp"
@@ -11,10 +11,10 @@
 
 namespace bench {
 
-// How the fields of the calls' heads are encoded in steady state. grpc: as gRPC's own clients do it,
-// every field from the dynamic table. nghttp2: as h2load and curl do it, which put neither the path
-// nor the length of the content into the table. deadlines: as grpc, and each call of a batch has a
-// timeout of its own, so that no head repeats the one before.
+// How the fields of the request headers are encoded in steady state. grpc: as gRPC's own clients do it, every
+// field from the dynamic table. nghttp2: as h2load and curl do it, which put neither the path nor the length
+// of the content into the table. deadlines: as grpc, and each call of a batch has a timeout of its own, so
+// that no headers repeat the previous ones.
 enum class client_style : std::uint8_t { grpc, nghttp2, deadlines };
 
 // Batches of unary echo calls on one connection. Only the stream ids differ from batch to batch.
@@ -22,10 +22,10 @@ class canned_client final : public canned_peer {
  public:
   canned_client(client_style style, std::size_t calls_per_batch, std::size_t name_bytes);
 
-  // The preface, SETTINGS and what fills the server's dynamic table: calls, too.
+  // The preface, SETTINGS and the calls that fill the server's dynamic table.
   [[nodiscard]] coracle::bytes_view opening() const noexcept override { return opening_; }
   coracle::bytes_view next_batch() noexcept override;
-  // False unless each call that was answered has its echo and grpc-status 0.
+  // False unless each call with a reply has its echo and grpc-status 0.
   [[nodiscard]] bool judge(coracle::bytes_view from_server) override;
   [[nodiscard]] std::size_t answered() const noexcept { return answered_; }
   // A request or reply message: they are the same bytes.

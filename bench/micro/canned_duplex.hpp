@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// How long it lasts, and how it went.
+// Its duration and its result.
 struct canned_course {
   canned_peer& peer;
   std::size_t warm_up_batches;
@@ -24,8 +24,8 @@ struct canned_course {
   coracle::event<> over{};
 };
 
-// Gives a batch, has the turn's end sent, ends the send, and so on, as a socket does under a peer that waits for what it is
-// sent. The opening goes first. The batches behind the warm-up are measured.
+// Delivers a batch, lets the end of the turn send, ends the send, and so on, as a socket does under a peer
+// that waits for the replies. The opening goes first. The batches after the warm-up are measured.
 class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
  public:
   canned_duplex(coracle::coro::executor& home, canned_course& course) noexcept
@@ -62,7 +62,7 @@ class canned_duplex final : public coracle::net::duplex, coracle::coro::work {
   [[nodiscard]] const coracle::net::address& local_address() const noexcept override { return none_; }
 
  private:
-  // Behind the hooks that are there, above all the connection's own, which sends.
+  // After the existing hooks, above all the connection's own, which sends.
   void wake() noexcept {
     if (!std::exchange(waiting_, true)) home_.at_turn_end(*this);
   }

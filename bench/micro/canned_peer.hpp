@@ -16,18 +16,19 @@ class canned_peer {
   canned_peer& operator=(const canned_peer&) = delete;
   virtual ~canned_peer() = default;
 
-  // What it sends first.
+  // The bytes that it sends first.
   [[nodiscard]] virtual coracle::bytes_view opening() const noexcept = 0;
-  // What it sends next, valid until the next call. Empty: it waits for bytes from the other end.
+  // The bytes that it sends next, valid until the next call. Empty: it waits for bytes from the other end.
   virtual coracle::bytes_view next_batch() = 0;
-  // Bytes from the other end, whole frames. False when they are not right.
+  // Bytes from the other end, whole frames. Returns false if they are invalid.
   [[nodiscard]] virtual bool judge(coracle::bytes_view bytes) = 0;
 
  protected:
   canned_peer() = default;
 };
 
-// A message of one string, as helloworld's request and reply are. name_bytes <= 127, so that one octet tells it.
+// A message of one string, like helloworld's request and reply. name_bytes <= 127, so that one octet encodes
+// it.
 octets canned_message(std::size_t name_bytes);
 // The same with its length and flag before it, as gRPC's DATA have it.
 octets canned_body(coracle::bytes_view message);

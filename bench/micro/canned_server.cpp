@@ -48,7 +48,7 @@ bytes_view canned_server::next_batch() {
   batch_.clear();
   if (asked_.size() < calls_) return {};
   for (const std::uint32_t id : asked_) add_reply(id);
-  // The credit that the requests used up, as servers give it back now and then.
+  // The credit that the requests used up, as servers return it at times.
   add_credit(batch_, static_cast<std::uint32_t>(calls_ * body_.size()));
   asked_.clear();
   return batch_;

@@ -1,4 +1,4 @@
-// canned_server: what a gRPC server answers, encoded ahead, and a judge of what it is asked.
+// canned_server: the replies of a gRPC server, encoded in advance, and a check of the requests.
 #pragma once
 
 #include "hpack/encoder.hpp"
@@ -10,14 +10,14 @@
 
 namespace bench {
 
-// Answers unary echo calls, as many at a time as the client makes. Its heads and trailers come from the dynamic table, as
-// those of gRPC's own servers do.
+// Replies to unary echo calls, as many at a time as the client makes. Its headers and trailers come from the
+// dynamic table, as those of gRPC's own servers do.
 class canned_server final : public canned_peer {
  public:
   canned_server(std::size_t calls_per_batch, std::size_t name_bytes);
 
   [[nodiscard]] coracle::bytes_view opening() const noexcept override { return opening_; }
-  // Empty until all calls of a batch are there.
+  // Empty until all calls of a batch have arrived.
   coracle::bytes_view next_batch() override;
   // False unless each request has the message.
   [[nodiscard]] bool judge(coracle::bytes_view from_client) override;

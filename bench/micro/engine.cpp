@@ -1,10 +1,11 @@
-// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: what a small unary call costs from
-// the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and handler on a loop,
-// and no socket. Prints a line of JSON; under callgrind only the measured part is collected.
+// bench_engine CALLS_PER_BATCH BATCHES grpc|in_place|nghttp2|deadlines|client|protobuf: the cost of a small
+// unary call from the bytes of its request to the bytes of its reply: HTTP/2, routing, call, protobuf and
+// handler on a loop, without a socket. Prints a line of JSON; under callgrind only the measured part is
+// collected.
 //
-// in_place: as grpc, with a handler that builds its reply in place.
-// client: likewise on the client's side, from a call's begin to its reply.
-// protobuf: the messages alone, parsed, copied and serialized as often: what no engine can save.
+// in_place: as grpc, with a handler that constructs its reply in place.
+// client: the same on the client's side, from the begin of a call to its reply.
+// protobuf: only the messages, parsed, copied and serialized as often: the part that no engine can save.
 #include "helloworld.coracle.hpp"
 #include "micro/canned_client.hpp"
 #include "micro/canned_duplex.hpp"
@@ -72,7 +73,8 @@ bool serve(coracle::service& service, bench::canned_client& client, std::size_t 
 class canned_connector final : public coracle::transport::connector {
  public:
   explicit canned_connector(bench::canned_course& course) : course_(course) {}
-  coracle::task<coracle::result<std::unique_ptr<coracle::net::duplex>>> connect(coracle::loop& on) override {
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::duplex>>> make_duplex(
+      coracle::loop& on) override {
     std::unique_ptr<coracle::net::duplex> made = std::make_unique<bench::canned_duplex>(on, course_);
     co_return made;
   }

@@ -1,4 +1,4 @@
-// What the header block of one small gRPC call costs: decoding, judging, keeping and encoding its fields.
+// The cost of the header block of one small gRPC call: decoding, validating, storing and encoding its fields.
 #include "coracle/http/header_list.hpp"
 #include "hpack/decoder.hpp"
 #include "hpack/encoder.hpp"
@@ -32,7 +32,7 @@ constexpr std::array<hpack::field, 8> request = {{
 
 using block = std::vector<std::uint8_t>;
 
-// The first call gives what a connection sends at first, later ones what it sends from then on.
+// The first call returns what a connection sends first, later calls what it sends from then on.
 block encode(hpack::encoder& encoder, indexing policy_of_path) {
   block out(1024);
   std::uint8_t* at = encoder.begin_block(out.data());
@@ -67,7 +67,7 @@ void decode_all_literal(benchmark::State& state) {
   for (auto _ : state) drain(d, b);
 }
 
-// As the engine does it: decode, judge with the verdict kept in the mark, keep in a recycled list.
+// As the engine does it: decode, validate with the verdict kept in the mark, store in a recycled list.
 void receive_request(benchmark::State& state) {
   hpack::encoder encoder;
   decoder d;

@@ -1,4 +1,4 @@
-// The loop: its queue, its timers, and the way to another one.
+// The loop: its queue, its timers, and the way to another loop.
 #include "micro/micro_benchmark.hpp"
 #include "micro/samples.hpp"
 
@@ -48,7 +48,7 @@ coracle::task<> arm_and_disarm(std::uint64_t times) {
   co_return;
 }
 
-// Goes on, on the given loop.
+// Continues on the given loop.
 class hop : coracle::coro::work {
  public:
   explicit hop(coracle::loop& to) noexcept : to_(to) {
@@ -66,7 +66,7 @@ class hop : coracle::coro::work {
   std::coroutine_handle<> task_;
 };
 
-// To the other loop and back, while both have nothing else to do.
+// To the other loop and back, while both are otherwise idle.
 coracle::task<> cross_loop(std::uint64_t times) {
   coracle::loop& home = *coracle::loop::current();
   coracle::loop& other = home.owner().at(1);

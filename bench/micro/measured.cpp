@@ -1,4 +1,4 @@
-// Apart from what uses them, so that the compiler takes no part of a pair inline without the other.
+// Separate from its users, so that the compiler does not inline one half of a pair without the other.
 #include "micro/measured.hpp"
 
 #include <cstddef>

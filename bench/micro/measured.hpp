@@ -1,5 +1,5 @@
-// What is measured, and what is not: switches callgrind's collecting and the count of heap
-// allocations on and off together.
+// Separates measured and unmeasured code: switches callgrind's collection and the count of heap allocations
+// on and off together.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class measured {
     CALLGRIND_TOGGLE_COLLECT;
     on = false;
   }
-  // What the benchmark does for itself in between.
+  // The work of the benchmark itself in between.
   class pause {
    public:
     pause() noexcept : was_on_(on) {

@@ -1,4 +1,5 @@
-// bench_micro [NAME...]: what the runtime's small operations cost; a line each: name median_ns min_ns max_ns.
+// bench_micro [NAME...]: the cost of the runtime's small operations; a line each: name median_ns min_ns
+// max_ns.
 #include "micro/micro_benchmark.hpp"
 #include "micro/samples.hpp"
 

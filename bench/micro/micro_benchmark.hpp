@@ -8,7 +8,7 @@
 
 namespace bench {
 
-// `repeat` does it so many times in a row, on loop 0 of a runtime that has two.
+// `repeat` runs it the given number of times in a row, on loop 0 of a runtime with two loops.
 struct micro_benchmark {
   const char* name;
   coracle::task<> (*repeat)(std::uint64_t times);

@@ -1,4 +1,4 @@
-// samples: what one operation costs, over several timings of many in a row.
+// samples: the cost of one operation, over several timings of many in a row.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace bench {
 class samples {
  public:
   static constexpr std::size_t count = 101;
-  // Long enough that reading the clock does not show; short enough that most of them are not interrupted on
-  // a machine that does other things as well, so that the median is not, either.
+  // Long enough that reading the clock has no effect; short enough that most of them are not interrupted on a
+  // machine with other work, so that the median is not, either.
   static constexpr std::chrono::microseconds at_least{500};
 
   void add(std::chrono::nanoseconds all, std::uint64_t times) noexcept {
@@ -33,7 +33,7 @@ class samples {
   std::size_t size_ = 0;
 };
 
-// The compiler takes `value` for used, and for changed.
+// The compiler assumes that `value` is used and changed.
 template <class T>
 void keep(T& value) noexcept {
   asm volatile("" : "+m"(value) : : "memory");

@@ -8,7 +8,7 @@ namespace bench {
 
 namespace {
 
-// Not inline: a child stands for one that is compiled elsewhere.
+// Not inline: it represents a child that is compiled elsewhere.
 [[gnu::noinline]] coracle::task<std::uint64_t> child(std::uint64_t n) { co_return n + 1; }
 
 coracle::task<> await_child(std::uint64_t times) {
@@ -32,7 +32,7 @@ coracle::task<> spawn_and_join(std::uint64_t times) {
   keep(sum);
 }
 
-// Puts the task behind what is queued already.
+// Queues the task after the work that is queued already.
 class give_way : coracle::coro::work {
  public:
   give_way() noexcept {
@@ -55,7 +55,7 @@ class give_way : coracle::coro::work {
   ++to;
 }
 
-// The child goes through the loop's queue once, and the parent really waits: what other runtimes' spawn does.
+// The child passes the loop's queue once, and the parent really waits, as with the spawn of other runtimes.
 coracle::task<> spawn_through_the_queue(std::uint64_t times) {
   std::uint64_t sum = 0;
   coracle::scope children(co_await coracle::coro::this_environment());

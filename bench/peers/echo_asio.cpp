@@ -1,4 +1,4 @@
-// bench_echo_asio PORT BUFSIZE: the same by asio's coroutines on one thread.
+// bench_echo_asio PORT BUFSIZE: the same with asio's coroutines on one thread.
 #include <asio.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// bench_echo_epoll PORT BUFSIZE: the floor of an echo over epoll: a wait, a receive, a send. One
-// buffer for all connections; a reply that the socket does not take at once is waited for.
+// bench_echo_epoll PORT BUFSIZE: the lower bound of an echo over epoll: a wait, a receive, a send. One buffer
+// for all connections; waits if the socket does not accept a reply at once.
 #include "peers/listening_socket.hpp"
 
 #include <poll.h>

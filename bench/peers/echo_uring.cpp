@@ -1,5 +1,5 @@
-// bench_echo_uring PORT BUFSIZE: the floor of an echo over io_uring: multishot accept and receive,
-// provided buffers, replies sent out of them, one system call a turn.
+// bench_echo_uring PORT BUFSIZE: the lower bound of an echo over io_uring: multishot accept and receive,
+// provided buffers, replies sent from them, one system call per turn.
 #include "peers/listening_socket.hpp"
 
 #include <liburing.h>
@@ -17,7 +17,7 @@ constexpr unsigned completions = 4096;
 
 enum class step : std::uint64_t { accept, receive, send };
 
-// What a request carries: the step, the connection, and the buffer that is being sent with its size.
+// The data of a request: the step, the connection, and the buffer that is being sent with its size.
 struct mark {
   step what;
   int connection;

@@ -1,6 +1,6 @@
-// bench_floor PORT: the least that a server can do for the generator's requests, to tell what of a
-// figure is the kernel's. epoll, one receive and one send for whatever has come; it looks for the
-// ends of requests and answers each with the same canned bytes. No HPACK, no flow control, no check.
+// bench_floor PORT: the minimum that a server can do for the generator's requests, to find the kernel's share
+// of a result. epoll, one receive and one send for the received bytes; it searches for the ends of requests
+// and answers each with the same canned bytes. No HPACK, no flow control, no check.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -74,7 +74,7 @@ class connection {
     for (const std::size_t at : {std::size_t{0}, head.size(), head.size() + body.size()})
       std::memcpy(out_.data() + start + at + 5, id, 4);
   }
-  // The generators read what they get: nothing waits for a full buffer.
+  // The generators read what they receive: nothing waits for a full buffer.
   bool flush() {
     const ssize_t n = send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL);
     const bool whole = n == static_cast<ssize_t>(out_.size());

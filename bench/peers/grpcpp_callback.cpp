@@ -1,4 +1,5 @@
-// bench_grpcpp_callback PORT [CERT KEY]: what bench_greeter serves, on grpc++'s callback API and its own threads.
+// bench_grpcpp_callback PORT [CERT KEY]: the services of bench_greeter, on grpc++'s callback API and its own
+// threads.
 #include "helloworld.grpc.pb.h"
 #include "idle.grpc.pb.h"
 #include "orders.grpc.pb.h"

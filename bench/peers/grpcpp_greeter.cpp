@@ -1,5 +1,6 @@
-// bench_grpcpp_greeter PORT [CERT KEY]: bench_greeter's unary methods on grpc++'s asynchronous API, as its documentation
-// has it: one completion queue, one thread, many requests outstanding, and each call's object used again.
+// bench_grpcpp_greeter PORT [CERT KEY]: bench_greeter's unary methods on grpc++'s asynchronous API, as in its
+// documentation: one completion queue, one thread, many outstanding requests, and each call's object is
+// reused.
 #include "helloworld.grpc.pb.h"
 #include "orders.grpc.pb.h"
 #include "peers/grpcpp_serving.hpp"
@@ -15,7 +16,7 @@ using order_echo = orders::Orders::AsyncService;
 class outstanding_call {
  public:
   virtual ~outstanding_call() = default;
-  // The operation that was under way for this tag has ended.
+  // The pending operation of this tag has ended.
   virtual void proceed(bool ok) = 0;
 };
 

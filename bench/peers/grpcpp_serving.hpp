@@ -1,4 +1,4 @@
-// grpcpp_serving: what the servers on grpc++ start with.
+// grpcpp_serving: the common start of the servers on grpc++.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -17,7 +17,7 @@ inline std::string text_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// PORT [CERT KEY], as bench_greeter has it; ends the program where they are others.
+// PORT [CERT KEY], as for bench_greeter; ends the program if they are invalid.
 inline std::shared_ptr<grpc::ServerCredentials> credentials_of(const char* program, int argc, char** argv) {
   if (argc != 2 && argc != 4) {
     std::fprintf(stderr, "usage: %s PORT [CERT KEY]\n", program);

@@ -1,5 +1,5 @@
-// bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS: what bench_workload does, on grpc++: unary calls through one
-// completion queue, streams by the blocking API.
+// bench_grpcpp_workload PORT smol|big|req|resp|bidi SECONDS: the same as bench_workload, on grpc++: unary
+// calls through one completion queue, streams by the blocking API.
 #include "e2e/clocks.hpp"
 #include "testsvc.grpc.pb.h"
 

@@ -1,4 +1,4 @@
-// listening_socket: what the raw servers start with.
+// listening_socket: the common start of the raw servers.
 #pragma once
 
 #include <arpa/inet.h>
@@ -11,8 +11,7 @@
 
 namespace bench {
 
-// Listens on 127.0.0.1 and says on which port; ends the program where that cannot be. Connections
-// inherit TCP_NODELAY.
+// Listens on 127.0.0.1 and prints the port; ends the program on failure. Connections inherit TCP_NODELAY.
 inline int listening_socket(const char* port, int flags) {
   const int s = ::socket(AF_INET, SOCK_STREAM | flags, 0);
   const int on = 1;

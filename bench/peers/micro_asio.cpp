@@ -1,4 +1,5 @@
-// bench_micro_asio [NAME...]: what bench_micro measures, by asio's coroutines, as far as asio has it.
+// bench_micro_asio [NAME...]: the measurements of bench_micro with asio's coroutines, as far as asio supports
+// them.
 #include "micro/samples.hpp"
 
 #include <asio.hpp>

@@ -1,4 +1,5 @@
-// What bench_hello's file costs to compile before it serves anything: its messages, and the headers of std that it has.
+// The parts of bench_hello's file that take compile time before it serves anything: its messages, and its
+// headers of std.
 #include "helloworld.pb.h"
 
 #include <cstdio>

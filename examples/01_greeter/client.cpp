@@ -7,7 +7,6 @@
 #include <iostream>
 
 int main(int argc, char** argv) {
-  // [call]
   coracle::channel channel(argc > 1 ? argv[1] : "127.0.0.1:50051", coracle::insecure());
   const helloworld::rpc::Greeter::stub greeter(channel);
   helloworld::HelloRequest request;
@@ -18,5 +17,4 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::cout << reply->message() << '\n';
-  // [/call]
 }

@@ -3,7 +3,6 @@
 
 #include <coracle/server.hpp>
 
-// [service]
 class greeter final : public helloworld::rpc::Greeter::service {
   coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context&,
                                                   const helloworld::HelloRequest& request) override {
@@ -13,7 +12,6 @@ class greeter final : public helloworld::rpc::Greeter::service {
     return reply;  // a handler that does not wait for anything need not be a coroutine
   }
 };
-// [/service]
 
 int main(int argc, char** argv) {
   greeter service;

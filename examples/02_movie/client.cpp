@@ -55,7 +55,8 @@ coracle::task<> add_many(const movies_stub& movies) {
   auto call = movies.AddMultipleMovies(coracle::within(patience));
   for (const char* title : trilogy) {
     const auto movie = make_movie(title, 1994, "Krzysztof", "Kieslowski");
-    co_await call.write(movie);
+    const auto sent = co_await call.write(movie);
+    if (!sent.ok()) break;  // finish() has the reason
   }
   const auto reply = co_await call.finish();
   require(reply.value().movie_ids_size() == 3, "AddMultipleMovies did not return three ids");
@@ -65,7 +66,7 @@ coracle::task<> add_many(const movies_stub& movies) {
 coracle::task<> list(const movies_stub& movies, std::string id) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(patience));
   int since = 0;  // movies from ours on: the server may hold others before it
-  while (const auto movie = co_await call.next()) {
+  while (const auto movie = (co_await call.next()).value()) {
     if (since == 0 && movie->id() != id) continue;
     if (++since > 4) continue;
     require(movie->directors_size() == 1, "ListMovies lost the director of " + movie->title());
@@ -79,8 +80,8 @@ coracle::task<> watch(const movies_stub& movies, std::string id) {
   movie::WatchTogetherRequest request;
   request.set_movie_id(id);
   for (int view = 1; view <= 3; ++view) {
-    co_await call.write(request);
-    const auto reply = co_await call.next();  // before the next request
+    (co_await call.write(request)).throw_if_error();
+    const auto reply = (co_await call.next()).value();  // before the next request
     require(reply && reply->views() == view, "WatchTogether did not count view " + std::to_string(view));
     show("bidirectional", "WatchTogether: " + reply->movie().title() + ", view " + std::to_string(view));
   }

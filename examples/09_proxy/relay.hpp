@@ -34,7 +34,7 @@ class relay final : public coracle::generic_service {
       context.send_initial_metadata();
     }
     while (true) {
-      const auto reply = co_await onward.next_result();
+      const auto reply = co_await onward.next();
       if (!reply || !*reply) break;
       const coracle::status written = co_await replies.write_result(**reply);
       if (!written.ok()) break;
@@ -53,10 +53,13 @@ class relay final : public coracle::generic_service {
   static coracle::task<> pass_on(coracle::reader<coracle::bytes_message> requests, onward_call& onward) {
     coracle::bytes_message request;
     try {
-      while (co_await requests.read(request)) co_await onward.write(request);
+      while (co_await requests.read(request)) {
+        const coracle::status sent = co_await onward.write(request);
+        if (!sent.ok()) co_return;  // the onward call is over: finish() has its status
+      }
       co_await onward.writes_done();
     } catch (const coracle::call_ended&) {
-      // One of the two calls is over: the handler hears of it by the other way.
+      // The client's call is over, and the handler is stopped.
     }
   }
 

@@ -34,7 +34,7 @@ coracle::task<> get(stub from, std::string name, std::string path) {
   wanted.set_name(name);
   auto call = from.Get(wanted);
   files::Piece first;
-  if (co_await call.read(first)) {
+  if ((co_await call.read(first)).value()) {
     constexpr net::file_options new_file{.read = false, .write = true, .create_new = true};
     auto file = co_await net::file::open(path, new_file);
     say("got", co_await transfer::receive_file(call, file.value(), std::move(first)));

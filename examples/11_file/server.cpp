@@ -37,7 +37,7 @@ class folder final : public files::rpc::Files::service {
   // Throws for a name that leads out of the folder, or to nothing.
   [[nodiscard]] std::string path_of(const std::string& name) const {
     if (name.empty() || name.front() == '.' || name.find('/') != name.npos || name.find('\0') != name.npos)
-      throw coracle::status_error(coracle::status::invalid_argument("this is no name of a file here"));
+      throw coracle::status_error(coracle::status::invalid_argument("this is not a valid file name"));
     return path_ + "/" + name;
   }
 

@@ -25,14 +25,26 @@ inline task<std::size_t> read_piece(coracle::net::file& from, files::Piece& piec
   co_return *n;
 }
 
-template <class Stream>
-task<> send_piece(Stream& to, const files::Piece& piece) {
+// In a handler a write or a read throws when the call has ended, which unwinds the handler. On the client it
+// returns the status of the call.
+inline task<> send_piece(coracle::writer<files::Piece>& to, const files::Piece& piece) {
   co_await to.write(piece);
 }
 
-template <class Stream>
-task<bool> receive_piece(Stream& from, files::Piece& piece) {
+template <class Call>
+task<> send_piece(Call& to, const files::Piece& piece) {
+  const coracle::status sent = co_await to.write(piece);
+  sent.throw_if_error();
+}
+
+inline task<bool> receive_piece(coracle::reader<files::Piece>& from, files::Piece& piece) {
   co_return co_await from.read(piece);
+}
+
+template <class Call>
+task<bool> receive_piece(Call& from, files::Piece& piece) {
+  const coracle::result<bool> more = co_await from.read(piece);
+  co_return more.value();
 }
 
 inline task<> write_piece(coracle::net::file& to, const files::Piece& piece) {

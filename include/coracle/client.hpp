@@ -3,6 +3,8 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/channel.hpp"
+#include "coracle/client/client_interceptor.hpp"
+#include "coracle/client/generic_stub.hpp"
 #include "coracle/client/stub.hpp"
 #include "coracle/client/sync_wait.hpp"
 #include "coracle/coro/scope.hpp"
@@ -10,5 +12,7 @@
 #include "coracle/coro/stop_on.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/with_timeout.hpp"
+#include "coracle/rpc/status_details.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/sync_wait.hpp"
+#include "coracle/security/insecure.hpp"

@@ -5,10 +5,10 @@ import re
 # A pattern of what GTEST_SKIP() says, and what makes it right.
 REASONS = {
     # What a machine lacks.
-    r"(io_uring does not work here: )?(io_uring_(setup|enter): (EPERM|ENOSYS) |the kernel's io_uring is older than ).*":
+    r"(io_uring is not available: )?(io_uring_(setup|enter): (EPERM|ENOSYS) |the kernel's io_uring is older than that of ).*":
         "a container or a policy keeps it off, or the kernel is older; the same test runs on epoll",
     r"io_uring_setup: ENOMEM .*": "an injected fault: what is tested is what is told without it",
-    r".* loops on epoll: io_uring does not work here: .*": "there is no first loop with a ring, whose neighbours could have none",
+    r".* loops on epoll: io_uring is not available: .*": "there is no first loop with a ring, whose neighbours could have none",
     r"before Linux 6\.17 a receive goes on until .*": "the kernel has no end to set; the fallback is tested by injection",
     r"no loop gets a ring in this run": "an injected fault refuses them all",
     r"the hosts file of this machine names nothing but localhost": "the test reads the machine's own file",

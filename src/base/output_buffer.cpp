@@ -19,7 +19,7 @@ void output_buffer::append(bytes_view bytes) {
 }
 
 void output_buffer::consume(std::size_t n) noexcept {
-  CORACLE_ASSERT(n <= size(), "consumed more than is pending");
+  CORACLE_ASSERT(n <= size(), "consumed more bytes than are pending");
   begin_ += n;
   if (begin_ == end_) begin_ = end_ = 0;
 }

@@ -65,7 +65,7 @@ class slab {
   }
   void erase(T& object) noexcept {
     cell& c = cell_of(object);
-    CORACLE_ASSERT(c.generation != 0, "erased from a slab what is not in it");
+    CORACLE_ASSERT(c.generation != 0, "erased an element that is not in the slab");
     c.generation = 0;
     object.~T();
     c.next_free = free_;

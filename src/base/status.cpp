@@ -42,7 +42,7 @@ std::string status::to_string() const {
 
 void base::throw_failed_result(const status& why) {
   const std::string text =
-      "dereferenced a failed result: test it first, or use value(); its status is " + why.to_string();
+      "dereferenced a failed result: check it first, or use value(); its status is " + why.to_string();
   throw_usage_error(text.c_str());
 }
 

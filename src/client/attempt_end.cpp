@@ -23,24 +23,25 @@ status answered(status_code code, int http_status, const char* then) noexcept {
 status end_by_trailers(const protocol::grpc::response_headers& last, int http_status) {
   if (last.has_status) return {last.code, last.message, last.details};
   if (http_status != 200) return answered(protocol::grpc::from_http_status(http_status), http_status, "");
-  return status::unknown("the server ended the call without a status");
+  return status::unknown("the server ended the call without a grpc-status");
 }
 
 status end_by_foreign_head(const protocol::grpc::response_headers& head) {
   const status_code code =
       head.http_status == 200 ? status_code::unknown : protocol::grpc::from_http_status(head.http_status);
-  return answered(code, head.http_status, " and no gRPC content");
+  return answered(code, head.http_status, " and a content-type other than application/grpc");
 }
 
 status end_by_reset(const transport::abnormal_end& e) {
   if (e.unprocessed && !e.disconnected)
-    return status::unavailable("the server did not take the call: it is going away or at its limit");
+    return status::unavailable(
+        "the server did not accept the call: it is shutting down or at its limit of streams");
   if (e.by == transport::initiator::user && !e.disconnected) return rpc::out_of_memory();
   if (e.disconnected) return status::unavailable(e.reason.empty() ? "the connection was lost" : e.reason);
   std::string text;
   base::if_memory_allows([&] {
     const bool by_peer = e.by == transport::initiator::peer;
-    text = by_peer ? "the server reset the call" : "the server broke a rule of HTTP/2";
+    text = by_peer ? "the server reset the call" : "the server violated HTTP/2";
     if (!e.reason.empty()) text.append(": ").append(e.reason);
   });
   return {protocol::grpc::from_reset_code(static_cast<std::uint32_t>(e.code)), text};

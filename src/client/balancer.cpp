@@ -12,7 +12,7 @@
 namespace coracle {
 
 balancing balancing::least_request(std::uint32_t choices) {
-  CORACLE_ASSERT(choices >= 2, "least_request needs at least two choices: with one it is a random policy");
+  CORACLE_ASSERT(choices >= 2, "least_request requires at least two choices: with one it is a random policy");
   balancing b(kind::least_request);
   b.choices_ = std::min<std::uint32_t>(choices, 100);  // gRFC A48
   return b;
@@ -36,7 +36,7 @@ std::unique_ptr<pick_policy> make_policy(const balancing& how, std::uint64_t see
     case balancing::kind::weighted: return make_weighted(seed);
     case balancing::kind::by_user: {
       std::unique_ptr<pick_policy> made = how.maker()(seed);
-      CORACLE_ASSERT(made, "balancing::by() was given a maker that made no policy");
+      CORACLE_ASSERT(made, "the factory of balancing::by() returned no policy");
       return made;
     }
     default: return make_round_robin(seed);

@@ -20,7 +20,8 @@ std::shared_ptr<client::channel_state> to_target(runtime& on, std::string_view t
   if (options.proxy()) by_proxy = {*options.proxy(), options.proxy_except()};
   else if (on.backend_name() != "sim") by_proxy = client::proxy_settings_of_environment();
   client::destination to = client::find_destination(target, options, by_proxy);
-  auto dialer = to.through ? client::make_tunnel_dialer(*to.through) : client::make_address_dialer();
+  auto dialer = to.through ? client::make_tunnel_dialer(*to.through, options.local_address())
+                           : client::make_address_dialer(options.local_address());
   return shown(std::make_shared<client::channel_state>(on, std::move(to), std::move(dialer),
                                                        std::move(credentials), std::move(options)));
 }

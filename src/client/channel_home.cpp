@@ -11,7 +11,9 @@ namespace coracle::client {
 channel_home::channel_home(std::shared_ptr<channel_state> channel, loop& home)
     : channel_(std::move(channel)), home_(home), asked_(home) {}
 
-channel_home::~channel_home() { CORACLE_ASSERT(!running_, "a channel's home went before its resolver"); }
+channel_home::~channel_home() {
+  CORACLE_ASSERT(!running_, "a channel_home was destroyed before its resolver ended");
+}
 
 void channel_home::start() {
   running_ = true;
@@ -23,7 +25,7 @@ void channel_home::start() {
 task<> channel_home::run() {
   bool again = true;
   while (again && !leaving_) {
-    std::string why = "the resolver has ended";
+    std::string why = "the resolver ended without a result";
     bool threw = true;
     try {
       co_await channel_->to.by->run(*channel_->to.of, *this);
@@ -33,7 +35,7 @@ task<> channel_home::run() {
     } catch (const std::exception& e) {
       why = e.what();
     } catch (...) {
-      why = "the resolver threw what is no std::exception";
+      why = "the resolver threw an exception that is not a std::exception";
     }
     if (!again || leaving_ || (!threw && found_)) break;
     fail(status::unavailable(why));

@@ -83,7 +83,7 @@ void channel_state::begin(call_attempt& a) noexcept {
         status::internal("the channel belongs to another runtime: construct it with the runtime whose loop "
                          "makes the call"),
         refusal::final);
-  a.fail(status::unavailable("the channel or its runtime is ending"), refusal::final);
+  a.fail(status::unavailable("the channel or its runtime is shutting down"), refusal::final);
 }
 
 void channel_state::set_up(call_setup& setup, std::string_view method, loop& current) {
@@ -170,7 +170,7 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
   made->servers = found.endpoints();
   if (made->servers.size() > resolution::endpoints_max)
     made->servers.erase(made->servers.begin() + resolution::endpoints_max, made->servers.end());
-  if (made->servers.empty()) made->why = status::unavailable("the resolver has found no servers");
+  if (made->servers.empty()) made->why = status::unavailable("the resolver returned no servers");
   made->config = options.service_config();
   if (!found.service_config().empty()) {
     auto parsed = service_config::parse(found.service_config());
@@ -193,7 +193,10 @@ std::shared_ptr<const snapshot> channel_state::snapshot_of(const resolution& fou
 
 void channel_state::publish(resolution found) {
   if (found.endpoints().size() > resolution::endpoints_max)
-    owner.log().write(log_level::warning, to.name + " has more servers than are kept: the rest is dropped");
+    owner.log().write(log_level::warning, to.name + ": the resolver returned " +
+                                              std::to_string(found.endpoints().size()) + " servers, limit " +
+                                              std::to_string(resolution::endpoints_max) +
+                                              ": the rest is ignored");
   const std::lock_guard lock(mutex_);
   auto made = snapshot_of(found, latest_.get());
   // A result without servers does not replace an earlier one that has some.

@@ -71,7 +71,7 @@ void client_call::begin(const coro::environment& outer) noexcept {
 void client_call::settle_home() noexcept {
   terms_.home = loop::current();
   CORACLE_ASSERT(terms_.home,
-                 "a call needs a loop of its channel's runtime: co_await it there, or use sync_wait()");
+                 "a call requires a loop of its channel's runtime: co_await it there, or use sync_wait()");
 }
 
 void client_call::begin_here(const coro::environment& outer) {
@@ -94,7 +94,7 @@ void client_call::begin_here(const coro::environment& outer) {
   if (setup.config) go_by(*setup.config, now);
   if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
   if (terms_.options.bad_metadata())
-    return end(status::internal("a metadata key or value breaks gRPC's rules: see coracle/rpc/metadata.hpp"),
+    return end(status::internal("a metadata key or value is not valid (see coracle/rpc/metadata.hpp)"),
                false);
   if (!request_failure_.ok()) return end(request_failure_, false);
   // A stop of the wait for a unary call or for an interceptor's call cancels the call; the operations of a
@@ -232,7 +232,7 @@ status client_call::missing_reply() const {
   if (late_ == late_reply::cancelled) return cancelled_call();
   if (!reply_codec_ || (reply_read_ && deframer_.empty())) return {};
   return deframer_.empty() ? status::unimplemented("the server ended the call without a reply")
-                           : status::internal("the reply was cut short");
+                           : status::internal("the reply is incomplete: the stream ended within a message");
 }
 
 // Also for messages that are read after the end of the call, which then changes from OK to an error.
@@ -247,7 +247,7 @@ void client_call::messages_broken(status why) noexcept {
 
 bool client_call::wait_for_end(end_operation& op) noexcept {
   if (ended()) return false;
-  CORACLE_ASSERT(!ender_, "two tasks wait for one call's end");
+  CORACLE_ASSERT(!ender_, "two tasks wait for the end of one call");
   ender_ = &op;
   if (!reply_codec_) {
     // finish() on a stream that was not read to its end: drops the remaining messages.
@@ -319,9 +319,10 @@ void client_call::take_head(protocol::grpc::response_headers& head, transport::b
   if (kind == transport::block_kind::head && (http_status_ != 200 || !head.grpc_content)) {
     end(end_by_foreign_head(head), true);
   } else if (!head.has_form(terms_.options.content_subtype())) {
-    end(status::internal("the server answered in another form of messages than it was asked in"), true);
+    end(status::internal("the content-type of the response names another codec than that of the request"),
+        true);
   } else if (head.unknown_encoding || !terms_.options.accepted_encodings().has(head.encoding)) {
-    end(status::internal("the server's messages are compressed in a way that was not offered"), true);
+    end(status::internal("the grpc-encoding of the response is not one that the client accepts"), true);
   } else {
     format_.unpack_as(head.encoding);
     head_came_ = true;
@@ -368,7 +369,8 @@ bool client_call::take_single_reply(bytes_view bytes) {
       return false;
     }
     status why;
-    if (s != state::message) why = rpc::broken_message(s, max_receive_bytes_);
+    if (s != state::message)
+      why = rpc::broken_message(s, direct ? bytes : deframer_.kept(), max_receive_bytes_);
     else if (reply_read_) why = status::unimplemented("the server sent more than one reply");
     else if (read_message(*reply_codec_, reply_, message, why) == decoded::deferred) {
       if (direct) deframer_.append(bytes);
@@ -583,13 +585,14 @@ void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_s
   const call_credentials& by = terms_.options.credentials();
   if (!by) return make_attempts(m, std::move(source));
   if (secure_authority.empty())
-    return end(status::unauthenticated("call credentials do not travel in plaintext: make the channel with "
-                                       "coracle::tls::client_options() in place of insecure()"),
-               false);
+    return end(
+        status::unauthenticated("call credentials are not sent in plaintext: construct the channel with "
+                                "coracle::tls::client_options() instead of insecure()"),
+        false);
   if (by.authorization()) {
     metadata bearer;
     if (!bearer.add("authorization", *by.authorization()))
-      return end(status::unauthenticated("the token has characters that no metadata may have"), false);
+      return end(status::unauthenticated("the token has characters that metadata do not permit"), false);
     if (add_credentials(bearer)) make_attempts(m, std::move(source));
     return;
   }
@@ -605,8 +608,8 @@ void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_s
 bool client_call::add_credentials(const metadata& more) noexcept {
   for (const auto field : more) {
     if (!terms_.options.metadata().find(field.name)) continue;
-    end(status::unauthenticated("the call has both credentials and metadata of its own under \"" +
-                                std::string(field.name) + "\": leave one out"),
+    end(status::unauthenticated("the call has both credentials and metadata with the key \"" +
+                                std::string(field.name) + "\": remove one"),
         false);
     return false;
   }

@@ -131,9 +131,9 @@ client_chain::then client_chain::step(std::size_t index, std::coroutine_handle<>
   }
   if (waiter_ || (!repeatable_ && tries_ != 0)) {
     failure = status::internal(
-        waiter_ ? "an interceptor called next() while another next() of its call waits: await one before the "
+        waiter_ ? "an interceptor called next() while another next() of the call waits: await one before the "
                   "other"
-                : "an interceptor called next() a second time around a stream, whose messages are gone: ask "
+                : "an interceptor called next() twice for a stream, whose messages are not kept: check "
                   "client_context::repeatable() first");
     return then::go_on;
   }
@@ -176,7 +176,7 @@ status client_chain::result(std::size_t, task<status>::handle child, const statu
 std::coroutine_handle<> client_chain::finished(coro::promise_base& p,
                                                std::coroutine_handle<> frame) noexcept {
   using promise = coro::task_promise<status>;
-  CORACLE_ASSERT(!waiter_, "an interceptor ended while its call goes on: co_await next() to its end");
+  CORACLE_ASSERT(!waiter_, "an interceptor ended while its call runs: co_await next() to its end");
   status how = outcome_of(task<status>::handle::from_promise(static_cast<promise&>(p)));
   frame.destroy();
   if (expired_ && how.code() == status_code::cancelled)

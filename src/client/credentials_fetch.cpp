@@ -62,7 +62,7 @@ task<> credentials_fetch::ask(std::shared_ptr<state> s) {
     got = co_await std::move(asking);
     if (!got) got = as_outcome(got.status());
   } catch (const coro::cancelled&) {
-    got = status::cancelled("the source of call credentials was stopped");
+    got = status::cancelled("the source of call credentials was cancelled");
   } catch (...) {
     // the status is set above
   }

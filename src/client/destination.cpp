@@ -26,7 +26,8 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
                destination& d) {
   const auto parts = split_host_and_port(t.endpoint());
   if (!parts) {
-    d.bad = unfit_destination(t, "is no host with a port: write host:port, 127.0.0.1:port or [::1]:port");
+    d.bad =
+        unfit_destination(t, "is not a valid host and port: write host:port, 127.0.0.1:port or [::1]:port");
     return;
   }
   if (parts->port) port = parts->port;
@@ -44,7 +45,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
     // A name that must not be resolved must not be sent in a header either.
     const bool literal = !net::addresses_at_once(host, *port).empty();
     if (const status fit = net::check_host_name(host); !literal && !fit.ok()) {
-      d.bad = unfit_destination(t, "is no address and no name: " + std::string(fit.message()));
+      d.bad = unfit_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
       return;
     }
     const bool v6 = host.find(':') != std::string::npos;
@@ -56,7 +57,7 @@ void find_host(const target& t, std::optional<std::uint16_t> port, const proxy_s
   for (net::address& a : literal) d.known.add(std::move(a));
   if (!literal.empty()) return;
   if (const status fit = net::check_host_name(host); !fit.ok()) {
-    d.bad = unfit_destination(t, "is no address and no name: " + std::string(fit.message()));
+    d.bad = unfit_destination(t, "is not a valid address or host name: " + std::string(fit.message()));
     return;
   }
   d.by = make_dns_resolver(host, *port);
@@ -73,8 +74,8 @@ void find_list(const target& t, net::address::family family, destination& d) {
                              : std::vector<net::address>();
     if (found.size() != 1 || found.front().kind() != family) {
       d.bad = unfit_destination(t, family == net::address::family::ipv4
-                                       ? "is no list of IPv4 addresses: ipv4:1.2.3.4:50051,..."
-                                       : "is no list of IPv6 addresses: ipv6:[::1]:50051,...");
+                                       ? "is not a valid list of IPv4 addresses: write ipv4:1.2.3.4:50051,..."
+                                       : "is not a valid list of IPv6 addresses: write ipv6:[::1]:50051,...");
       return;
     }
     d.known.add(found.front());
@@ -103,7 +104,7 @@ void find(const target& t, const channel_options& options, const proxy_settings&
     d.by = options.resolver();
   } else if (made != options.resolver_makers().end()) {
     d.by = (*made->second)(t);
-    if (!d.by) d.bad = unfit_destination(t, "was not taken by the resolver of its scheme");
+    if (!d.by) d.bad = unfit_destination(t, "was rejected by the resolver of its scheme");
   } else if (t.scheme() == "unix" || t.scheme() == "unix-abstract") {
     find_unix(t, d);
   } else if (t.scheme() == "ipv4" || t.scheme() == "ipv6") {

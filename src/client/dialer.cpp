@@ -11,14 +11,20 @@ namespace {
 
 class address_dialer final : public dialer {
  public:
+  explicit address_dialer(net::address local) : local_(std::move(local)) {}
   task<result<std::unique_ptr<net::duplex>>> dial(loop&, const endpoint& to) override {
-    return net::connect_duplex(to.address());
+    return net::connect_duplex(to.address(), local_);
   }
+
+ private:
+  const net::address local_;
 };
 
 }  // namespace
 
-std::shared_ptr<dialer> make_address_dialer() { return std::make_shared<address_dialer>(); }
+std::shared_ptr<dialer> make_address_dialer(net::address local) {
+  return std::make_shared<address_dialer>(std::move(local));
+}
 
 namespace {
 
@@ -43,12 +49,13 @@ class connected_socket {
 
 class tunnel_dialer final : public dialer {
  public:
-  explicit tunnel_dialer(tunnel through) : through_(std::move(through)) {}
+  tunnel_dialer(tunnel through, net::address local)
+      : through_(std::move(through)), local_(std::move(local)) {}
 
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint& to) override {
-    const result<runtime_internal::handle> connected = co_await net::connect_socket(on, to.address());
+    const result<runtime_internal::handle> connected = co_await net::connect_socket(on, to.address(), local_);
     if (!connected) {
-      std::string text = "the proxy: ";
+      std::string text = "cannot connect to the proxy: ";
       co_return status::unavailable(text.append(connected.status().message()));
     }
     connected_socket socket(on, *connected);
@@ -59,12 +66,13 @@ class tunnel_dialer final : public dialer {
 
  private:
   const tunnel through_;
+  const net::address local_;
 };
 
 }  // namespace
 
-std::shared_ptr<dialer> make_tunnel_dialer(tunnel through) {
-  return std::make_shared<tunnel_dialer>(std::move(through));
+std::shared_ptr<dialer> make_tunnel_dialer(tunnel through, net::address local) {
+  return std::make_shared<tunnel_dialer>(std::move(through), std::move(local));
 }
 
 }  // namespace coracle::client

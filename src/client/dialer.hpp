@@ -30,15 +30,16 @@ class dialer {
   dialer() noexcept = default;
 };
 
-std::shared_ptr<dialer> make_address_dialer();
+// local: the address that connections are bound to, or none.
+std::shared_ptr<dialer> make_address_dialer(net::address local = {});
 
 class connector_dialer final : public dialer {
  public:
   explicit connector_dialer(std::shared_ptr<transport::connector> by) : by_(std::move(by)) {}
-  // This is a coroutine so that an exception that connect() throws before it returns a task fails the attempt
-  // like any other.
+  // This is a coroutine so that an exception that make_duplex() throws before it returns a task fails the
+  // attempt like any other.
   task<result<std::unique_ptr<net::duplex>>> dial(loop& on, const endpoint&) override {
-    task<result<std::unique_ptr<net::duplex>>> made = by_->connect(on);
+    task<result<std::unique_ptr<net::duplex>>> made = by_->make_duplex(on);
     co_return co_await std::move(made);
   }
 
@@ -50,6 +51,6 @@ inline std::shared_ptr<dialer> make_connector_dialer(std::shared_ptr<transport::
   return std::make_shared<connector_dialer>(std::move(by));
 }
 
-std::shared_ptr<dialer> make_tunnel_dialer(tunnel through);
+std::shared_ptr<dialer> make_tunnel_dialer(tunnel through, net::address local = {});
 
 }  // namespace coracle::client

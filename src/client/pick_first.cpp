@@ -144,7 +144,8 @@ void pick_first::end_pass_if_all_failed() {
 }
 
 void pick_first::publish_failure() {
-  if (last_failure_.ok()) last_failure_ = status::unavailable("the server closed each connection at once");
+  if (last_failure_.ok())
+    last_failure_ = status::unavailable("the server closed each connection immediately");
   if (list_.size() == 1) return host_.publish(connectivity::transient_failure, last_failure_);
   // The last error need not be the useful one: localhost is two addresses, and a server may listen on only
   // one of them.
@@ -152,7 +153,8 @@ void pick_first::publish_failure() {
   std::string text = "none of " + std::to_string(list_.size()) + " servers can be reached";
   for (std::size_t i = 0; i < list_.size() && i < told_max; ++i) {
     const status& why = list_[i].at->failure();
-    text.append(i == 0 ? ": " : "; ").append(why.ok() ? "it closed the connection at once" : why.message());
+    text.append(i == 0 ? ": " : "; ")
+        .append(why.ok() ? "it closed the connection immediately" : why.message());
   }
   host_.publish(connectivity::transient_failure, status::unavailable(text));
 }

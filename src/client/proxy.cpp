@@ -1,10 +1,10 @@
 #include "client/proxy.hpp"
 
+#include "base/percent.hpp"
 #include "client/host_and_port.hpp"
-#include "client/percent.hpp"
+#include "coracle/base/impl/base64.hpp"
 #include "coracle/net/address.hpp"
 #include "net/host_name.hpp"
-#include "protocol/grpc/base64.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -72,19 +72,17 @@ result<proxy> proxy::parse(std::string_view url) {
   if (const std::size_t colon = rest.find("://"); colon != std::string_view::npos) {
     if (rest.substr(0, colon) != "http")
       return unfit_proxy(
-          url, "is not spoken to by plain HTTP: write http://host:port (the tunnel keeps TLS secret)");
+          url,
+          "has an unsupported scheme: write http://host:port (TLS to the server stays encrypted end to end)");
     rest.remove_prefix(colon + 3);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-    std::string coded;
-    protocol::grpc::base64_encode(percent_decoded(rest.substr(0, at)), coded);
-    while (coded.size() % 4 != 0) coded += '=';
-    found.authorization_ = "Basic " + coded;
+    found.authorization_ = "Basic " + base::padded_base64(base::percent_decode(rest.substr(0, at)));
     rest.remove_prefix(at + 1);
   }
   const auto parts = split_host_and_port(rest);
-  if (!parts) return unfit_proxy(url, "is no URL of a proxy: write http://host:port");
+  if (!parts) return unfit_proxy(url, "is not a valid proxy URL: write http://host:port");
   found.host_ = parts->host;
   found.port_ = parts->port.value_or(80);
   return found;

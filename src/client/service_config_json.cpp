@@ -43,7 +43,7 @@ class field {
   }
   [[nodiscard]] field need(const char* name) const {
     if (auto f = find(name)) return *std::move(f);
-    refuse(std::string("needs ") + name);
+    refuse(std::string("requires ") + name);
   }
   [[nodiscard]] std::vector<field> array() const {
     if (!value_.is_array()) refuse("must be an array");
@@ -104,7 +104,7 @@ duration field::time() const {
     refuse("must be a duration such as \"1.5s\"");
   fraction.resize(9, '0');
   const std::int64_t seconds = std::stoll(t.substr(0, whole_digits));
-  if (seconds > seconds_max) refuse("is longer than a duration can be");
+  if (seconds > seconds_max) refuse("exceeds the maximum duration, 315576000000s");
   // A time that does not fit into a duration is as good as unlimited.
   if (seconds > std::chrono::duration_cast<std::chrono::seconds>(duration::max()).count() - 1)
     return duration::max();
@@ -114,7 +114,7 @@ duration field::time() const {
 status_code code_of(const field& f) {
   if (f.value().is_number()) {
     const std::uint32_t n = f.whole();
-    if (n > 16) f.refuse("is no status code");
+    if (n > 16) f.refuse("is not a valid status code");
     return static_cast<status_code>(n);
   }
   std::string name = f.text();
@@ -122,7 +122,7 @@ status_code code_of(const field& f) {
                  [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   for (unsigned n = 0; n <= 16; ++n)
     if (name_of(static_cast<status_code>(n)) == name) return static_cast<status_code>(n);
-  f.refuse("is no status code");
+  f.refuse("is not a valid status code");
 }
 
 status_code_set codes_of(const field& f) {
@@ -154,7 +154,7 @@ std::shared_ptr<const retry_policy> retry_of(const field& f) {
   if (!(p->backoff_multiplier > 0)) multiplier.refuse("must be more than 0");
   const field codes = f.need("retryableStatusCodes");
   p->retryable = codes_of(codes);
-  if (p->retryable.empty()) codes.refuse("must name a status code");
+  if (p->retryable.empty()) codes.refuse("must name at least one status code");
   return p;
 }
 
@@ -188,7 +188,7 @@ method_config method_of(const field& f) {
   if (const auto v = f.find("maxResponseMessageBytes")) m.max_response_bytes = v->whole();
   if (const auto v = f.find("retryPolicy")) m.retry = retry_of(*v);
   if (const auto v = f.find("hedgingPolicy")) m.hedging = hedging_of(*v);
-  if (m.retry && m.hedging) f.refuse("has a retryPolicy and a hedgingPolicy: a method has one of them");
+  if (m.retry && m.hedging) f.refuse("has both a retryPolicy and a hedgingPolicy: remove one");
   return m;
 }
 
@@ -207,7 +207,7 @@ void read_methods(const field& list, service_config_data& into) {
     const auto names = f.find("name");
     if (!names) continue;  // applies to no method
     for (const field& name : names->array())
-      if (!into.methods.emplace(key_of(name), m).second) name.refuse("is there twice");
+      if (!into.methods.emplace(key_of(name), m).second) name.refuse("is a duplicate of an earlier name");
   }
 }
 
@@ -234,15 +234,14 @@ void read_balancing(const field& top, service_config_data& into) {
       if (!into.balance) into.balance = balancing_of(entry.key(), f.need(entry.key().c_str()));
       into.load_balancing.emplace_back(entry.key(), entry->dump());
     }
-    if (!into.balance && !into.load_balancing.empty())
-      list->refuse("names no policy that is known");  // gRFC A24
+    if (!into.balance && !into.load_balancing.empty()) list->refuse("names no known policy");  // gRFC A24
   } else if (const auto name = top.find("loadBalancingPolicy")) {  // deprecated: lower precedence
     std::string policy = name->text();
     std::transform(policy.begin(), policy.end(), policy.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (policy.empty()) return;
     into.balance = balancing_of(policy, field(json::object(), ""));
-    if (!into.balance) name->refuse("names no policy that is known");
+    if (!into.balance) name->refuse("names no known policy");
     into.load_balancing.emplace_back(std::move(policy), "{}");
   }
 }
@@ -255,18 +254,18 @@ constexpr int depth_max = 64;
 json parse_json(std::string_view text) {
   std::vector<std::set<std::string>> open;
   const auto watch = [&open](int depth, json::parse_event_t event, json& value) {
-    if (depth > depth_max) throw broken_rule{"", "it is nested too deep"};
+    if (depth > depth_max) throw broken_rule{"", "it is nested more than 64 levels deep"};
     using kind = json::parse_event_t;
     if (event == kind::object_start) open.emplace_back();
     else if (event == kind::object_end) open.pop_back();
     else if (event == kind::key && !open.back().insert(value.get<std::string>()).second)
-      throw broken_rule{"", "the key \"" + value.get<std::string>() + "\" is there twice"};
+      throw broken_rule{"", "duplicate key \"" + value.get<std::string>() + "\""};
     return true;
   };
   try {
     return json::parse(text, watch);
   } catch (const json::parse_error& e) {
-    throw broken_rule{"", "it is no JSON, from byte " + std::to_string(e.byte) + " on"};
+    throw broken_rule{"", "it is not valid JSON: parse error at byte " + std::to_string(e.byte)};
   } catch (const json::out_of_range&) {
     throw broken_rule{"", "a number is too large"};
   }

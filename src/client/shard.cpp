@@ -14,7 +14,7 @@ shard::shard(std::shared_ptr<channel_state> channel, loop& home,
 
 shard::~shard() {
   CORACLE_ASSERT(subchannels_.empty() && waiting_.empty() && unconfigured_.empty(),
-                 "a shard went before its calls and connections");
+                 "a shard was destroyed before its calls and connections");
 }
 
 // --- calls
@@ -29,7 +29,7 @@ bool shard::serve(call_attempt& a) noexcept {
   const pick p = balancer_->choose(pick_info(a));
   if (p.drop) {
     a.unlink();
-    a.fail(status::unavailable("dropped by the channel's pick policy"), refusal::final);
+    a.fail(status::unavailable("the channel's pick_policy dropped the call"), refusal::final);
     return true;
   }
   if (!p.to) return false;
@@ -150,7 +150,7 @@ subchannel& shard::make_subchannel(const endpoint& to) {
       std::make_unique<subchannel>(home_, channel_->how, to, static_cast<subchannel_owner&>(*this)));
   subchannel& made = *subchannels_.back();
   made.set_connections_max(connections_max_);
-  channel_->note(home_, "a subchannel to " + to.address().to_string(), made.id());
+  channel_->note(home_, "subchannel to " + to.address().to_string() + " created", made.id());
   return made;
 }
 
@@ -183,7 +183,7 @@ void shard::on_state(subchannel& s) noexcept {
 void shard::on_slots(subchannel&) noexcept { serve_waiting(); }
 
 void shard::on_left(subchannel& s) noexcept {
-  channel_->note(home_, "no subchannel to " + s.where().address().to_string() + " any more", s.id());
+  channel_->note(home_, "subchannel to " + s.where().address().to_string() + " removed", s.id());
   std::erase_if(subchannels_, [&](const auto& p) { return p.get() == &s; });
   if (state_ == connectivity::shutdown) leave_if_done();
 }

@@ -63,12 +63,12 @@ void spread_balancer::publish_state() {
   if (!ready_.empty()) return host_.publish(connectivity::ready);
   if (servers_.empty())
     return host_.publish(connectivity::transient_failure,
-                         status::unavailable("every server has the weight 0, and takes no calls"));
+                         status::unavailable("every server has weight 0 and accepts no calls"));
   const bool hope = std::any_of(servers_.begin(), servers_.end(), [](const entry& e) { return !e.failed; });
   if (hope) return host_.publish(connectivity::connecting);
   std::string text(last_failure_.message());
   if (servers_.size() > 1)
-    text = "none of " + std::to_string(servers_.size()) + " servers can be reached; the last said: " + text;
+    text = "none of " + std::to_string(servers_.size()) + " servers can be reached; the last error: " + text;
   host_.publish(connectivity::transient_failure, status::unavailable(text));
 }
 
@@ -76,7 +76,7 @@ pick spread_balancer::choose(const pick_info& call) {
   if (ready_.empty()) return {};
   const std::size_t chosen = policy_->pick(ready_, call);
   if (chosen == pick_policy::drop) return {nullptr, true};
-  CORACLE_ASSERT(chosen < ready_.size(), "a pick_policy gave an index beyond the servers that it was shown");
+  CORACLE_ASSERT(chosen < ready_.size(), "a pick_policy returned an index out of range of its servers");
   // Picks the first server with room from there on; if none has room, the chosen one, so that it may add a
   // connection.
   for (std::size_t i = 0; i < ready_.size(); ++i) {

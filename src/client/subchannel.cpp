@@ -25,7 +25,7 @@ subchannel::subchannel(loop& home, const connecting& how, endpoint where, subcha
 }
 
 subchannel::~subchannel() {
-  CORACLE_ASSERT(lines_.empty() && !dialing_ && !telling_, "a subchannel went before its connections");
+  CORACLE_ASSERT(lines_.empty() && !telling_, "a subchannel was destroyed before its connections");
   if (timer::holder) home_.disarm(*this);
 }
 
@@ -53,7 +53,7 @@ void subchannel::begin_attempt() noexcept {
     return l.ready && !l.going && home_.now() - l.ready_since >= settled_time;
   };
   if (std::any_of(lines_.begin(), lines_.end(), settled)) backoff_.reset();
-  attempting_ = dialing_ = true;
+  attempting_ = true;
   attempt_began_ = home_.now();
   note_state();
   work_.spawn(attempt());
@@ -72,11 +72,10 @@ task<> subchannel::attempt() {
   try {
     outcome = co_await limited;
   } catch (const coro::cancelled&) {
-    outcome = status::unavailable("connecting was stopped");
+    outcome = status::unavailable("connecting was cancelled");
   } catch (...) {
     outcome = status::unavailable("the connector threw an exception");
   }
-  dialing_ = false;
   if (leaving_) co_return tell();
   if (!outcome) co_return attempt_failed(outcome.status().message());
   transport::connection_options options = how_.connection;
@@ -102,7 +101,7 @@ void subchannel::connection_lost(duration up, std::string_view why) noexcept {
   const duration pause = backoff_.lost(up, home_.io().random());
   if (deadline_after(attempt_began_, pause) <= home_.now()) return tell();
   std::string text =
-      how_.name + " ends its connections shortly after they are established, the last one after ";
+      how_.name + " closes connections shortly after they are established, the last one after ";
   text.append(std::to_string(up / std::chrono::milliseconds(1))).append(" ms: ").append(why);
   fail_for(pause, std::move(text));
 }
@@ -121,7 +120,7 @@ void subchannel::time_is_up() noexcept {
   if (std::exchange(pausing_, false)) return tell();
   if (!attempting_ || lines_.empty()) return;
   lines_.back().connection->close(transport::error_code::no_error,
-                                  "the server did not begin to speak HTTP/2");
+                                  "the server sent no HTTP/2 SETTINGS within the connect timeout");
 }
 
 void subchannel::on_ready(transport::connection& c) noexcept {
@@ -132,12 +131,20 @@ void subchannel::on_ready(transport::connection& c) noexcept {
   l->ready_since = home_.now();
   note("connected", severity::info);
   if (health_service_) {
-    const health_question question{*health_service_, security::scheme_of(how_.credentials), how_.authority,
-                                   how_.proof, how_.credentials.secure() || how_.in_process};
-    l->health = std::make_unique<health_watch>(home_, c, question, static_cast<health_watch_owner&>(*this));
-    l->health->start();
+    l->health =
+        std::make_shared<health_watch>(c, how_, *health_service_, static_cast<health_watch_owner&>(*this));
+    work_.spawn(check_health(l->health));
   }
   tell();
+}
+
+task<> subchannel::check_health(std::shared_ptr<health_watch> w) {
+  co_await health_watch::run(std::move(w));
+  if (leaving_) tell();
+}
+
+void subchannel::stop_health(line& l) noexcept {
+  if (const auto stopped = std::exchange(l.health, nullptr)) stopped->stop();
 }
 
 // --- calls
@@ -157,7 +164,10 @@ bool subchannel::can_open() const noexcept {
 
 std::size_t subchannel::open_calls() const noexcept {
   std::size_t n = 0;
-  for (const line& l : lines_) n += l.connection->open_streams() - (l.health && l.health->open() ? 1 : 0);
+  for (const line& l : lines_) {
+    const std::size_t streams = l.connection->open_streams();
+    n += streams - std::min<std::size_t>(streams, l.health && l.health->open() ? 1 : 0);
+  }
   return n;
 }
 
@@ -188,10 +198,10 @@ void subchannel::on_slots(transport::connection&) noexcept {
 void subchannel::on_health(health_watch& w) noexcept {
   std::string text = where_.address().to_string();
   if (w.says() == health_watch::verdict::not_serving) {
-    text.append(" says that it does not serve \"").append(*health_service_).append("\"");
+    text.append(" reports that it does not serve \"").append(*health_service_).append("\"");
     failure_ = status::unavailable(text);
   } else if (w.says() == health_watch::verdict::failed) {
-    text.append(": its health check of \"").append(*health_service_).append("\" failed with ");
+    text.append(": the health check of \"").append(*health_service_).append("\" failed with ");
     failure_ = status::unavailable(text.append(base::printable(w.failure().to_string())));
   }
   tell();
@@ -202,7 +212,7 @@ void subchannel::on_health(health_watch& w) noexcept {
 void subchannel::on_going_away(transport::connection& c) noexcept {
   line* l = line_of(c);
   if (!l || std::exchange(l->going, true)) return;
-  l->health.reset();
+  stop_health(*l);
   if (c.sent_too_many_pings() && keepalive_time_ < duration::max() / 2) keepalive_time_ *= 2;
   if (leaving_) return;
   if (l->ready) {
@@ -225,9 +235,9 @@ void subchannel::leave(bool at_once, std::string_view reason) noexcept {
   leaving_ = true;
   attempting_ = pausing_ = false;
   if (timer::holder) home_.disarm(*this);
+  for (line& l : lines_) stop_health(l);
   work_.request_stop();
   for (line& l : lines_) {
-    l.health.reset();
     // A connection whose server has not sent its SETTINGS has no calls to wait for.
     if (at_once || !l.ready) l.connection->close(transport::error_code::no_error, reason);
     else l.connection->drain();
@@ -246,7 +256,7 @@ void subchannel::tell() noexcept {
 void subchannel::told() noexcept {
   telling_ = false;
   if (!leaving_) return owner_.on_state(*this);
-  if (lines_.empty() && !dialing_) owner_.on_left(*this);  // destroys this
+  if (lines_.empty() && work_.running() == 0) owner_.on_left(*this);  // destroys this
 }
 
 void subchannel::note(std::string_view what, severity how) noexcept {

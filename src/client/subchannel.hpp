@@ -100,7 +100,7 @@ class subchannel final : private transport::connection_owner,
     bool ready = false;
     bool going = false;
     time_point ready_since{};
-    std::unique_ptr<health_watch> health{};  // must be destroyed before the connection
+    std::shared_ptr<health_watch> health{};  // stopped before the connection is destroyed
     [[nodiscard]] bool serves() const noexcept {
       return ready && !going && (!health || health->says() == health_watch::verdict::serving);
     }
@@ -117,6 +117,7 @@ class subchannel final : private transport::connection_owner,
   void leave(bool at_once, std::string_view reason) noexcept;
   void begin_attempt() noexcept;
   task<> attempt();
+  task<> check_health(std::shared_ptr<health_watch> w);
   void attempt_failed(std::string_view why) noexcept;
   void connection_lost(duration up, std::string_view why) noexcept;
   void fail_for(duration pause, std::string text) noexcept;
@@ -125,6 +126,7 @@ class subchannel final : private transport::connection_owner,
   void told() noexcept;
   void note(std::string_view what, rpc::traced_event::severity how) noexcept;
   void note_state() noexcept;
+  static void stop_health(line& l) noexcept;
   line* line_of(const transport::connection& c) noexcept;
   [[nodiscard]] std::size_t ready_lines() const noexcept;
 
@@ -142,9 +144,8 @@ class subchannel final : private transport::connection_owner,
   duration keepalive_time_;  // doubled by each too_many_pings (gRFC A8)
   std::uint32_t connections_max_ = 1;
   std::vector<line> lines_;  // by age, including those that are going away
-  scope work_;  // the attempt to connect
+  scope work_;  // the attempt to connect, and the health checks
   time_point attempt_began_{};
-  bool dialing_ = false;  // attempt() is running
   bool attempting_ = false;  // until SETTINGS have arrived
   bool pausing_ = false;
   bool leaving_ = false;

@@ -1,6 +1,6 @@
 #include "coracle/client/target.hpp"
 
-#include "client/percent.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 
@@ -32,11 +32,12 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     // naming.md: text without a known scheme is, as a whole, a name for the default scheme.
     found.scheme_ = "dns";
     found.endpoint_ = text;
-    if (text.empty()) return unfit(text, "is no target: write host:port, dns:///host:port or unix:/path");
+    if (text.empty())
+      return unfit(text, "is not a valid target: write host:port, dns:///host:port or unix:/path");
     if (text.find("//") != std::string_view::npos)
       return unfit(text,
-                   "has a scheme that nobody resolves: write dns:///host:port, or give the channel a "
-                   "resolver for it (channel_options::resolver_for)");
+                   "has an unknown scheme: write dns:///host:port, or register a resolver for it "
+                   "(channel_options::resolver_for)");
     return found;
   }
   found.scheme_ = std::move(scheme);
@@ -45,13 +46,13 @@ result<target> target::parse(std::string_view text, const std::vector<std::strin
     rest.remove_prefix(2);
     const std::size_t slash = rest.find('/');
     if (slash == std::string_view::npos)
-      return unfit(text, "has no third slash: write scheme:///name; what stands before it is an authority");
+      return unfit(text, "has no slash after its authority: write scheme:///name or scheme://authority/name");
     found.authority_ = rest.substr(0, slash);
     // The path of a file begins with the slash; a name does not.
     rest.remove_prefix(found.scheme_ == "unix" ? slash : slash + 1);
   }
-  found.endpoint_ = percent_decoded(rest);
-  if (found.endpoint_.empty()) return unfit(text, "names nothing behind its scheme");
+  found.endpoint_ = base::percent_decode(rest);
+  if (found.endpoint_.empty()) return unfit(text, "has no name after its scheme");
   return found;
 }
 

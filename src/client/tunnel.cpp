@@ -4,6 +4,7 @@
 #include "coracle/base/bytes.hpp"
 #include "coracle/base/result.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "http1/response_head.hpp"
 #include "net/io_error.hpp"
 #include "net/io_wait.hpp"
 
@@ -22,24 +23,16 @@ std::string question(const tunnel& t) {
   return head.append("\r\n");
 }
 
-// Returns the minimum number of bytes that are missing at the end of the response headers: reading only this
-// many never reads too far.
-std::size_t missing(std::string_view answer) noexcept {
-  constexpr std::string_view end = "\r\n\r\n";
-  for (std::size_t n = end.size(); n > 0; --n)
-    if (answer.ends_with(end.substr(0, n))) return end.size() - n;
-  return end.size();
-}
-
 status refused(const tunnel& t, std::string_view answer) {
-  std::string text = "the proxy opened no tunnel to " + t.to;
+  std::string text = "the proxy refused a tunnel to " + t.to;
   text.append(": ");
   return status::unavailable(text.append(base::printable(answer.substr(0, answer.find('\r')))));
 }
 
-// Expects "HTTP/1.1 200 ...".
+// RFC 9110 9.3.6: any 2xx response opens the tunnel.
 bool accepted(std::string_view answer) noexcept {
-  return answer.starts_with("HTTP/1.") && answer.size() > 12 && answer[8] == ' ' && answer[9] == '2';
+  const auto line = http1::read_status_line(answer);
+  return line && line->code / 100 == 2;
 }
 
 }  // namespace
@@ -52,15 +45,15 @@ task<status> open_tunnel(loop& on, runtime_internal::handle to_proxy, const tunn
   sending.pieces = &piece;
   sending.piece_count = 1;
   std::int64_t moved = co_await sending;
-  if (moved < 0) co_return net::stream_error(moved, "asking the proxy");
+  if (moved < 0) co_return net::stream_error(moved, "sending CONNECT to the proxy");
 
   std::string answer;
   std::array<std::uint8_t, 4> bytes;
   net::io_wait receiving(on, runtime_internal::operation::kind::receive, to_proxy);
-  while (const std::size_t n = missing(answer)) {
+  while (const std::size_t n = http1::missing_bytes(answer)) {
     receiving.into = mutable_bytes(bytes.data(), n);
     moved = co_await receiving;
-    if (moved < 0) co_return net::stream_error(moved, "reading the proxy's answer");
+    if (moved < 0) co_return net::stream_error(moved, "reading the proxy's response");
     answer.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(moved));
     if (moved == 0 || answer.size() > tunnel_answer_bytes_max) co_return refused(t, answer);
   }

@@ -10,7 +10,7 @@ waiter::stop_hook::stop_hook(waiter& w) noexcept
 
 waiter::~waiter() {
   CORACLE_ASSERT(out_ == 0,
-                 "a task was destroyed while it waits at another loop: stop it and wait for its end");
+                 "a task was destroyed while it waits on another loop: stop it and wait for its end");
 }
 
 bool waiter::start(home& at, std::coroutine_handle<> h, stop_token stop) noexcept {

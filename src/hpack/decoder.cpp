@@ -239,17 +239,20 @@ void decoder::release_literals() noexcept {
 std::string_view to_string(decode_error error) noexcept {
   switch (error) {
     case decode_error::none: return "no error";
-    case decode_error::truncated: return "the header block ends within a field";
-    case decode_error::integer_too_large: return "an integer is too large";
-    case decode_error::index_zero: return "index 0";
-    case decode_error::index_out_of_range: return "an index beyond the tables";
-    case decode_error::string_too_long: return "a string is too long";
-    case decode_error::huffman_end_of_string: return "EOS within a Huffman string";
-    case decode_error::huffman_padding: return "a Huffman string is wrongly padded";
-    case decode_error::update_after_field: return "a table size update after a field";
-    case decode_error::update_above_limit: return "a table size update above the limit";
-    case decode_error::update_missing: return "a table size update is missing";
-    case decode_error::update_too_many: return "more than two table size updates before a block's fields";
+    case decode_error::truncated: return "header block ends within a field (RFC 7541 6)";
+    case decode_error::integer_too_large: return "integer of a header field too large (RFC 7541 5.1)";
+    case decode_error::index_zero: return "index 0 in a header block (RFC 7541 6.1)";
+    case decode_error::index_out_of_range: return "index beyond the tables (RFC 7541 2.3.3)";
+    case decode_error::string_too_long: return "string of a header field longer than the limit";
+    case decode_error::huffman_end_of_string: return "EOS in a Huffman string (RFC 7541 5.2)";
+    case decode_error::huffman_padding: return "invalid padding of a Huffman string (RFC 7541 5.2)";
+    case decode_error::update_after_field: return "dynamic table size update after a field (RFC 7541 4.2)";
+    case decode_error::update_above_limit:
+      return "dynamic table size update above SETTINGS_HEADER_TABLE_SIZE (RFC 7541 6.3)";
+    case decode_error::update_missing:
+      return "dynamic table size update missing after a lower limit (RFC 7541 4.2)";
+    case decode_error::update_too_many:
+      return "more than two dynamic table size updates in a header block (RFC 7541 4.2)";
   }
   return "unknown";
 }

@@ -103,11 +103,11 @@ std::string_view to_string(field_error error) noexcept {
     case field_error::value_character: return "a field value has NUL, CR or LF";
     case field_error::value_edge_whitespace: return "a field value begins or ends with white space";
     case field_error::connection_specific: return "a connection-specific field in HTTP/2";
-    case field_error::te_not_trailers: return "te says something other than trailers";
+    case field_error::te_not_trailers: return "te has a value other than trailers";
     case field_error::content_length_value: return "content-length is not a number";
     case field_error::pseudo_unknown: return "an unknown pseudo-header";
     case field_error::method_value: return ":method is not a token";
-    case field_error::scheme_value: return ":scheme is not a scheme";
+    case field_error::scheme_value: return ":scheme is not valid";
     case field_error::path_value: return ":path is neither absolute nor *";
     case field_error::path_character: return ":path has a character that must be percent-encoded";
     case field_error::authority_value: return ":authority or host holds user information";

@@ -3,6 +3,7 @@
 #include "coracle/base/impl/assert.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -66,14 +67,14 @@ namespace {
 constexpr std::size_t kept_bytes = 32u << 10;
 
 constexpr std::string_view http1_refusal_text =
-    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+    "This port supports only HTTP/2 (gRPC requires it); HTTP/1.x and Upgrade: h2c are rejected.\n";
 constexpr std::string_view http1_refusal =
     "HTTP/1.1 505 HTTP Version Not Supported\r\n"
     "content-type: text/plain\r\n"
-    "content-length: 90\r\n"
+    "content-length: 91\r\n"
     "connection: close\r\n"
     "\r\n";
-static_assert(http1_refusal_text.size() == 90);
+static_assert(http1_refusal_text.size() == 91);
 
 void start_over(std::vector<std::uint8_t>& buffer) {
   buffer.clear();
@@ -174,7 +175,8 @@ connection::progress connection::read_request_line(bytes_view bytes) {
       output_.append(as_bytes(http1_refusal));
       if (!first_line_.is_head()) output_.append(as_bytes(http1_refusal_text));
     }
-    end_everything(error_code::protocol_error, http1 ? "the peer speaks HTTP/1.x" : "bad connection preface",
+    end_everything(error_code::protocol_error,
+                   http1 ? "the peer uses HTTP/1.x" : "invalid connection preface (RFC 9113 3.4)",
                    initiator::library);
     return progress::again;
   }
@@ -195,18 +197,18 @@ connection::progress connection::read_header(event& e) {
   }
   // RFC 9113 4.2: for some frames this could be a stream error, but such a peer is broken anyway.
   if (frame_.length > limit_.max_frame_bytes)
-    return die(error_code::frame_size_error, "a frame above SETTINGS_MAX_FRAME_SIZE");
+    return die(error_code::frame_size_error, "frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)");
   // RFC 9113 3.4: the first frame of each side is SETTINGS.
   if (!peer_settings_seen_ && (frame_.type != frame_type::settings || frame_.has(flag::ack)))
-    return die(error_code::protocol_error, "the first frame is not SETTINGS");
+    return die(error_code::protocol_error, "the first frame is not SETTINGS (RFC 9113 3.4)");
   // RFC 9113 6.10: no other frame may occur between the frames of a header block.
   if (block_id_ != 0 && (frame_.type != frame_type::continuation || frame_.id != block_id_))
-    return die(error_code::protocol_error, "a header block was interrupted");
+    return die(error_code::protocol_error, "another frame within a header block (RFC 9113 6.10)");
   if (block_id_ == 0) block_deadline_ = never;  // the unfinished frame or block is now complete
   if (frame_.type == frame_type::data) return begin_data();
   if (frame_.type ==
       frame_type::push_promise)  // RFC 9113 8.4: not sent to servers, and disabled by our clients
-    return die(error_code::protocol_error, "PUSH_PROMISE");
+    return die(error_code::protocol_error, "PUSH_PROMISE is not permitted (RFC 9113 8.4)");
   if (frame_.type > frame_type::continuation) {  // RFC 9113 5.5: unknown types are ignored
     if (!charge_control()) return progress::again;
     data_left_ = frame_.length;
@@ -254,23 +256,25 @@ connection::progress connection::on_frame(bytes_view payload, event& e) {
 // --- DATA (RFC 9113 6.1)
 
 connection::progress connection::begin_data() {
-  if (frame_.id == 0) return die(error_code::protocol_error, "DATA on stream 0");
+  if (frame_.id == 0) return die(error_code::protocol_error, "DATA on stream 0 (RFC 9113 6.1)");
   // RFC 9113 6.9.1: the whole payload counts, including padding, whatever the state of the stream.
   if (!receive_.take(frame_.length))
-    return die(error_code::flow_control_error, "DATA beyond the connection's window");
+    return die(error_code::flow_control_error, "DATA exceeds the window of the connection (RFC 9113 6.9.1)");
   receive_.give_back(frame_.length);
   path_.received(frame_.length);
   return_connection_credit();
   if (!frame_.has(flag::padded)) [[likely]]
     return begin_data_payload(0);
-  if (frame_.length == 0) return die(error_code::frame_size_error, "padded DATA without a pad length");
+  if (frame_.length == 0)
+    return die(error_code::frame_size_error, "padded DATA without a pad length (RFC 9113 6.1)");
   reading_ = phase::pad_length;
   return progress::again;
 }
 
 connection::progress connection::begin_data_payload(std::uint32_t pad) {
   const std::uint32_t pad_field = frame_.has(flag::padded) ? 1 : 0;
-  if (pad + pad_field > frame_.length) return die(error_code::protocol_error, "more padding than payload");
+  if (pad + pad_field > frame_.length)
+    return die(error_code::protocol_error, "padding exceeds the payload of DATA (RFC 9113 6.1)");
   const bool ends = frame_.has(flag::end_stream);
   data_left_ = frame_.length - pad_field - pad;
   pad_left_ = pad;
@@ -279,25 +283,26 @@ connection::progress connection::begin_data_payload(std::uint32_t pad) {
   if (data_left_ == 0 && !ends && !charge_empty()) return progress::again;
 
   stream* s = find_id(frame_.id);
-  const transition& t = transition_of(s ? s->state : state_of(frame_.id),
-                                      ends ? stream_input::receive_data_end : stream_input::receive_data);
+  const stream_state now_in = s ? s->state : state_of(frame_.id);
+  const transition& t =
+      transition_of(now_in, ends ? stream_input::receive_data_end : stream_input::receive_data);
   switch (t.verdict) {
     case stream_verdict::take: break;
     case stream_verdict::stream_error:
-      stream_fault(s, frame_.id, t.code, "DATA on a closed stream");
+      stream_fault(s, frame_.id, t.code, "DATA on a closed stream (RFC 9113 5.1)");
       return progress::again;
-    case stream_verdict::connection_error:
-      return die(t.code,
-                 t.code == error_code::stream_closed ? "DATA on a closed stream" : "DATA on an idle stream");
+    case stream_verdict::connection_error: return die_in_state(t.code, "DATA", frame_.id, now_in);
     default: return progress::again;  // the payload is read and dropped
   }
   if (!s->receive.take(frame_.length)) {
-    stream_fault(s, frame_.id, error_code::flow_control_error, "DATA beyond the stream's window");
+    stream_fault(s, frame_.id, error_code::flow_control_error,
+                 "DATA exceeds the window of the stream (RFC 9113 6.9.1)");
   } else if (side_ == role::client && !s->head_received) {
-    stream_fault(s, frame_.id, error_code::protocol_error, "DATA before the response's HEADERS");
+    stream_fault(s, frame_.id, error_code::protocol_error,
+                 "DATA before the HEADERS of the response (RFC 9113 8.1)");
   } else if (s->length_known && (ends ? data_left_ != s->length_left : data_left_ > s->length_left)) {
     stream_fault(s, frame_.id, error_code::protocol_error,
-                 "DATA contradicts content-length");  // RFC 9113 8.1.1
+                 "the length of the DATA contradicts content-length (RFC 9113 8.1.1)");
   } else {
     s->length_left -= s->length_known ? data_left_ : 0;
     data_stream_ = s;
@@ -344,18 +349,19 @@ constexpr std::size_t scratch_kept_bytes = 16u << 10;
 }  // namespace
 
 connection::progress connection::on_headers(bytes_view payload, event& e) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0");
+  if (frame_.id == 0) return die(error_code::protocol_error, "HEADERS on stream 0 (RFC 9113 6.2)");
   if (frame_.has(flag::padded) && !strip_padding(payload))
-    return die(error_code::protocol_error, "more padding than payload");
+    return die(error_code::protocol_error, "padding exceeds the payload of HEADERS (RFC 9113 6.2)");
   block_depends_on_itself_ = false;
   if (frame_.has(flag::priority)) {
-    if (payload.size() < 5) return die(error_code::frame_size_error, "HEADERS too short for its priority");
+    if (payload.size() < 5)
+      return die(error_code::frame_size_error, "HEADERS too short for its priority fields (RFC 9113 6.2)");
     block_depends_on_itself_ = (load_u32(payload.data()) & stream_id_max) == frame_.id;
     payload = payload.subspan(5);
   }
   block_ends_stream_ = frame_.has(flag::end_stream);
   if (payload.size() > limit_.header_block_bytes)
-    return die(error_code::enhance_your_calm, "a header block is too large");
+    return die(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
   if (frame_.has(flag::end_headers)) [[likely]]
     return on_block(frame_.id, payload, e);
 
@@ -369,11 +375,13 @@ connection::progress connection::on_headers(bytes_view payload, event& e) {
 
 connection::progress connection::on_continuation(bytes_view payload, event& e) {
   // RFC 9113 6.10. One on another stream was rejected in read_header().
-  if (block_id_ == 0) return die(error_code::protocol_error, "CONTINUATION without a header block");
+  if (block_id_ == 0)
+    return die(error_code::protocol_error, "CONTINUATION outside of a header block (RFC 9113 6.10)");
   if (++block_frames_ > limit_.continuations)
-    return die(error_code::enhance_your_calm, "too many CONTINUATION frames");
+    return die(error_code::enhance_your_calm,
+               "CONTINUATION frames of a header block exceed limits::continuations");
   if (block_.size() + payload.size() > limit_.header_block_bytes)
-    return die(error_code::enhance_your_calm, "a header block is too large");
+    return die(error_code::enhance_your_calm, "header block exceeds limits::header_block_bytes");
   const bool complete = frame_.has(flag::end_headers);
   if (payload.empty() && !complete && !charge_empty()) return progress::again;
   block_.insert(block_.end(), payload.begin(), payload.end());
@@ -388,14 +396,14 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
   const stream_state now_in = s ? s->state : state_of(id);
   // RFC 9113 5.1.1: only clients open streams, with odd ids.
   if (now_in == stream_state::idle)
-    return die(error_code::protocol_error, "HEADERS on a stream that cannot be opened");
+    return die(error_code::protocol_error, "HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)");
   const transition& t = transition_of(
       now_in, block_ends_stream_ ? stream_input::receive_headers_end : stream_input::receive_headers);
   switch (t.verdict) {
     case stream_verdict::take: break;
-    case stream_verdict::connection_error: return die(t.code, "HEADERS on a closed stream");
+    case stream_verdict::connection_error: return die_in_state(t.code, "HEADERS", id, now_in);
     case stream_verdict::stream_error:
-      return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream");
+      return refuse_block(s, id, bytes, t.code, "HEADERS on a closed stream (RFC 9113 5.1)");
     default:
       if (!charge_stray_block()) return progress::again;
       if (!reader_.skip(bytes)) return die(error_code::compression_error, reader_.reason());
@@ -403,13 +411,16 @@ connection::progress connection::on_block(stream_id id, bytes_view bytes, event&
   }
   // RFC 7540 5.3.1. RFC 9113 has removed priorities, but a stream must still not depend on itself.
   if (block_depends_on_itself_)
-    return refuse_block(s, id, bytes, error_code::protocol_error, "a stream depends on itself");
+    return refuse_block(s, id, bytes, error_code::protocol_error,
+                        "stream depends on itself (RFC 7540 5.3.1)");
   if (side_ == role::client && !s->head_received)
     return give_block(*s, bytes, http::header_kind::response, e);
   if (!block_ends_stream_)  // RFC 9113 8.1: trailers end the stream
-    return refuse_block(s, id, bytes, error_code::protocol_error, "trailers without END_STREAM");
+    return refuse_block(s, id, bytes, error_code::protocol_error,
+                        "trailers without END_STREAM (RFC 9113 8.1)");
   if (s->length_known && s->length_left != 0)
-    return refuse_block(s, id, bytes, error_code::protocol_error, "DATA contradicts content-length");
+    return refuse_block(s, id, bytes, error_code::protocol_error,
+                        "the length of the DATA contradicts content-length (RFC 9113 8.1.1)");
   return give_block(*s, bytes, http::header_kind::trailers, e);
 }
 
@@ -422,19 +433,21 @@ connection::progress connection::on_new_stream(stream_id id, bytes_view bytes, e
     return reader_.skip(bytes) ? progress::again : die(error_code::compression_error, reader_.reason());
   }
   if (block_depends_on_itself_)
-    return refuse_block(nullptr, id, bytes, error_code::protocol_error, "a stream depends on itself");
+    return refuse_block(nullptr, id, bytes, error_code::protocol_error,
+                        "stream depends on itself (RFC 7540 5.3.1)");
   // RFC 9113 5.1.2. Streams that are closed and not yet released hold memory and handlers, too, so that a
   // client that resets the streams that it opens cannot exceed the limit.
   if (open_count_ >= limit_.max_concurrent_streams ||
       streams_.size() >= 2 * std::size_t{limit_.max_concurrent_streams} || refusing_)
     return refuse_block(nullptr, id, bytes, error_code::refused_stream,
-                        refusing_ ? "no memory for new streams" : "too many streams");
+                        refusing_ ? "out of memory for new streams"
+                                  : "open streams exceed SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 5.1.2)");
   stream* s = nullptr;
   try {
     index_.reserve_one();  // first: a stream that is not in the index would be lost
     s = &make_stream(nullptr);
   } catch (const std::bad_alloc&) {
-    return refuse_block(nullptr, id, bytes, error_code::refused_stream, "no memory for new streams");
+    return refuse_block(nullptr, id, bytes, error_code::refused_stream, "out of memory for new streams");
   }
   s->id = id;
   index_.insert_reserved(id, streams_.index_of(*s));
@@ -471,9 +484,11 @@ connection::progress connection::give_block(stream& s, bytes_view bytes, http::h
     if (informational) {
       // RFC 9113 8.1: an interim response does not end the stream.
       if (block_ends_stream_)
-        return refuse_begun_block(s, error_code::protocol_error, "END_STREAM on an interim response");
+        return refuse_begun_block(s, error_code::protocol_error,
+                                  "END_STREAM on an interim response (RFC 9113 8.1)");
       if (s.interim_responses == limit_.interim_responses)
-        return refuse_begun_block(s, error_code::enhance_your_calm, "too many interim responses");
+        return refuse_begun_block(s, error_code::enhance_your_calm,
+                                  "interim responses exceed limits::interim_responses");
       ++s.interim_responses;
     }
     s.head_received = !informational;
@@ -560,7 +575,8 @@ void connection::settle_good_block(stream& s) {
   if (!length) return;
   if (block_ends_stream_ && *length != 0) {
     block_good_ = false;
-    return stream_fault(&s, s.id, error_code::protocol_error, "END_STREAM contradicts content-length");
+    return stream_fault(&s, s.id, error_code::protocol_error,
+                        "END_STREAM contradicts content-length (RFC 9113 8.1.1)");
   }
   s.length_known = true;
   s.length_left = *length;
@@ -570,27 +586,29 @@ void connection::settle_good_block(stream& s) {
 
 // RFC 9113 6.3: the format is validated, and the frame is otherwise ignored.
 connection::progress connection::on_priority(bytes_view payload) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "PRIORITY on stream 0");
+  if (frame_.id == 0) return die(error_code::protocol_error, "PRIORITY on stream 0 (RFC 9113 6.3)");
   if (!charge_control()) return progress::again;
-  error_code code = error_code::no_error;
-  if (payload.size() != 5) code = error_code::frame_size_error;
-  // RFC 7540 5.3.1.
-  else if ((load_u32(payload.data()) & stream_id_max) == frame_.id) code = error_code::protocol_error;
-  if (code == error_code::no_error) return progress::again;
+  const bool whole = payload.size() == 5;
+  if (whole && (load_u32(payload.data()) & stream_id_max) != frame_.id) return progress::again;
+  const error_code code = whole ? error_code::protocol_error : error_code::frame_size_error;
+  const std::string_view rule =
+      whole ? "stream depends on itself (RFC 7540 5.3.1)" : "PRIORITY length is not 5 (RFC 9113 6.3)";
   stream* const s = find_id(frame_.id);
   // RST_STREAM is not permitted on an idle stream, and has no effect on a closed one.
-  if (!s) return die(code, "bad PRIORITY");
-  stream_fault(s, frame_.id, code, "bad PRIORITY");
+  if (!s) return die(code, rule);
+  stream_fault(s, frame_.id, code, rule);
   return progress::again;
 }
 
 connection::progress connection::on_rst_stream(bytes_view payload) {
-  if (frame_.id == 0) return die(error_code::protocol_error, "RST_STREAM on stream 0");
-  if (payload.size() != 4) return die(error_code::frame_size_error, "RST_STREAM of a wrong length");
+  if (frame_.id == 0) return die(error_code::protocol_error, "RST_STREAM on stream 0 (RFC 9113 6.4)");
+  if (payload.size() != 4)
+    return die(error_code::frame_size_error, "RST_STREAM length is not 4 (RFC 9113 6.4)");
   stream* const s = find_id(frame_.id);
   const stream_state now_in = s ? s->state : state_of(frame_.id);
   const transition& t = transition_of(now_in, stream_input::receive_reset);
-  if (t.verdict == stream_verdict::connection_error) return die(t.code, "RST_STREAM on an idle stream");
+  if (t.verdict == stream_verdict::connection_error)
+    return die_in_state(t.code, "RST_STREAM", frame_.id, now_in);
   if (!s) {
     // It may have crossed our END_STREAM or RST_STREAM, once.
     const bool crossed = now_in == stream_state::ended || now_in == stream_state::reset_sent;
@@ -607,9 +625,11 @@ connection::progress connection::on_rst_stream(bytes_view payload) {
 }
 
 connection::progress connection::on_settings(bytes_view payload) {
-  if (frame_.id != 0) return die(error_code::protocol_error, "SETTINGS on a stream");
+  if (frame_.id != 0)
+    return die(error_code::protocol_error, "SETTINGS on a stream other than 0 (RFC 9113 6.5)");
   if (frame_.has(flag::ack)) {
-    if (!payload.empty()) return die(error_code::frame_size_error, "SETTINGS with ACK and a payload");
+    if (!payload.empty())
+      return die(error_code::frame_size_error, "SETTINGS with ACK and a payload (RFC 9113 6.5)");
     return on_settings_ack();
   }
   if (!charge_control()) return progress::again;
@@ -632,7 +652,9 @@ connection::progress connection::on_settings(bytes_view payload) {
     for (std::uint32_t i = 0; i < streams_.bound(); ++i) {
       if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
       if (!streams_[i].send.add(more))
-        return die(error_code::flow_control_error, "SETTINGS overflow a stream's window");
+        return die(
+            error_code::flow_control_error,
+            "SETTINGS_INITIAL_WINDOW_SIZE raises the window of a stream above 2^31-1 (RFC 9113 6.9.2)");
       schedule(streams_[i]);
     }
   }
@@ -663,8 +685,8 @@ connection::progress connection::on_settings_ack() {
 }
 
 connection::progress connection::on_ping(bytes_view payload) {
-  if (frame_.id != 0) return die(error_code::protocol_error, "PING on a stream");
-  if (payload.size() != 8) return die(error_code::frame_size_error, "PING of a wrong length");
+  if (frame_.id != 0) return die(error_code::protocol_error, "PING on a stream other than 0 (RFC 9113 6.7)");
+  if (payload.size() != 8) return die(error_code::frame_size_error, "PING length is not 8 (RFC 9113 6.7)");
   const std::uint64_t opaque = load_u64(payload.data());
   if (!frame_.has(flag::ack)) {
     if (ping_allowance_ > 0) --ping_allowance_;
@@ -688,8 +710,10 @@ connection::progress connection::on_ping(bytes_view payload) {
 }
 
 connection::progress connection::on_goaway(bytes_view payload) {
-  if (frame_.id != 0) return die(error_code::protocol_error, "GOAWAY on a stream");
-  if (payload.size() < 8) return die(error_code::frame_size_error, "GOAWAY too short");
+  if (frame_.id != 0)
+    return die(error_code::protocol_error, "GOAWAY on a stream other than 0 (RFC 9113 6.8)");
+  if (payload.size() < 8)
+    return die(error_code::frame_size_error, "GOAWAY length is less than 8 (RFC 9113 6.8)");
   if (!charge_control()) return progress::again;
   const stream_id last = load_u32(payload.data()) & stream_id_max;
   goaway_code_ = static_cast<error_code>(load_u32(payload.data() + 4));
@@ -703,36 +727,41 @@ connection::progress connection::on_goaway(bytes_view payload) {
     if (!streams_.live(i) || is_closed(streams_[i].state)) continue;
     stream& s = streams_[i];
     if (s.id == 0 || s.id > last)
-      end(s, stream_state::reset_received, goaway_code_, initiator::peer, "not processed before GOAWAY",
-          true);
+      end(s, stream_state::reset_received, goaway_code_, initiator::peer,
+          "not processed before GOAWAY (RFC 9113 6.8)", true);
   }
   return progress::again;
 }
 
 connection::progress connection::on_window_update(bytes_view payload) {
-  if (payload.size() != 4) return die(error_code::frame_size_error, "WINDOW_UPDATE of a wrong length");
+  if (payload.size() != 4)
+    return die(error_code::frame_size_error, "WINDOW_UPDATE length is not 4 (RFC 9113 6.9)");
   // Well-behaved peers send updates after our DATA, or when a stream is opened.
   if (update_allowance_ > 0) --update_allowance_;
   else if (!charge_control()) return progress::again;
   const std::uint32_t increment = load_u32(payload.data()) & window_bytes_max;
   if (frame_.id == 0) {
-    if (increment == 0) return die(error_code::protocol_error, "WINDOW_UPDATE of 0");
+    if (increment == 0)
+      return die(error_code::protocol_error, "WINDOW_UPDATE with increment 0 (RFC 9113 6.9)");
     // RFC 9113 6.9.1.
     if (!send_.add(increment))
-      return die(error_code::flow_control_error, "the connection's window above 2^31-1");
+      return die(error_code::flow_control_error,
+                 "WINDOW_UPDATE raises the window of the connection above 2^31-1 (RFC 9113 6.9.1)");
     return progress::again;
   }
   stream* const s = find_id(frame_.id);
-  const transition& t =
-      transition_of(s ? s->state : state_of(frame_.id), stream_input::receive_window_update);
-  if (t.verdict == stream_verdict::connection_error) return die(t.code, "WINDOW_UPDATE on an idle stream");
+  const stream_state now_in = s ? s->state : state_of(frame_.id);
+  const transition& t = transition_of(now_in, stream_input::receive_window_update);
+  if (t.verdict == stream_verdict::connection_error)
+    return die_in_state(t.code, "WINDOW_UPDATE", frame_.id, now_in);
   // An update may cross our END_STREAM (RFC 9113 5.1), but an increment of 0 is invalid in any state.
   if (increment == 0) {
-    stream_fault(s, frame_.id, error_code::protocol_error, "WINDOW_UPDATE of 0");
+    stream_fault(s, frame_.id, error_code::protocol_error, "WINDOW_UPDATE with increment 0 (RFC 9113 6.9)");
   } else if (!s) {
     return progress::again;
   } else if (!s->send.add(increment)) {
-    stream_fault(s, frame_.id, error_code::flow_control_error, "a stream's window above 2^31-1");
+    stream_fault(s, frame_.id, error_code::flow_control_error,
+                 "WINDOW_UPDATE raises the window of the stream above 2^31-1 (RFC 9113 6.9.1)");
   } else {
     schedule(*s);
   }
@@ -891,7 +920,7 @@ std::uint8_t* connection::reserve_data(stream_ref ref, std::size_t n) {
 
 void connection::commit_data(stream_ref ref, std::size_t n, bool end_stream) noexcept try {
   stream* const s = find(ref);
-  CORACLE_ASSERT(s && n <= reserved_bytes_, "commit_data() of more than reserve_data() gave");
+  CORACLE_ASSERT(s && n <= reserved_bytes_, "commit_data() of more than reserve_data() returned");
   if (n == 0 && !end_stream) return;
   write_frame_header(output_.reserve(frame_header_bytes + n), n, frame_type::data,
                      end_stream ? flag::end_stream : flag::none, s->id);
@@ -1122,7 +1151,8 @@ void connection::number(stream& s, stream_id id) {
 
 void connection::advance(stream& s, stream_input input) noexcept {
   const transition& t = transition_of(s.state, input);
-  CORACLE_ASSERT(t.verdict == stream_verdict::take, "a stream was moved where it cannot go");
+  CORACLE_ASSERT(t.verdict == stream_verdict::take,
+                 "a stream was moved into a state that its transition does not permit");
   if (is_closed(t.next)) close(s, t.next);
   else s.state = t.next;
 }
@@ -1214,7 +1244,8 @@ void connection::reset(stream_ref ref, error_code code) noexcept try {
   if (!s || is_closed(s->state)) return;
   // The peer's table would miss the insertions of the rest of the block.
   if (head_stream_ == s)
-    return fail(error_code::internal_error, "a header block was not ended", initiator::user);
+    return fail(error_code::internal_error, "reset of a stream whose header block is incomplete",
+                initiator::user);
   const stream_id id = s->id;
   close(*s,
         stream_state::reset_sent);  // first: if writing fails the connection, no event for this stream
@@ -1288,7 +1319,8 @@ bool connection::answered(std::size_t n) {
   const std::size_t before = output_.size() - std::min(n, output_.size());
   answer_bytes_ = std::min(answer_bytes_, before) + n;
   if (answer_bytes_ <= limit_.output_bytes) return true;
-  fail(error_code::enhance_your_calm, "answers to control frames are not read", initiator::library);
+  fail(error_code::enhance_your_calm, "unread responses to control frames exceed limits::output_bytes",
+       initiator::library);
   return false;
 }
 
@@ -1303,18 +1335,19 @@ bool connection::charge(token_bucket& bucket, token_rate rate, std::string_view 
 bool connection::charge_reset(stream_id id) {
   if (side_ == role::client) return true;
   const token_rate early{limit_.early_resets_burst, limit_.early_resets_per_second};
-  if (id > fed_from_ && !charge(early_reset_tokens_, early, "too many streams were reset as soon as opened"))
+  if (id > fed_from_ && !charge(early_reset_tokens_, early,
+                                "streams that are reset when opened exceed limits::early_resets_per_second"))
     return false;
   return charge(reset_tokens_, {limit_.resets_burst, limit_.resets_per_second},
-                "too many streams were reset");
+                "stream resets exceed limits::resets_per_second");
 }
 bool connection::charge_control() {
   return charge(control_tokens_, {limit_.control_frames_burst, limit_.control_frames_per_second},
-                "too many control frames");
+                "control frames exceed limits::control_frames_per_second");
 }
 bool connection::charge_empty() {
   return charge(empty_tokens_, {limit_.empty_frames_burst, limit_.empty_frames_per_second},
-                "too many empty frames");
+                "empty frames exceed limits::empty_frames_per_second");
 }
 bool connection::charge_stray_block() {
   if (stray_allowance_ == 0) return charge_control();
@@ -1355,6 +1388,17 @@ void connection::out_of_memory() noexcept {
 connection::progress connection::die(error_code code, std::string_view reason) noexcept {
   fail(code, reason, initiator::library);
   return progress::again;
+}
+
+connection::progress connection::die_in_state(error_code code, const char* frame, stream_id id,
+                                              stream_state in) noexcept {
+  constexpr std::size_t bytes_max = 80;
+  if (failed_) return progress::again;
+  state_reason_.reset(new (std::nothrow) char[bytes_max]);
+  if (!state_reason_) return die(code, "frame not permitted in the state of its stream (RFC 9113 5.1)");
+  std::snprintf(state_reason_.get(), bytes_max, "%s on stream %u in state %s (RFC 9113 5.1)", frame,
+                static_cast<unsigned>(id), name_of(in));
+  return die(code, state_reason_.get());
 }
 
 void connection::end_everything(error_code code, std::string_view reason, initiator by,
@@ -1437,9 +1481,11 @@ void connection::on_timeout(time_point now) noexcept try {
   if (failed_) return;
   // RFC 9113 6.5.3.
   if (!settings_acked_ && now >= settings_deadline_)
-    return fail(error_code::settings_timeout, "SETTINGS were not acknowledged", initiator::library);
+    return fail(error_code::settings_timeout, "SETTINGS were not acknowledged in time (RFC 9113 6.5.3)",
+                initiator::library);
   if (now >= block_deadline_)
-    return fail(error_code::enhance_your_calm, "a frame was begun and not ended in time", initiator::library);
+    return fail(error_code::enhance_your_calm,
+                "incomplete frame or header block exceeds limits::header_timeout", initiator::library);
   if (now >= drain_deadline_) drain_now();
   if (!failed_) ask_if_alive();
 } catch (const std::bad_alloc&) {

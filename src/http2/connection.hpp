@@ -312,6 +312,9 @@ class connection {
   void end_everything(error_code code, std::string_view reason, initiator by,
                       stream_id unsent_from = ~stream_id{0}) noexcept;
   [[gnu::cold, gnu::noinline]] progress die(error_code code, std::string_view reason) noexcept;
+  // For a frame that the state of its stream does not permit.
+  [[gnu::cold, gnu::noinline]] progress die_in_state(error_code code, const char* frame, stream_id id,
+                                                     stream_state in) noexcept;
   [[nodiscard]] bool is_drain_ping(std::uint64_t opaque) const noexcept;
   [[nodiscard]] bool answers_window_ping(std::uint64_t opaque) noexcept;
   [[nodiscard]] bool answers_keepalive(std::uint64_t opaque) noexcept;
@@ -414,6 +417,7 @@ class connection {
   error_code failed_code_ = error_code::no_error;
   initiator failed_by_ = initiator::library;
   std::string_view failed_reason_{};
+  std::unique_ptr<char[]> state_reason_;  // of die_in_state(): reasons of events refer to it
 
   // Shutdown.
   bool failed_ = false;

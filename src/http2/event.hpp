@@ -56,7 +56,7 @@ struct event {
   stream_id id = 0;
   void* user = nullptr;
   bytes_view data{};
-  std::string_view reason{};  // static text, for logs
+  std::string_view reason{};  // for logs; valid as long as the connection
 };
 
 // One header field of a headers event. The views are valid until the next next_field().

@@ -113,7 +113,7 @@ void header_reader::give_up(outcome why) {
 std::string_view header_reader::reason() const noexcept {
   switch (outcome_) {
     case outcome::malformed: return to_string(validator_.error());
-    case outcome::too_large: return "the header list is too large";
+    case outcome::too_large: return "header list exceeds SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113 6.5.2)";
     case outcome::undecodable: return to_string(decoder_.error());
     case outcome::reading:
     case outcome::good: break;

@@ -20,17 +20,19 @@ settings_fault read_entry(setting id, std::uint32_t value, bool sent_by_server,
     case setting::enable_push:
       // RFC 9113 6.5.2: 0 or 1; servers must send 0. We never push, so a client's value is not stored.
       if (value > 1 || (sent_by_server && value == 1))
-        return {error_code::protocol_error, "bad SETTINGS_ENABLE_PUSH"};
+        return {error_code::protocol_error, "SETTINGS_ENABLE_PUSH is not a permitted value (RFC 9113 6.5.2)"};
       break;
     case setting::max_concurrent_streams: values.max_concurrent_streams = value; break;
     case setting::initial_window_size:
       if (value > window_bytes_max)
-        return {error_code::flow_control_error, "SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1"};
+        return {error_code::flow_control_error,
+                "SETTINGS_INITIAL_WINDOW_SIZE exceeds 2^31-1 (RFC 9113 6.5.2)"};
       values.initial_window_bytes = value;
       break;
     case setting::max_frame_size:
       if (value < frame_bytes_min_max || value > frame_bytes_max_max)
-        return {error_code::protocol_error, "SETTINGS_MAX_FRAME_SIZE out of range"};
+        return {error_code::protocol_error,
+                "SETTINGS_MAX_FRAME_SIZE is not from 2^14 to 2^24-1 (RFC 9113 6.5.2)"};
       values.max_frame_bytes = value;
       break;
     case setting::max_header_list_size: values.header_list_bytes = value; break;
@@ -49,7 +51,8 @@ std::uint8_t* write_entry(std::uint8_t* to, setting id, std::uint32_t value) noe
 }  // namespace
 
 settings_fault read_settings(bytes_view payload, bool sent_by_server, settings_values& values) noexcept {
-  if (payload.size() % entry_bytes != 0) return {error_code::frame_size_error, "SETTINGS of an odd length"};
+  if (payload.size() % entry_bytes != 0)
+    return {error_code::frame_size_error, "SETTINGS length is not a multiple of 6 (RFC 9113 6.5)"};
   values.header_table_bytes_lowest = values.header_table_bytes;
   for (; !payload.empty(); payload = payload.subspan(entry_bytes)) {
     const auto id = static_cast<setting>(payload[0] << 8 | payload[1]);

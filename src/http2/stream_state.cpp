@@ -60,4 +60,14 @@ const transition stream_transitions[stream_state_count][stream_input_count] = {
 };
 // clang-format on
 
+const char* name_of(stream_state s) noexcept {
+  switch (s) {
+    case idle: return "idle";
+    case open: return "open";
+    case half_closed_local: return "half-closed (local)";
+    case half_closed_remote: return "half-closed (remote)";
+    default: return "closed";
+  }
+}
+
 }  // namespace coracle::http2

@@ -76,6 +76,9 @@ extern const transition stream_transitions[stream_state_count][stream_input_coun
   return stream_transitions[static_cast<std::size_t>(s)][static_cast<std::size_t>(i)];
 }
 
+// The name of the state in RFC 9113 5.1.
+[[nodiscard]] const char* name_of(stream_state s) noexcept;
+
 [[nodiscard]] constexpr bool is_closed(stream_state s) noexcept { return s >= stream_state::ended; }
 // Whether this side may still send HEADERS and DATA.
 [[nodiscard]] constexpr bool may_send(stream_state s) noexcept {

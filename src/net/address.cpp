@@ -16,10 +16,9 @@ constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 status unfit_name(std::string_view what, std::string_view name) {
   std::string text(what);
-  if (name.empty()) return status::invalid_argument(text + " is empty: give one, as in unix:/run/my.sock");
-  if (name.size() <= longest_path)
-    return status::invalid_argument(text + " holds a zero byte: give one without");
-  return status::invalid_argument(text + " has " + std::to_string(name.size()) + " bytes, the system takes " +
+  if (name.empty()) return status::invalid_argument(text + " is empty: write one, as in unix:/run/my.sock");
+  if (name.size() <= longest_path) return status::invalid_argument(text + " contains a zero byte: remove it");
+  return status::invalid_argument(text + " has " + std::to_string(name.size()) + " bytes, limit " +
                                   std::to_string(longest_path) + ": choose a shorter one");
 }
 
@@ -140,10 +139,10 @@ result<host_and_port> split(std::string_view text) {
       return unfit_address(text, "looks like IPv6 without brackets: write [address]:port");
     if (colon != std::string_view::npos) rest = text.substr(colon);
   }
-  if (rest.empty()) return unfit_address(text, "has no port: write host:port, with port 0 for any free one");
+  if (rest.empty()) return unfit_address(text, "has no port: write host:port, with port 0 for any free port");
   const auto port = number<std::uint16_t>(rest.substr(1));
   if (rest.front() != ':' || !port)
-    return unfit_address(text, "has no valid port: give a number from 0 to 65535");
+    return unfit_address(text, "has no valid port: write a number from 0 to 65535");
   if (found.host.empty())
     return unfit_address(
         text, "has no host: write 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all interfaces");
@@ -192,11 +191,11 @@ result<address> address::parse(std::string_view text) {
   if (!parts) return parts.status();
   if (const auto v6 = parse_v6(parts->host, parts->port)) return *v6;
   if (parts->bracketed)
-    return unfit_address(text,
-                         "holds no IPv6 address between its brackets (a zone is an interface's number)");
+    return unfit_address(
+        text, "has no valid IPv6 address between its brackets (a zone must be an interface index)");
   if (const auto v4 = parse_v4(parts->host, parts->port)) return *v4;
   return unfit_address(
-      text, "is no IP address: names need a resolver, which is not asked here; use an address or localhost");
+      text, "is not a valid IP address: host names are not resolved here; use an address or localhost");
 }
 
 result<std::vector<address>> parse_addresses(std::string_view text) {

@@ -13,16 +13,27 @@ namespace coracle::net {
 
 loop& current_loop() noexcept {
   loop* on = loop::current();
-  CORACLE_ASSERT(on, "this needs a loop of a runtime: call it from a task that runs on one");
+  CORACLE_ASSERT(on, "this requires a loop of a runtime: call it from a task that runs on one");
   return *on;
 }
 
-task<result<runtime_internal::handle>> connect_socket(loop& on, address to) {
+task<result<runtime_internal::handle>> connect_socket(loop& on, address to, address from) {
   if (to.kind() == address::family::none)
-    co_return status::invalid_argument("there is no address to connect to");
+    co_return status::invalid_argument("no address to connect to: the address is empty");
+  const bool bound = from.kind() != address::family::none;
+  if (bound && (from.kind() != to.kind() || !from.is_ip()))
+    co_return status::invalid_argument("the local address " + from.to_string() +
+                                       " is of another family than " + to.to_string() +
+                                       ": use IPv4 with IPv4, and IPv6 with IPv6");
   const std::int64_t opened = on.io().open_stream(raw_family(to));
   if (opened < 0) co_return connect_error(opened, to);
   const auto handle = static_cast<runtime_internal::handle>(opened);
+  if (bound) {
+    if (const std::int64_t error = on.io().bind_stream(handle, to_raw(from)); error < 0) {
+      on.io().close(handle);
+      co_return bind_error(error, from);
+    }
+  }
 
   const runtime_internal::raw_address raw = to_raw(to);
   io_wait connecting(on, runtime_internal::operation::kind::connect, handle);
@@ -41,7 +52,7 @@ task<result<runtime_internal::handle>> connect_socket(loop& on, address to) {
 // --- the public connect(), by name or to the first of several addresses
 
 task<result<stream>> connect(std::vector<address> to) {
-  if (to.empty()) co_return status::invalid_argument("there is no address to connect to");
+  if (to.empty()) co_return status::invalid_argument("no address to connect to: the list is empty");
   loop& on = current_loop();
   happy_eyeballs race(on, co_await coro::this_environment());
   std::vector<address> order = interleaved(std::move(to));

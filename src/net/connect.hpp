@@ -9,8 +9,9 @@
 
 namespace coracle::net {
 
-// Returns a connected socket, which the caller owns. Observes the awaiter's stop token and deadline.
-task<result<runtime_internal::handle>> connect_socket(loop& on, address to);
+// Returns a connected socket, which the caller owns. Observes the awaiter's stop token and deadline. from:
+// the local address to bind to, or none.
+task<result<runtime_internal::handle>> connect_socket(loop& on, address to, address from = {});
 
 // Returns the loop that runs this coroutine; aborts where there is none, which is a bug of the caller.
 loop& current_loop() noexcept;

@@ -59,7 +59,7 @@ using action = runtime_internal::file_request::action;
 
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 constexpr const char* two_at_a_time =
-    "two of read() and write() wait on one file at a time: use read_at() and write_at()";
+    "concurrent read() or write() calls on one file: use read_at() and write_at()";
 
 open_file& checked(const std::unique_ptr<open_file>& f) {
   CORACLE_REQUIRE(f, "this file is closed, or was moved from");
@@ -107,7 +107,7 @@ file::~file() = default;
 
 task<result<file>> file::open(std::string path, file_options how) {
   if (path.empty() || path.find('\0') != std::string::npos)
-    co_return status::invalid_argument("the path of a file is empty or holds a zero byte");
+    co_return status::invalid_argument("the path of a file is empty or contains a zero byte");
   loop& on = current_loop();
   file_call call(on, runtime_internal::no_handle, action::open);
   call.request.path = path.c_str();
@@ -125,7 +125,7 @@ task<result<file>> file::open(std::string path, file_options how) {
 
 task<result<std::size_t>> file::read_at(std::uint64_t offset, mutable_bytes into) {
   open_file& f = checked(file_);
-  if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
+  if (into.empty()) co_return status::invalid_argument("a read requires a buffer of at least one byte");
   if (offset > offset_max) co_return file_error(-EFBIG, "reading", f.path);
   const open_file::use held(f);
   std::size_t got = 0;
@@ -184,7 +184,7 @@ task<status> file::sync_data() { return sync_by(checked(file_), action::sync_dat
 task<result<std::uint64_t>> file::size() {
   open_file& f = checked(file_);
   alignas(8) std::uint8_t room[runtime_internal::file_size_room];
-  const result<std::int64_t> bytes = co_await ask(f, action::size, room, "looking at");
+  const result<std::int64_t> bytes = co_await ask(f, action::size, room, "querying the size of");
   if (!bytes) co_return bytes.status();
   co_return static_cast<std::uint64_t>(*bytes);
 }

@@ -31,7 +31,7 @@ task<std::int64_t> file_call::perform() {
     early_ = by_backend.ended_early();
     co_return result;
   }
-  CORACLE_REQUIRE(home_.is_current(), "a file was used on another loop than its own");
+  CORACLE_REQUIRE(home_.is_current(), "a file was used on a loop other than its owner loop");
   const coro::environment& here = co_await coro::this_environment();
   if (here.deadline == never || home_.now() < here.deadline) {
     try {

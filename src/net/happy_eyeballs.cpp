@@ -75,15 +75,16 @@ status happy_eyeballs::why(std::size_t addresses) const {
   const bool cut_short = started_ < addresses;
   const bool late = running_.environment().deadline <= on_.now();
   if (ended_as(status_code::deadline_exceeded) || (cut_short && late)) {
-    return status::deadline_exceeded("the deadline has passed before any of " + std::to_string(addresses) +
-                                     (addresses == 1 ? " address" : " addresses") + " answered");
+    return status::deadline_exceeded("the deadline passed before any of " + std::to_string(addresses) +
+                                     (addresses == 1 ? " address" : " addresses") +
+                                     " accepted the connection");
   }
-  if (ended_as(status_code::cancelled) || cut_short) return status::cancelled("connecting was stopped");
+  if (ended_as(status_code::cancelled) || cut_short) return status::cancelled("connecting was cancelled");
   if (failures_.size() == 1) return failures_.front();
   const status_code code = failures_.front().code();
   const bool agree =
       std::all_of(failures_.begin(), failures_.end(), [code](const status& s) { return s.code() == code; });
-  std::string text = "none of " + std::to_string(failures_.size()) + " addresses answered";
+  std::string text = "none of " + std::to_string(failures_.size()) + " addresses accepted the connection";
   const char* before = ": ";
   for (const status& s : failures_) text.append(std::exchange(before, "; ")).append(s.message());
   return {agree ? code : status_code::unavailable, text};

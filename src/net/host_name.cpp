@@ -43,17 +43,21 @@ status unfit_host(std::string_view host, std::string_view why_and_mend) {
 }
 
 status check_label(std::string_view host, std::string_view label) {
-  if (label.empty()) return unfit_host(host, "has two dots in a row, or begins with one: write example.org");
+  if (label.empty())
+    return unfit_host(host, "is not a valid host name: it begins with a dot or has two dots in a row");
   if (label.size() > longest_label)
-    return unfit_host(host, "has a part of more than 63 letters between its dots");
+    return unfit_host(host, "is not a valid host name: a label exceeds 63 characters");
   for (const char c : label) {
     if (belongs_in_a_name(c)) continue;
     if (static_cast<unsigned char>(c) >= 0x80)
-      return unfit_host(host, "has letters beyond ASCII: write its ASCII form, which begins with xn--");
+      return unfit_host(host,
+                        "is not a valid host name: it has non-ASCII characters; write its ASCII form, which "
+                        "begins with xn--");
     if (c == ':' || c == '%' || c == '[' || c == ']')
-      return unfit_host(
-          host, "is no IPv6 address and no name: give the port apart, and a zone as the interface's number");
-    return unfit_host(host, "holds a character that no host's name has: write example.org");
+      return unfit_host(host,
+                        "is not a valid IPv6 address or host name: pass the port separately, and a zone as "
+                        "an interface index");
+    return unfit_host(host, "is not a valid host name: it has a character that host names do not permit");
   }
   return {};
 }
@@ -73,9 +77,9 @@ std::vector<address> addresses_at_once(std::string_view host, std::uint16_t port
 
 status check_host_name(std::string_view host) {
   std::string_view rest = without_final_dot(host);
-  if (rest.empty()) return unfit_host(host, "is no name: write example.org");
+  if (rest.empty()) return unfit_host(host, "is not a valid host name: it is empty; write example.org");
   if (rest.size() > longest_name)
-    return unfit_host(host, "is longer than the 253 letters that a name can have");
+    return unfit_host(host, "is not a valid host name: it exceeds 253 characters");
   std::string_view label;
   for (;;) {
     const std::size_t dot = rest.find('.');
@@ -88,8 +92,7 @@ status check_host_name(std::string_view host) {
   // No top-level domain is a number (RFC 3696 2): "127.1" or "1.2.3.256" must not be sent to a server as a
   // name.
   if (std::all_of(label.begin(), label.end(), is_digit))
-    return unfit_host(host,
-                      "ends in a number and is no IPv4 address: write all four numbers, as in 127.0.0.1");
+    return unfit_host(host, "is not a valid IPv4 address: write all four numbers, as in 127.0.0.1");
   return {};
 }
 
@@ -103,19 +106,19 @@ std::string about(std::string_view host, std::string_view what) {
 }  // namespace
 
 status no_such_name(std::string_view host) {
-  return status::not_found(about(host, "there is no host of that name"));
+  return status::not_found(about(host, "the host name does not exist"));
 }
 status no_address(std::string_view host) {
-  return status::not_found(about(host, "there is such a name, and it has no address"));
+  return status::not_found(about(host, "the host name exists but has no address"));
 }
 status no_name_server(std::string_view host) {
-  return status::unavailable(about(host, "no name server could be asked or gave an answer"));
+  return status::unavailable(about(host, "no name server responded"));
 }
 status name_stopped(std::string_view host) {
-  return status::cancelled(about(host, "looking up the name was stopped"));
+  return status::cancelled(about(host, "the name lookup was cancelled"));
 }
 status name_late(std::string_view host) {
-  return status::deadline_exceeded(about(host, "the deadline has passed before its addresses were known"));
+  return status::deadline_exceeded(about(host, "the deadline passed before the name lookup ended"));
 }
 
 }  // namespace coracle::net

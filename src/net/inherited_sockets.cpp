@@ -24,15 +24,15 @@ std::string in_quotes(std::string_view text) { return std::string("'").append(te
 
 status nothing_passed() {
   return status::failed_precondition(
-      "the service manager passed no sockets (LISTEN_FDS is not set): start the program by its socket unit, "
-      "or "
-      "try it by systemd-socket-activate --listen=PORT PROGRAM");
+      "the service manager passed no sockets (LISTEN_FDS is not set): start the program through its socket "
+      "unit, or "
+      "try it with systemd-socket-activate --listen=PORT PROGRAM");
 }
 
 status for_somebody_else(const runtime_internal::kernel::inheritance& said) {
-  return status::failed_precondition("the sockets of LISTEN_FDS are for process " +
-                                     said.for_process.value_or("(LISTEN_PID is not set)") + ", and this is " +
-                                     std::to_string(said.process_id) +
+  return status::failed_precondition("the sockets of LISTEN_FDS belong to process " +
+                                     said.for_process.value_or("(LISTEN_PID is not set)") +
+                                     ", and this is process " + std::to_string(said.process_id) +
                                      ": a script that the service manager starts must exec the program");
 }
 
@@ -48,7 +48,7 @@ result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheri
     rest.remove_prefix(colon + 1);
   }
   if (names.size() != count)
-    return status::invalid_argument("LISTEN_FDNAMES has " + std::to_string(names.size()) + " names for the " +
+    return status::invalid_argument("LISTEN_FDNAMES has " + std::to_string(names.size()) + " names for " +
                                     std::to_string(count) + " sockets of LISTEN_FDS");
   return names;
 }
@@ -56,8 +56,8 @@ result<std::vector<std::string>> names_of(const runtime_internal::kernel::inheri
 status no_such_name(std::string_view name, const std::vector<std::string>& names) {
   std::string there;
   for (const std::string& n : names) there.append(there.empty() ? "" : ", ").append(in_quotes(n));
-  return status::not_found("the service manager passed no socket with the name " + in_quotes(name) +
-                           ", but " + there + ": FileDescriptorName= of the socket unit says it");
+  return status::not_found("the service manager passed no socket named " + in_quotes(name) + ", only " +
+                           there + ": set FileDescriptorName= in the socket unit");
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ result<std::vector<inherited_socket>> inherited_sockets(const runtime_internal::
   const std::optional<std::uint16_t> count = number<std::uint16_t>(*said.count);
   if (!count || *count == 0)
     return status::invalid_argument("LISTEN_FDS is " + in_quotes(*said.count) +
-                                    ", which is no number of sockets");
+                                    ", which is not a valid number of sockets");
   const result<std::vector<std::string>> names = names_of(said, *count);
   if (!names) return names.status();
   std::vector<inherited_socket> chosen;
@@ -92,14 +92,15 @@ status inherited_error(std::int64_t error, const inherited_socket& s) {
   const std::string which =
       "descriptor " + std::to_string(s.descriptor) + " (" + in_quotes(s.name) + ") of the service manager ";
   switch (-error) {
-    case EBADF: return status::failed_precondition(which + "is not open: something has closed it");
+    case EBADF: return status::failed_precondition(which + "is not open: it was closed after the start");
     case ENOTSOCK:
     case EPROTOTYPE:
     case EAFNOSUPPORT:
       return status::invalid_argument(
-          which + "is no stream socket of TCP or UNIX: the socket unit needs ListenStream=");
-    case EINVAL: return status::invalid_argument(which + "does not listen: the socket unit needs Accept=no");
-    default: return stream_error(error, which + "cannot be listened on");
+          which + "is not a TCP or UNIX stream socket: set ListenStream= in the socket unit");
+    case EINVAL:
+      return status::invalid_argument(which + "is not a listening socket: set Accept=no in the socket unit");
+    default: return stream_error(error, which + "cannot be used as a listener");
   }
 }
 

@@ -49,8 +49,8 @@ result<input> standard_input() { return input::borrow(STDIN_FILENO); }
 task<result<std::size_t>> input::read(mutable_bytes into) {
   CORACLE_REQUIRE(descriptor_, "this input is closed, or was moved from");
   open_descriptor& d = *descriptor_;
-  if (into.empty()) co_return status::invalid_argument("a read needs room for at least one byte");
-  const in_use held(d.waiting, "two reads wait on one input at a time");
+  if (into.empty()) co_return status::invalid_argument("a read requires a buffer of at least one byte");
+  const in_use held(d.waiting, "concurrent reads on one input: await one read before the next");
   if (d.on_disk) co_return co_await read_disk(d, into);
   io_wait reading(d.on, runtime_internal::operation::kind::receive, d.descriptor);
   reading.no_socket = true;

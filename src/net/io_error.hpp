@@ -18,6 +18,8 @@ status datagram_error(std::int64_t error, std::string_view about);
 status file_error(std::int64_t error, std::string_view doing, std::string_view path);
 // A connection to `to` that failed. UNAVAILABLE for all errors that may be temporary.
 status connect_error(std::int64_t error, const address& to);
+// A local address that a connection cannot be bound to, with a message that suggests a fix.
+status bind_error(std::int64_t error, const address& local);
 // An address `at` that cannot be listened on, with a message that suggests a fix.
 status listen_error(std::int64_t error, const address& at);
 

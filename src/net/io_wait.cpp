@@ -7,7 +7,7 @@ namespace coracle::net {
 
 namespace {
 
-status expired() { return status::deadline_exceeded("the deadline has passed"); }
+status expired() { return status::deadline_exceeded("the deadline passed"); }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ io_wait::io_wait(loop& home, runtime_internal::operation::kind operation_kind,
 }
 
 bool io_wait::start(std::coroutine_handle<> h, const coro::environment& e) {
-  CORACLE_REQUIRE(home_.is_current(), "a stream or listener was used on another loop than its own");
+  CORACLE_REQUIRE(home_.is_current(), "a stream or listener was used on a loop other than its owner loop");
   if (!early_.ok()) early_ = status();
   deadline_ = e.deadline;
   const bool late = deadline_ != never && deadline_ <= home_.now();

@@ -32,10 +32,9 @@ status was_closed() { return status::cancelled("the listener was closed"); }
 // Logs the first failure only, not each retry.
 void say_exhausted(listening_socket& s, std::int64_t error) {
   if (std::exchange(s.said_exhausted, true)) return;
-  s.on.log().write(log_level::warning,
-                   stream_error(error, "cannot accept connections on " + s.local.to_string() +
-                                           ", trying again every 50 ms")
-                       .message());
+  s.on.log().write(log_level::warning, stream_error(error, "cannot accept connections on " +
+                                                               s.local.to_string() + ", retrying every 50 ms")
+                                           .message());
 }
 
 // Waits until no accept() uses the socket. A stop does not end this wait: the accept() has already been
@@ -74,7 +73,7 @@ result<listener> listener::open(const address& at, const listen_options& options
 task<result<stream>> listener::accept() {
   if (!socket_) co_return status::cancelled("the listener is closed");
   listening_socket& s = *socket_;  // stays in place when the listener is moved
-  CORACLE_REQUIRE(!s.accepting, "one accept() waits on a listener at a time");
+  CORACLE_REQUIRE(!s.accepting, "concurrent accept() calls on one listener: await one before the next");
   s.accepting = true;
   loop& on = s.on;
   std::int64_t got = 0;

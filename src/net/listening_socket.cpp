@@ -27,7 +27,8 @@ std::int64_t bind_and_listen(loop& on, const address& at, const runtime_internal
 
 result<std::unique_ptr<listening_socket>> listening_socket::open(loop& on, const address& at,
                                                                  const listen_options& options) {
-  if (at.kind() == address::family::none) return status::invalid_argument("there is no address to listen on");
+  if (at.kind() == address::family::none)
+    return status::invalid_argument("no address to listen on: the address is empty");
   runtime_internal::listen_options how;
   how.backlog = options.backlog();
   how.reuse_port = options.reuse_port();

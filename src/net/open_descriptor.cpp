@@ -6,10 +6,10 @@
 namespace coracle::net {
 
 result<std::unique_ptr<open_descriptor>> open_descriptor::open(int descriptor, ownership whose) {
-  CORACLE_REQUIRE(descriptor >= 0, "an input or output needs a descriptor");
+  CORACLE_REQUIRE(descriptor >= 0, "an input or output requires a valid file descriptor");
   loop& on = current_loop();
   if (!on.io().takes_descriptors())
-    return status::unimplemented("a simulation has no descriptors of the machine: use net::pipe()");
+    return status::unimplemented("a simulation has no file descriptors of the machine: use net::pipe()");
   return std::make_unique<open_descriptor>(on, descriptor, whose);
 }
 

@@ -26,7 +26,12 @@ class open_stream {
   ~open_stream() {
     CORACLE_ASSERT(!reading.waits() && !writing.waits(),
                    "a stream was closed or destroyed while a task waits for it");
-    on.io().close(socket, abort_on_close);
+    if (!released_) on.io().close(socket, abort_on_close);
+  }
+  // The caller owns the socket from now on. No operation may be in flight.
+  [[nodiscard]] runtime_internal::handle release() noexcept {
+    released_ = true;
+    return socket;
   }
 
   loop& on;
@@ -36,6 +41,9 @@ class open_stream {
   runtime_internal::operation::piece to_write{};
   connection_ends ends;
   bool abort_on_close = false;
+
+ private:
+  bool released_ = false;
 };
 
 }  // namespace coracle::net

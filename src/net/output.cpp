@@ -56,7 +56,7 @@ task<status> output::write(bytes_view bytes) {
   CORACLE_REQUIRE(descriptor_, "this output is closed, or was moved from");
   open_descriptor& d = *descriptor_;
   if (bytes.empty()) co_return status();
-  const in_use held(d.waiting, "two writes wait on one output at a time");
+  const in_use held(d.waiting, "concurrent writes on one output: await one write before the next");
   if (d.on_disk) co_return co_await write_disk(d, bytes);
   const runtime_internal::operation::piece whole{bytes.data(), bytes.size()};
   io_wait writing(d.on, runtime_internal::operation::kind::send, d.descriptor);

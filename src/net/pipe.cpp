@@ -13,7 +13,7 @@ result<pipe_ends> pipe() {
   loop& on = current_loop();
   runtime_internal::handle ends[2];
   const std::int64_t opened = on.io().open_pipe(ends);
-  if (opened < 0) return stream_error(opened, "making a pipe");
+  if (opened < 0) return stream_error(opened, "creating a pipe");
   constexpr auto owned = open_descriptor::ownership::owned;
   auto from = std::make_unique<open_descriptor>(on, ends[0], owned);
   auto into = std::make_unique<open_descriptor>(on, ends[1], owned);

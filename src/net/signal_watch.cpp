@@ -35,14 +35,14 @@ result<signal_watch> signal_watch::open(std::initializer_list<process_signal> wa
   loop& on = current_loop();
   const std::int64_t opened = on.io().open_signals(set);
   if (opened == -EMFILE)
-    return status::resource_exhausted("no more watches for signals: share one, or close some");
+    return status::resource_exhausted("too many signal watches in this process: share one, or close some");
   if (opened < 0) return stream_error(opened, "watching for signals");
   return signal_watch(std::make_unique<state>(on, static_cast<runtime_internal::handle>(opened)));
 }
 
 task<result<process_signal>> signal_watch::next() {
   state& s = *state_;
-  CORACLE_REQUIRE(!s.waiting, "one task waits on a signal_watch at a time");
+  CORACLE_REQUIRE(!s.waiting, "concurrent next() calls on one signal_watch: await one before the next");
   while (s.come == 0) {
     io_wait readable(s.on, runtime_internal::operation::kind::poll_in, s.events);
     s.waiting = true;

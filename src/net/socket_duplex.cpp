@@ -141,9 +141,10 @@ std::unique_ptr<duplex> make_socket_duplex(loop& on, runtime_internal::handle co
   }
 }
 
-task<result<std::unique_ptr<duplex>>> connect_duplex(address to) {
+task<result<std::unique_ptr<duplex>>> connect_duplex(address to, address from) {
   loop& on = current_loop();
-  const result<runtime_internal::handle> connected = co_await connect_socket(on, std::move(to));
+  const result<runtime_internal::handle> connected =
+      co_await connect_socket(on, std::move(to), std::move(from));
   if (!connected) co_return connected.status();
   co_return make_socket_duplex(on, *connected);
 }

@@ -19,6 +19,7 @@ namespace coracle::net {
 std::unique_ptr<duplex> make_socket_duplex(loop& on, runtime_internal::handle connected);
 
 // Connects from the current loop, under the awaiter's stop token and deadline, like stream::connect().
-task<result<std::unique_ptr<duplex>>> connect_duplex(address to);
+// from: the local address to bind to, or none.
+task<result<std::unique_ptr<duplex>>> connect_duplex(address to, address from = {});
 
 }  // namespace coracle::net

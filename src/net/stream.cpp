@@ -40,20 +40,21 @@ stream_write stream::write(bytes_view bytes) { return {checked(open_), bytes}; }
 
 bool stream_read::start(std::coroutine_handle<> h, const coro::environment& e) {
   io_wait& reading = stream_->reading;
-  CORACLE_REQUIRE(!reading.waits(), "two reads wait on one stream at a time");
+  CORACLE_REQUIRE(!reading.waits(), "concurrent reads on one stream: await one read before the next");
   reading.into = into_;
   return reading.start(h, e);
 }
 
 result<std::size_t> stream_read::await_resume() {
-  if (into_.empty()) return status::invalid_argument("a read needs room for at least one byte");
+  if (into_.empty()) return status::invalid_argument("a read requires a buffer of at least one byte");
   const std::int64_t got = stream_->reading.await_resume();
   if (got >= 0) return static_cast<std::size_t>(got);
   return why_it_ended(stream_->reading, "reading");
 }
 
 bool stream_write::start(std::coroutine_handle<> h, const coro::environment& e) {
-  CORACLE_REQUIRE(!stream_->writing.waits(), "two writes wait on one stream at a time");
+  CORACLE_REQUIRE(!stream_->writing.waits(),
+                  "concurrent writes on one stream: await one write before the next");
   stream_->to_write = {bytes_.data(), bytes_.size()};
   return stream_->writing.start(h, e);
 }

@@ -42,7 +42,7 @@ open_socket& checked(const std::unique_ptr<open_socket>& s) {
 
 // A null `to` means the peer that connect() has set.
 task<status> send_one(open_socket& s, bytes_view datagram, const runtime_internal::raw_address* to) {
-  const in_use held(s.sending, "two sends wait on one udp_socket at a time");
+  const in_use held(s.sending, "concurrent sends on one udp_socket: await one send before the next");
   const runtime_internal::operation::piece whole{datagram.data(), datagram.size()};
   io_wait sending(s.on, runtime_internal::operation::kind::send_to, s.socket);
   sending.pieces = &whole;
@@ -56,8 +56,8 @@ task<status> send_one(open_socket& s, bytes_view datagram, const runtime_interna
 
 status too_large(std::size_t size, std::size_t room, const address& sender) {
   return status::resource_exhausted("a datagram of " + std::to_string(size) + " bytes from " +
-                                    sender.to_string() + " was lost, since the buffer takes " +
-                                    std::to_string(room) + ": give a larger one");
+                                    sender.to_string() + " was dropped: the buffer has " +
+                                    std::to_string(room) + " bytes; pass a larger one");
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ udp_socket& udp_socket::operator=(udp_socket&&) noexcept = default;
 udp_socket::~udp_socket() = default;
 
 result<udp_socket> udp_socket::bind(const address& at, const udp_options& options) {
-  if (!at.is_ip()) return status::invalid_argument("UDP needs an IP address, not " + at.to_string());
+  if (!at.is_ip()) return status::invalid_argument("UDP requires an IP address, not " + at.to_string());
   loop& on = current_loop();
   runtime_internal::listen_options how;
   how.reuse_port = options.reuse_port();
@@ -81,14 +81,14 @@ result<udp_socket> udp_socket::bind(const address& at, const udp_options& option
 
 status udp_socket::connect(const address& peer) {
   const open_socket& s = checked(socket_);
-  if (!peer.is_ip()) return status::invalid_argument("UDP needs an IP address, not " + peer.to_string());
+  if (!peer.is_ip()) return status::invalid_argument("UDP requires an IP address, not " + peer.to_string());
   const std::int64_t outcome = s.on.io().connect_datagram(s.socket, to_raw(peer));
   return outcome < 0 ? connect_error(outcome, peer) : status();
 }
 
 task<status> udp_socket::send_to(bytes_view datagram, address to) {
   open_socket& s = checked(socket_);
-  if (!to.is_ip()) co_return status::invalid_argument("UDP needs an IP address, not " + to.to_string());
+  if (!to.is_ip()) co_return status::invalid_argument("UDP requires an IP address, not " + to.to_string());
   const runtime_internal::raw_address raw = to_raw(to);
   co_return co_await send_one(s, datagram, &raw);
 }
@@ -97,7 +97,7 @@ task<status> udp_socket::send(bytes_view datagram) { return send_one(checked(soc
 
 task<result<received_datagram>> udp_socket::receive_from(mutable_bytes into) {
   open_socket& s = checked(socket_);
-  const in_use held(s.receiving, "two receives wait on one udp_socket at a time");
+  const in_use held(s.receiving, "concurrent receives on one udp_socket: await one receive before the next");
   runtime_internal::raw_address raw;
   io_wait receiving(s.on, runtime_internal::operation::kind::receive_from, s.socket);
   receiving.into = into;

@@ -23,7 +23,8 @@ task<result<std::string>> read_file(std::string path, std::size_t bytes_max) {
     // Requests one byte more than expected, so that one read detects the end.
     const std::size_t wanted = got > 0 || *size == 0 ? step_bytes : static_cast<std::size_t>(*size);
     if (*size > bytes_max || got > bytes_max)
-      co_return status::resource_exhausted(path + " holds more than " + std::to_string(bytes_max) + " bytes");
+      co_return status::resource_exhausted(path + " exceeds the limit of " + std::to_string(bytes_max) +
+                                           " bytes (bytes_max of read_file())");
     text.resize(got + wanted + 1);
     const mutable_bytes room(reinterpret_cast<std::uint8_t*>(text.data()) + got, wanted + 1);
     const result<std::size_t> n = co_await opened->read(room);
@@ -33,7 +34,8 @@ task<result<std::string>> read_file(std::string path, std::size_t bytes_max) {
     if (*n < room.size()) break;
   }
   if (text.size() > bytes_max)
-    co_return status::resource_exhausted(path + " holds more than " + std::to_string(bytes_max) + " bytes");
+    co_return status::resource_exhausted(path + " exceeds the limit of " + std::to_string(bytes_max) +
+                                         " bytes (bytes_max of read_file())");
   co_return text;
 }
 

@@ -1,6 +1,6 @@
 #include "coracle/rpc/baggage.hpp"
 
-#include "protocol/grpc/status_headers.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 
@@ -22,12 +22,10 @@ bool is_plain(char c) noexcept {
 }
 
 std::string encode(std::string_view value) {
-  constexpr char digits[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : value) {
-    const auto b = static_cast<unsigned char>(c);
     if (is_plain(c)) out.push_back(c);
-    else out.append({'%', digits[b >> 4], digits[b & 15]});
+    else base::percent_escape(c, out);
   }
   return out;
 }
@@ -89,7 +87,7 @@ std::optional<std::string> baggage::find(std::string_view key) const {
   for (const member& m : members_) {
     if (m.key != key) continue;
     const std::string_view value = std::string_view(m.encoded).substr(0, m.encoded.find(';'));
-    return protocol::grpc::percent_decode(trimmed(value));
+    return base::percent_decode(trimmed(value));
   }
   return std::nullopt;
 }

@@ -28,18 +28,17 @@ constexpr std::size_t queue_low_bytes = 32u << 10;
 constexpr std::uint32_t pump_messages_max = 100;
 constexpr std::uint32_t pump_bytes_max = 64u << 10;
 
-constexpr const char* two_readers =
-    "has two reads of one call at the same time: let one task read, and hand the messages on";
-constexpr const char* two_writers =
-    "has two writes to one call at the same time: await one write before the next";
+constexpr const char* two_readers = "has two concurrent reads: let one task read and pass the messages on";
+constexpr const char* two_writers = "has two concurrent writes: await one write before the next";
 
 status stopped_wait() { return status::cancelled("the task was asked to stop"); }
 
 }  // namespace
 
-status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit) {
-  if (s == protocol::grpc::deframer::state::too_large) return too_large_to_receive(limit);
-  return status::internal("a message has a flag byte that means nothing");
+status broken_message(protocol::grpc::deframer::state s, bytes_view message, std::uint32_t limit) {
+  if (s == protocol::grpc::deframer::state::too_large)
+    return too_large_to_receive(protocol::read_envelope_prefix(message.data()).length_bytes, limit);
+  return status::internal("a message has a compressed flag that is neither 0 nor 1");
 }
 
 // --- reading
@@ -48,7 +47,7 @@ bool call::begin_read(read_operation& op) noexcept {
   if (reader_) [[unlikely]] {
     misused(two_readers);  // also ends the wait of the first reader
     op.outcome_ = read_operation::outcome::failed;
-    op.why_ = status::internal(two_readers);
+    op.why_ = status::internal(std::string("the call ") + two_readers);
     return false;
   }
   const next_message how = take_kept(op);
@@ -83,7 +82,7 @@ call::next_message call::take_kept(read_operation& op) noexcept {
     return next_message::settled;
   }
   if (s != state::need_more) {
-    const status why = broken_message(s, max_receive_bytes_);
+    const status why = broken_message(s, deframer_.kept(), max_receive_bytes_);
     op.outcome_ = read_operation::outcome::failed;
     op.why_ = why;
     messages_broken(why);
@@ -144,7 +143,7 @@ status call::hold(std::size_t bytes) {
   // What the call is charged with: the only message of a call leaves the deframer once it is decoded.
   const std::size_t charge = bytes + (single_message_ ? 0 : deframer_.capacity_bytes());
   if (charge > kept_bytes_ && exchange_ && !exchange_.may_keep(charge - kept_bytes_))
-    return status::resource_exhausted("the server's memory quota has no room for a message that takes " +
+    return status::resource_exhausted("the server's memory quota is exceeded: a message requires " +
                                       std::to_string(bytes) +
                                       " bytes in memory (see server_options::memory)");
   held_bytes_ = bytes > small_message_bytes ? bytes : 0;
@@ -309,11 +308,11 @@ void call::credit(std::size_t n) noexcept {
 bool call::begin_write(write_operation& op) noexcept {
   if (writer_) [[unlikely]] {
     misused(two_writers);
-    op.how_ = status::internal(two_writers);
+    op.how_ = status::internal(std::string("the call ") + two_writers);
     return false;
   }
   if (sending_over()) {
-    op.how_ = failure_.ok() ? status::cancelled("the call is over") : failure_;
+    op.how_ = failure_.ok() ? status::cancelled("the call has ended") : failure_;
     return false;
   }
   writer_ = &op;
@@ -337,7 +336,7 @@ void call::retry_writer() noexcept {
   }
   if (!sent) {
     if (!writer_) return;  // the call was ended, and the write with it
-    return write_settled(failure_.ok() ? status::cancelled("the call is over") : failure_, false);
+    return write_settled(failure_.ok() ? status::cancelled("the call has ended") : failure_, false);
   }
   if (record_) [[unlikely]] {
     if (record_->unsent() > queue_high_bytes) return record_->want_room(queue_low_bytes);
@@ -451,7 +450,7 @@ bool read_operation::start(call* c, void* into, std::coroutine_handle<> waiter,
   run = [](coro::work& w) noexcept { static_cast<read_operation&>(w).resume(); };
   if (!c) {
     outcome_ = outcome::failed;
-    why_ = status::cancelled("the call is over");
+    why_ = status::cancelled("the call has ended");
     return false;
   }
   if (!c->begin_read(*this)) return false;
@@ -473,7 +472,7 @@ bool write_operation::start(call* c, std::coroutine_handle<> waiter, const coro:
   waiter_ = waiter;
   run = [](coro::work& w) noexcept { static_cast<write_operation&>(w).resume(); };
   if (!c) {
-    how_ = status::cancelled("the call is over");
+    how_ = status::cancelled("the call has ended");
     return false;
   }
   if (!c->begin_write(*this)) {

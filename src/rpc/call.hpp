@@ -240,12 +240,12 @@ inline call::decoded call::parse(const codec& k, void* into, bytes_view body, st
   if (!looked_at) held_bytes_ = 0;
   else if (why = admit(k, into, body); !why.ok()) return decoded::failed;
   if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
-  else if (!k.read(into, body)) why = status::internal("a message does not parse");
+  else if (!k.read(into, body)) why = status::internal("a message cannot be parsed as its protobuf type");
   if (why.ok() && looked_at) why = measure(k, into, body.size());
   return why.ok() ? decoded::done : decoded::failed;
 }
 
 // Returns the status for a received message that breaks the rules of the state `s`.
-status broken_message(protocol::grpc::deframer::state s, std::uint32_t limit);
+status broken_message(protocol::grpc::deframer::state s, bytes_view message, std::uint32_t limit);
 
 }  // namespace coracle::rpc

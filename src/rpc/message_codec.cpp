@@ -31,7 +31,7 @@ class json_mapping final : public message_codec {
     const std::string text(
         as_text(from));  // newer versions take a string_view, older ones a type of their own
     if (!json::JsonStringToMessage(text, &message, options).ok())
-      return status::internal("a message does not parse as JSON");
+      return status::internal("a message cannot be parsed as JSON");
     return {};
   }
 };

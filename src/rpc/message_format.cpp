@@ -21,7 +21,7 @@ google::protobuf::Message& message_at(void* address) {
 }
 
 status no_other_form(const message_codec& form) {
-  return status::internal("messages of LITE_RUNTIME have no reflection: they cannot be written or read as " +
+  return status::internal("messages of LITE_RUNTIME have no reflection and cannot be written or read as " +
                           std::string(form.name()));
 }
 
@@ -32,15 +32,28 @@ status threw(const message_codec& form) {
 }  // namespace
 
 status too_large_to_send(std::size_t bytes, std::uint32_t limit) noexcept {
-  char text[128];
-  std::snprintf(text, sizeof text, "a message of %zu bytes is larger than max_send_bytes, %lu", bytes,
-                static_cast<unsigned long>(limit));
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "max_send_bytes exceeded: message of %zu bytes, limit %lu (see call_options and server_options)", bytes,
+      static_cast<unsigned long>(limit));
   return status::resource_exhausted(text);
 }
 
-status too_large_to_receive(std::uint32_t limit) noexcept {
-  char text[128];
-  std::snprintf(text, sizeof text, "a message is larger than the limit of %lu bytes",
+status too_large_to_receive(std::size_t bytes, std::uint32_t limit) noexcept {
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "max_receive_bytes exceeded: message of %zu bytes, limit %lu (see call_options and server_options)",
+      bytes, static_cast<unsigned long>(limit));
+  return status::resource_exhausted(text);
+}
+
+status too_large_decompressed(std::uint32_t limit) noexcept {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "max_receive_bytes exceeded: decompressed message above the limit %lu (see call_options and "
+                "server_options)",
                 static_cast<unsigned long>(limit));
   return status::resource_exhausted(text);
 }
@@ -49,10 +62,10 @@ status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept {
   char text[320];
   std::snprintf(
       text, sizeof text,
-      "a message of %zu bytes is not decoded: in memory it takes more than %lu times its size and more than "
-      "%lu "
-      "times max_receive_bytes, %lu; send fewer empty fields and submessages in one message, or raise the "
-      "receiver's max_receive_bytes",
+      "max_receive_bytes exceeded in memory: a message of %zu bytes requires more than %lu times its size "
+      "and "
+      "more than %lu times the limit %lu; send fewer empty fields and submessages in one message, or raise "
+      "the receiver's max_receive_bytes",
       bytes, static_cast<unsigned long>(message_footprint::ratio_max),
       static_cast<unsigned long>(message_footprint::free_limits), static_cast<unsigned long>(limit));
   return status::resource_exhausted(text);

@@ -111,7 +111,8 @@ class message_format {
 // A message of the user is larger than `limit`.
 status too_large_to_send(std::size_t bytes, std::uint32_t limit) noexcept;
 // A message of the peer is larger than `limit`.
-status too_large_to_receive(std::uint32_t limit) noexcept;
+status too_large_to_receive(std::size_t bytes, std::uint32_t limit) noexcept;
+status too_large_decompressed(std::uint32_t limit) noexcept;
 // A message of the peer has fewer bytes than `limit`, but takes more memory than message_footprint allows.
 status too_large_in_memory(std::size_t bytes, std::uint32_t limit) noexcept;
 // The call ends because an allocation has failed.

@@ -31,8 +31,7 @@ std::optional<any_view> read_any(std::string_view bytes) {
 }  // namespace
 
 status add_detail(const status& to, std::string_view type_name, std::string_view bytes) {
-  CORACLE_REQUIRE(!to.ok(),
-                  "details are for a status that is not ok: trailing metadata says more of a success");
+  CORACLE_REQUIRE(!to.ok(), "add_detail() to an OK status: details require an error; use trailing metadata");
   std::string all(to.details());
   if (all.empty()) {
     put_number(all, 1, static_cast<std::uint64_t>(to.code()));

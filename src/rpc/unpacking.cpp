@@ -10,13 +10,12 @@ namespace coracle::rpc {
 
 unpacking::unpacking(encoding e) : encoding_(e) {
   if (e == encoding::identity) {
-    why_ = status::internal("a message has a compressed flag, but no compression was agreed on");
+    why_ = status::internal("a message has the compressed flag, but the stream has no grpc-encoding");
     return;
   }
   message_workspace& here = message_workspace::here();
   coder_ = here.coders.take(e);
-  if (!coder_->begin_unpack())
-    why_ = status::resource_exhausted("there is no memory to decompress a message");
+  if (!coder_->begin_unpack()) why_ = status::resource_exhausted("out of memory for decompressing a message");
   made_.swap(message_workspace::emptied(here.unpacked));
 }
 
@@ -43,10 +42,10 @@ bool unpacking::step(bytes_view packed, std::uint32_t most_bytes, std::size_t st
   switch (how) {
     case compress::unpacked::more: return false;
     case compress::unpacked::done: break;
-    case compress::unpacked::too_large: why_ = too_large_to_receive(most_bytes); break;
+    case compress::unpacked::too_large: why_ = too_large_decompressed(most_bytes); break;
     case compress::unpacked::broken:
-      why_ = status::internal("a message is not what " + std::string(name_of(encoding_)) +
-                              " makes: it is corrupt or cut short");
+      why_ = status::internal("a message is not valid " + std::string(name_of(encoding_)) +
+                              " data: it is corrupt or truncated");
       break;
     case compress::unpacked::no_memory: why_ = out_of_memory(); break;
   }

@@ -185,6 +185,8 @@ class backend {
   // Descriptors. None of these functions block. They return errors as -errno.
   virtual std::int64_t open_stream(
       int family) noexcept = 0;  // a non-blocking stream socket; TCP_NODELAY where it applies
+  // Binds a socket of open_stream() to a local address before it connects; with port 0 any free port.
+  virtual std::int64_t bind_stream(handle h, const raw_address& at) noexcept = 0;
   // Any thread, while the loop runs: a server may listen from the thread that sets it up.
   virtual std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept = 0;
   // Opens a datagram socket that is bound to `at`. All options but the backlog apply.

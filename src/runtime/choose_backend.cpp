@@ -24,7 +24,7 @@ namespace {
 std::unique_ptr<backend> on_epoll(logger& log) {
   int error = 0;
   auto made = make_epoll_backend(log, error);
-  if (!made) refuse("epoll does not work here: " + describe_error(error), status_code::resource_exhausted);
+  if (!made) refuse("epoll is not available: " + describe_error(error), status_code::resource_exhausted);
   return made;
 }
 
@@ -35,15 +35,15 @@ backend_choice backend_choice_of(const char* environment_value) {
   if (text.empty() || text == "auto") return backend_choice::automatic;
   if (text == "io_uring") return backend_choice::io_uring;
   if (text == "epoll") return backend_choice::epoll;
-  refuse("CORACLE_BACKEND is \"" + std::string(text) + "\"; it may be auto, io_uring or epoll");
+  refuse("CORACLE_BACKEND is \"" + std::string(text) + "\": it must be auto, io_uring or epoll");
 }
 
 std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& options) {
   backend_choice choice = options.backend;
-  const char* reason = "as the program asked";
+  const char* reason = "requested by the program";
   if (choice == backend_choice::automatic) {
     choice = backend_choice_of(std::getenv("CORACLE_BACKEND"));
-    reason = choice == backend_choice::automatic ? "it works here" : "as CORACLE_BACKEND asked";
+    reason = choice == backend_choice::automatic ? "available" : "requested by CORACLE_BACKEND";
   }
   const std::size_t loops = options.loops ? options.loops : std::max(1u, std::thread::hardware_concurrency());
   logger& log = options.log ? *options.log : stderr_logger();

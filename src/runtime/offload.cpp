@@ -123,7 +123,7 @@ blocking_job::blocking_job(void (*call)(blocking_job&) noexcept) noexcept
 
 bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) noexcept {
   home_ = loop::current();
-  CORACLE_ASSERT(home_, "offload() needs a runtime: await it in a task that runs on a loop");
+  CORACLE_ASSERT(home_, "offload() requires a runtime: await it in a task that runs on a loop");
   waiter_ = waiter;
   if (!e.stop.subscribe(*this)) {
     stopped_ = true;
@@ -142,7 +142,7 @@ bool blocking_job::start(std::coroutine_handle<> waiter, const environment& e) n
 
 void blocking_job::throw_without_thread() {
   throw status_error(
-      status::resource_exhausted("offload(): a thread cannot be started; raise the limits on memory (ulimit "
+      status::resource_exhausted("offload() cannot start a thread: raise the limits on memory (ulimit "
                                  "-v) and processes (ulimit -u)"));
 }
 

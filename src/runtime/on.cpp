@@ -27,9 +27,9 @@ void visit::send(message& m, loop& to, void (*what)(work&) noexcept) noexcept {
 bool visit::begin(std::coroutine_handle<> waiter, const tree_node* node, const environment& e,
                   std::coroutine_handle<> task, promise_base& promise) {
   home_ = loop::current();
-  CORACLE_ASSERT(home_, "on() needs a runtime: await it in a task that runs on a loop");
+  CORACLE_ASSERT(home_, "on() requires a runtime: await it in a task that runs on a loop");
   CORACLE_REQUIRE(&home_->owner() == &where_.owner(),
-                  "on() goes to a loop of the same runtime: spawn a task there");
+                  "on() with a loop of another runtime: spawn a task there instead");
   if (home_ == &where_) return false;
   waiter_ = waiter;
   node_ = node;

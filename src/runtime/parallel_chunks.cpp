@@ -26,7 +26,7 @@ parallel_chunks::parallel_chunks(std::size_t elements) noexcept
 
 std::size_t parallel_chunks::threads() const noexcept {
   const loop* home = loop::current();
-  CORACLE_ASSERT(home, "parallel_for() needs a runtime: await it in a task that runs on a loop");
+  CORACLE_ASSERT(home, "parallel_for() requires a runtime: await it in a task that runs on a loop");
   coracle::runtime_internal::runtime_core& core = home->owner().core();
   if (core.driven_by()) return std::min<std::size_t>(1, chunks_);
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());

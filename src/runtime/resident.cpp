@@ -63,7 +63,7 @@ void resident::leave_once() noexcept {
 }
 
 void resident::left() noexcept {
-  CORACLE_ASSERT(leaving_ && !left_, "a resident leaves once, and only when told to");
+  CORACLE_ASSERT(leaving_ && !left_, "left() was called twice, or without a request to leave");
   left_ = true;
   if (life_) end_if_unasked();  // else the task has not begun yet, and will check left_
 }

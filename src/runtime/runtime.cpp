@@ -40,7 +40,8 @@ class task_dump final : public resident, runtime_internal::operation {
 void task_dump::settle_on(loop& home, process_signal when) {
   const std::int64_t events = home.io().open_signals(1u << static_cast<unsigned>(when));
   if (events < 0) {
-    home.log().write(log_level::warning, "no more watches for signals: the tasks cannot be dumped by one");
+    home.log().write(log_level::warning,
+                     "too many signal watches in this process: a signal cannot dump the tasks");
     return;
   }
   settle(home, std::make_unique<task_dump>(home, static_cast<handle>(events)));
@@ -73,7 +74,7 @@ void task_dump::come(std::int64_t result) noexcept {
 void log_tasks(loop& of) noexcept {
   const std::string tree = of.tasks().describe();
   const std::string name = "loop " + std::to_string(of.index());
-  of.log().write(log_level::warning, name + (tree.empty() ? ": no tasks" : ": tasks, and where they wait:"));
+  of.log().write(log_level::warning, name + (tree.empty() ? ": no tasks" : ": tasks and their await sites:"));
   for (std::string_view rest = tree; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
     of.log().write(log_level::warning, name + ":   " + std::string(rest.substr(0, rest.find('\n'))));
 }
@@ -103,7 +104,7 @@ runtime::~runtime() { core_->shut_down(); }
 
 std::size_t runtime::size() const noexcept { return core_->size(); }
 loop& runtime::at(std::size_t i) {
-  CORACLE_REQUIRE(i < core_->size(), "a runtime has no loop of that number: it has size() loops, from 0 on");
+  CORACLE_REQUIRE(i < core_->size(), "loop index out of range: a runtime has size() loops, numbered from 0");
   return core_->loop_at(i);
 }
 loop& runtime::next() noexcept { return core_->next(); }

@@ -66,12 +66,12 @@ void runtime_core::root_failed(std::exception_ptr error) noexcept {
     std::rethrow_exception(error);
   } catch (const coro::cancelled&) {
     if (stopping()) return;  // it ended because of the stop
-    text = "coro::cancelled, though nothing stopped it";
+    text = "coro::cancelled without a stop request";
   } catch (const std::exception& e) {
     text = e.what();
   } catch (...) {
   }
-  log_.write(log_level::error, "an exception escaped from a root task, the runtime stops: " + text);
+  log_.write(log_level::error, "an exception escaped from a root task, and the runtime stops: " + text);
   {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::move(error);
@@ -118,7 +118,7 @@ void runtime_core::restart() {
   coro::refuse_to_block_an_executor();
   if (!stopping()) return;
   CORACLE_ASSERT(no_roots(state_.load(std::memory_order_acquire)),
-                 "restart() comes after the roots have ended: let run() return first");
+                 "restart() before the root tasks have ended: let run() return first");
   wait_until_empty();
   for (const std::unique_ptr<driven_loop>& l : loops_) l->let_roots_run();
   state_.fetch_and(~stop_bit, std::memory_order_acq_rel);
@@ -145,10 +145,10 @@ void fork_guard::driven() noexcept {
 
 void fork_guard::check() const noexcept {
   const unsigned before = forks_before_.load(std::memory_order_relaxed);
-  CORACLE_ASSERT(
-      before == 0 || before == forks.load(std::memory_order_relaxed),
-      "a child of fork() uses a runtime of its parent: fork before it runs, make another in the child, or "
-      "leave the child by exec() or _exit()");
+  CORACLE_ASSERT(before == 0 || before == forks.load(std::memory_order_relaxed),
+                 "a child of fork() uses a runtime of its parent: fork before it runs, construct another in "
+                 "the child, or "
+                 "leave the child by exec() or _exit()");
 }
 
 root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
@@ -238,7 +238,7 @@ void runtime_core::leave() noexcept {
   if (driver_) return;
   const std::lock_guard lock(mutex_);
   CORACLE_ASSERT(holder_ == std::this_thread::get_id(),
-                 "leave() is for the thread that drives loop 0, by poll() or pollable()");
+                 "leave() from a thread that does not drive loop 0 by poll() or pollable()");
   loops_[0]->leave();
   driven_[0] = false;
   holder_ = {};
@@ -253,7 +253,7 @@ driven_loop& runtime_core::keep_first() {
   const std::lock_guard lock(mutex_);
   start_from(1);
   CORACLE_ASSERT(take_first(),
-                 "another thread drives loop 0: poll() on that one, or let it call leave() first");
+                 "another thread drives loop 0: call poll() there, or let that thread call leave() first");
   kept_ = true;
   return *loops_[0];
 }
@@ -271,7 +271,9 @@ bool runtime_core::poll() {
 int runtime_core::pollable() {
   CORACLE_ASSERT(!driver_, "a simulated runtime has no descriptor: its world drives it");
   const int found = keep_first().pollable();
-  if (found < 0) throw status_error(status::resource_exhausted("no descriptor is left for pollable()"));
+  if (found < 0)
+    throw status_error(
+        status::resource_exhausted("no file descriptor left for pollable(): raise the limit (ulimit -n)"));
   return found;
 }
 
@@ -296,7 +298,7 @@ bool runtime_core::run(time_point until, const std::function<bool()>* goes_on) {
   std::unique_lock lock(mutex_);
   start_from(1);
   while (!take_first()) {
-    CORACLE_ASSERT(!goes_on, "run_while() drives loop 0 itself, and another thread does already");
+    CORACLE_ASSERT(!goes_on, "run_while() drives loop 0, and another thread already drives it");
     bool in_time = true;
     const auto changed = [this] { return finished() || !driven_[0]; };
     if (until == never) changed_.wait(lock, changed);

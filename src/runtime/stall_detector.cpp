@@ -19,8 +19,8 @@ void stall_detector::end(time_point began) noexcept {
   const duration held = clock_.now() - began;
   if (held < limit_) return;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(held).count();
-  const std::string text = "held loop " + std::to_string(index_) + " for " + std::to_string(ms) + " ms";
-  if (base::last_noted.line() == 0) log_.write(log_level::warning, "a task that came to no co_await " + text);
+  const std::string text = "blocked loop " + std::to_string(index_) + " for " + std::to_string(ms) + " ms";
+  if (base::last_noted.line() == 0) log_.write(log_level::warning, "a task without a co_await " + text);
   else
     log_.write(log_level::warning,
                "a task " + text + "; its last co_await: " + coro::describe(base::last_noted));

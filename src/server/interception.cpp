@@ -107,7 +107,7 @@ interception::then interception::step(std::size_t index, std::coroutine_handle<>
   if (over_) return then::go_on;
   if (index == chain_.size()) {
     if (handler_ == handler::unasked) return ask_handler(waiter, inherited) ? then::wait : then::go_on;
-    failure = call_.defect(interceptor_name, "called next() twice: a call has one handler, which runs once",
+    failure = call_.defect(interceptor_name, "called next() twice: the handler of a call runs once",
                            "an interceptor failed");
     return then::go_on;
   }

@@ -29,8 +29,8 @@ plain_answer answer_to(const request_head& request) {
   if (reads && !request.row) return {"404", "text/plain", "no such page; gRPC calls are POST requests\n"};
   if (request.method == verb::post)
     return {"415", "text/plain",
-            "a gRPC call has the content-type application/grpc, or application/grpc+ and a codec that is "
-            "known\n"};
+            "a gRPC call requires the content-type application/grpc, or application/grpc+CODEC with a "
+            "registered codec\n"};
   return {"405", "text/plain", "a gRPC call is a POST request, a page a GET request\n",
           request.root_path ? "GET, HEAD" : "POST"};
 }

@@ -13,7 +13,7 @@ void router::add(service& s) {
   services_.push_back(&s);
   for (const coracle::method& m : s.methods()) {
     const bool fresh = by_path_.emplace(m.path, static_cast<std::uint32_t>(rows_.size())).second;
-    CORACLE_ASSERT(fresh, "two services were added that answer the same path");
+    CORACLE_ASSERT(fresh, "two services with a method of the same path were added");
     rows_.push_back({&m, &s, s.wants_arena()});
   }
 }
@@ -36,8 +36,9 @@ subtype_table::subtype_table() {
 }
 
 void subtype_table::add(const message_codec& form) {
-  CORACLE_ASSERT(protocol::grpc::is_valid_key(form.name()),
-                 "a codec's name goes into a content-type: use lower-case letters, digits, '-', '_' and '.'");
+  CORACLE_ASSERT(
+      protocol::grpc::is_valid_key(form.name()),
+      "invalid codec name: use lower-case letters, digits, '-', '_' and '.', as in a content-type");
   CORACLE_ASSERT(!find(form.name()), "two codecs have the same name, or one has the name proto");
   rows_.push_back(make_subtype(form.name(), &form));
 }
@@ -52,7 +53,7 @@ namespace {
 
 class unknown final : public generic_service {
   replies<bytes_message> call(server_context&, reader<bytes_message>) override {
-    co_return status::unimplemented("the server knows no such method");
+    co_return status::unimplemented("the server has no such method");
   }
 };
 

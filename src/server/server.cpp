@@ -19,7 +19,7 @@ class in_process_connector final : public transport::connector {
  public:
   explicit in_process_connector(std::shared_ptr<server_internal::server_state> to) : server_(std::move(to)) {}
 
-  task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
+  task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) override {
     const std::size_t i = on.index() % server_->size();
     auto [here, there] = net::make_memory_duplex_pair(on, server_->loop_of(i));
     std::atomic<std::size_t>& load = server_->load_of(server_->loop_of(i));
@@ -31,7 +31,7 @@ class in_process_connector final : public transport::connector {
     });
     if (!taken) {
       --load;
-      co_return status::unavailable("the server in this process is gone");
+      co_return status::unavailable("the in-process server was destroyed");
     }
     co_return std::move(here);
   }
@@ -64,7 +64,7 @@ server::~server() {
 void server::add(service& s) {
   {
     const std::lock_guard lock(state_->setting_up);
-    CORACLE_ASSERT(!state_->listening, "add every service before listen()");
+    CORACLE_ASSERT(!state_->listening, "add_service() after listen(): add every service before");
     state_->routes.add(s);
   }
   s.added_to(state_->routes);  // user code, which may call the server
@@ -78,20 +78,21 @@ void server::add(std::shared_ptr<service> s) {
 
 void server::set_fallback(generic_service& s) {
   const std::lock_guard lock(state_->setting_up);
-  CORACLE_ASSERT(!state_->listening, "say set_fallback() before listen()");
-  CORACLE_ASSERT(!state_->routes.fallback(), "a server has one fallback service");
+  CORACLE_ASSERT(!state_->listening, "set_fallback() after listen(): call it before");
+  CORACLE_ASSERT(!state_->routes.fallback(),
+                 "set_fallback() was called twice: a server has one fallback service");
   state_->routes.set_fallback(s);
 }
 
 void server::add_interceptor(server_interceptor& i) {
   const std::lock_guard lock(state_->setting_up);
-  CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
+  CORACLE_ASSERT(!state_->listening, "add_interceptor() after listen(): add every interceptor before");
   state_->interceptors.push_back(&i);
   state_->routes.keep_unknown_paths();
 }
 
 void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
-  CORACLE_ASSERT(i, "add_interceptor() of nothing");
+  CORACLE_ASSERT(i, "add_interceptor() of a null pointer");
   add_interceptor(*i);
   const std::lock_guard lock(state_->setting_up);
   state_->kept_interceptors.push_back(std::move(i));

@@ -161,7 +161,8 @@ server_call::~server_call() {
 void server_call::begin(bool end_stream) {
   if (single_message_) {
     if (end_stream)
-      return end_early(status::unimplemented("the call needs one request message and has none"));
+      return end_early(
+          status::unimplemented("the method requires one request message, and the call has none"));
     if (interception_) {
       handler_running_ = true;
       interception_->begin();  // this object may be gone
@@ -236,13 +237,13 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
   const state s = protocol::grpc::deframer::peek(bytes, max_receive_bytes_, message);
   const bool whole = s == state::message;
   if (!whole && s != state::need_more) {
-    end_early(rpc::broken_message(s, max_receive_bytes_));
+    end_early(rpc::broken_message(s, bytes, max_receive_bytes_));
     return false;
   }
   if (request_ == request_state::read
           ? !bytes.empty()
           : whole && bytes.size() > protocol::envelope_prefix_bytes + message.body.size()) {
-    end_early(status::unimplemented("the call has more than one request message"));
+    end_early(status::unimplemented("the method requires one request message, and the call has more"));
     return false;
   }
   if (whole) {
@@ -264,8 +265,9 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
   }
   if (!request_ended_) return false;
   if (request_ != request_state::read) {
-    end_early(deframer_.empty() ? status::unimplemented("the call needs one request message and has none")
-                                : status::internal("the stream ended within a message"));
+    end_early(deframer_.empty()
+                  ? status::unimplemented("the method requires one request message, and the call has none")
+                  : status::internal("the stream ended within a message"));
     return false;
   }
   start_handler();
@@ -277,7 +279,7 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
   status why;
   decoded how = decoded::failed;
   if (large && set_.abandoned_bytes > set_.abandoned_bytes_max) [[unlikely]] {
-    why = status::resource_exhausted("handlers behind calls that have ended hold too much memory");
+    why = status::resource_exhausted("orphaned calls hold too much memory");
   } else {
     const message_slot request = body_->request(*this);
     how = read_message(*request.k, request.into, m, why);
@@ -329,7 +331,8 @@ void server_call::on_time() noexcept {
   if (now >= own_environment_.deadline)
     return end_early(status::deadline_exceeded("the client's deadline passed"));
   if (message_is_due() && deframer_.size() < seen_bytes_ + set_.stall_bytes)
-    return end_early(status::resource_exhausted("a message arrives too slowly"));
+    return end_early(
+        status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
   look_at_ = deframer_.empty() ? never : deadline_after(now, set_.stall_time);
   note_progress();
   arm_timer();
@@ -435,7 +438,9 @@ void server_call::give_back_replies() noexcept {
 
 void server_call::leave() noexcept {
   call_set& set = set_;
-  if (watched_) tell_end(status::cancelled("the client has gone"));  // a status with a text allocates
+  if (watched_)
+    tell_end(status::cancelled(
+        "the client cancelled the call or disconnected"));  // a status with a text allocates
   const std::unique_ptr<remnant> was = std::move(remnant_);
   if (was) --set.abandoned;
   if (was && was->of_connection) --*was->of_connection;
@@ -563,13 +568,14 @@ bool server_call::finish_with(std::coroutine_handle<> frame, const status& why) 
 bool server_call::finish_with_nothing(std::coroutine_handle<> frame) noexcept {
   if (one_reply())
     return finish_with(
-        frame, defect("the handler",
-                      "gave neither a reply nor an error: co_return a reply, or a status that is not OK, on "
-                      "every path",
-                      "the handler gave no reply"));
+        frame,
+        defect("the handler",
+               "returned neither a reply nor an error: co_return a reply, or a status that is not OK, on "
+               "every path",
+               "the handler returned no reply"));
   return finish_with(
       frame, defect("the handler", "reached its end without co_return: co_return a status on every path",
-                    "the handler gave no status"));
+                    "the handler returned no status"));
 }
 
 call_traffic server_call::exchanged() const noexcept {
@@ -586,7 +592,7 @@ void server_call::chain_ended(const status& how, const rpc::codec* k, const void
   else if (how.ok() && one_reply() && exchange_)
     send_status(defect(
         "an interceptor",
-        "returned OK where no handler gave a reply: return the status of next(), or one that is not OK",
+        "returned OK without a reply of the handler: return the status of next(), or one that is not OK",
         "the call has no reply"));
   else send_status(how);
   handler_done({});
@@ -650,7 +656,7 @@ void server_call::log_defect(std::string_view whose, Make make) noexcept {
     set_.defect_line(foreign_ ? nullptr : method_.data())
         .write(here.log(), log_level::error, here.now(), std::move(line));
   } catch (const std::bad_alloc&) {
-    here.log().write(log_level::error, "a handler failed, and no memory is left to say which");
+    here.log().write(log_level::error, "a handler failed (out of memory for the details)");
   }
 }
 
@@ -676,7 +682,7 @@ status server_call::status_of_exception(const std::exception_ptr& error, std::st
     // If the exception is from a call that the handler made itself, its status would reveal too much to the
     // client.
     if (!stopped) log(e.what());
-    return status::cancelled("the handler gave way");
+    return status::cancelled("the handler was cancelled");
   } catch (const coro::cancelled& e) {
     if (!stopped) log(e.what());
     return status::cancelled("the handler was asked to stop");

@@ -13,6 +13,7 @@
 #include "server/shard.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <mutex>
 #include <new>
 #include <string>
@@ -167,8 +168,7 @@ task<> server_state::serve_until_told() {
   result<net::signal_watch> signals = net::signal_watch::open();
   if (take_termination()) told_to_stop_.set();  // from now on, the watch receives the signals
   if (!signals)
-    owner.log().write(log_level::warning,
-                      "signals will not drain the server: " + signals.status().to_string());
+    owner.log().write(log_level::warning, "signals cannot drain the server: " + signals.status().to_string());
   const coro::environment& here = co_await coro::this_environment();
   scope watching(here);
   if (signals) watching.spawn(watch_signals(*signals));
@@ -323,7 +323,12 @@ status server_state::try_to_listen(std::string_view text, const server_credentia
 void server_state::accepted(runtime_internal::handle connection,
                             const std::shared_ptr<security::server_security>& security) noexcept {
   const std::size_t i = least_loaded();
-  if (i == size()) return refuse(connection, "server_limits::connections are open");
+  if (i == size()) {
+    char why[80];
+    std::snprintf(why, sizeof why, "server_limits::connections exceeded, limit %zu",
+                  options.limits().connections);
+    return refuse(connection, why);
+  }
   loop& to = owner.at(i);
   ++load_of(to);
   if (to.is_current()) return adopt_connection(shards_[i], to, connection, security.get());

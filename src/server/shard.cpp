@@ -116,7 +116,8 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
 }
 
 shard::~shard() {
-  CORACLE_ASSERT(connections_.empty() && count == 0, "a shard went before its calls and connections");
+  CORACLE_ASSERT(connections_.empty() && count == 0,
+                 "a shard was destroyed before its calls and connections");
   if (relief_.holder) home_.disarm(relief_);
   messages.release();  // accounted in the quota, which is destroyed first
   server_->forget(home_);
@@ -178,26 +179,35 @@ void shard::on_request(transport::exchange x, transport::header_source& fields, 
   auto foreign = foreign_call_of(r, server_->routes);
   if (r.type != request_head::content::grpc || r.method != request_head::verb::post)
     return answer_plain(x, r, end_stream);
-  if (!r.row) return refuse(x, r, status::unimplemented("the server knows no such method"));
+  if (!r.row) return refuse(x, r, status::unimplemented("the server has no such method"));
   if (r.unknown_encoding)
     return refuse(x, r, status::unimplemented("the server does not accept this grpc-encoding"), accepted);
   if (r.bad_timeout) return refuse(x, r, status::internal("grpc-timeout is malformed"));
-  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is no base64"));
+  if (r.bad_metadata) return refuse(x, r, status::internal("a -bin metadata value is not valid base64"));
   if (const std::uint32_t number = foreign ? 0 : fields.number()) keep(x, number, r, received);
   begin_call(x, r, std::move(foreign), std::move(received), end_stream);
 }
+
+namespace {
+
+// A separate function, so that begin_call() saves no registers for it.
+[[gnu::cold, gnu::noinline]] status at_call_limit(std::size_t limit) {
+  return status::unavailable("server_limits::calls exceeded, limit " + std::to_string(limit));
+}
+
+}  // namespace
 
 void shard::begin_call(transport::exchange x, const request_head& r, std::unique_ptr<foreign_call> foreign,
                        received_metadata received, bool end_stream) {
   if (abandoned >= abandoned_calls_max || x.abandoned() >= abandoned_calls_of_connection_max)
     return turn_away(x, r,
-                     status::resource_exhausted("too many handlers run on behind calls that have ended"));
+                     status::resource_exhausted(
+                         "too many orphaned calls: their handlers still run after the calls ended"));
   if (r.timeout <= duration::zero())
     return refuse(x, r, status::deadline_exceeded("the deadline had passed before the call began"));
   const duration timeout = std::min(r.timeout, call_time_);
   const time_point deadline = timeout == duration::max() ? never : deadline_after(home_.now(), timeout);
-  if (!count_in())
-    return turn_away(x, r, status::unavailable("the server has all the calls that it takes at once"));
+  if (!count_in()) return turn_away(x, r, at_call_limit(calls_max_));
   server_call* call = nullptr;
   try {
     // The call owns itself.
@@ -220,7 +230,7 @@ bool shard::count_in() noexcept {
 
 void shard::turn_away(transport::exchange x, const request_head& request, const status& why) {
   turned_away_lines_.write(home_.log(), log_level::warning, home_.now(),
-                           "calls are refused: " + std::string(why.message()));
+                           "calls are rejected: " + std::string(why.message()));
   refuse(x, request, why);
 }
 
@@ -277,10 +287,11 @@ void shard::hurry() noexcept {
   ending.take(running);
   while (server_call* c = ending.pop_front()) {
     running.push_back(*c);
-    c->cancel(status::unavailable("the server is going away"));
+    c->cancel(status::unavailable("the server is shutting down"));
   }
-  for_each_connection(
-      [](transport::connection& c) { c.close(transport::error_code::no_error, "the server is going away"); });
+  for_each_connection([](transport::connection& c) {
+    c.close(transport::error_code::no_error, "the server is shutting down");
+  });
 }
 
 void shard::leave() noexcept {
@@ -386,7 +397,7 @@ bool shard::give_up_heaviest(std::size_t until_bytes, const char* why, Predicate
     going += heaviest->second.bytes;
     base::if_memory_allows([&] {
       given_up_lines_.write(home_.log(), log_level::warning, home_.now(),
-                            "closing the connection that holds most memory, of " +
+                            "closing the connection that holds the most memory, to " +
                                 heaviest->first->peer_address().to_string() + ": " + std::string(why));
     });
     heaviest->first->give_up(why);
@@ -423,7 +434,8 @@ void shard::look_for_relief() noexcept {
 // half-sent message, so that others do not wait for them without end. At least one exists: connections that
 // all hold half of their share or less cause no pressure.
 void shard::relieve() noexcept {
-  give_up_heaviest(pressing_bytes(quota_->limit), "much of the server's memory was held for too long",
+  give_up_heaviest(pressing_bytes(quota_->limit),
+                   "too much of the server's memory was held for server_limits::stall_time",
                    [share = even_share()](const served& s) { return s.held_bytes > share / 2; });
 }
 

@@ -1,8 +1,8 @@
 #include "coracle/services/channelz_service.hpp"
 
+#include "coracle/base/impl/base64.hpp"
 #include "coracle/server/server.hpp"
 #include "coracle/server/server_snapshot.hpp"
-#include "protocol/grpc/base64.hpp"
 #include "rpc/channel_registry.hpp"
 #include "services/channelz.coracle.hpp"
 #include "wellknown/channelz.pb.h"
@@ -73,7 +73,7 @@ std::string first_certificate(std::string_view pem) {
   for (const char c : pem.substr(0, pem.find('-')))
     if (c != '\n' && c != '\r') text += c;
   std::string der;
-  return protocol::grpc::base64_decode(text, der) ? der : std::string();
+  return base::base64_decode(text, der) ? der : std::string();
 }
 
 void write(const auth_context& from, wire::Security& to) {

@@ -29,7 +29,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
  public:
   reply<HealthCheckResponse> Check(server_context&, const HealthCheckRequest& request) override {
     const auto found = book.of(request.service());
-    if (!found.status) return status::not_found("the server knows no service of that name");
+    if (!found.status) return status::not_found("the server has no service of that name");
     HealthCheckResponse reply;
     reply.set_status(on_the_wire(*found.status));
     return reply;
@@ -37,7 +37,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
 
   replies<HealthCheckResponse> Watch(server_context&, const HealthCheckRequest& request) override {
     services::health_book::watcher self(book);
-    if (!self.admitted()) co_return status::resource_exhausted("too many calls watch the server's health");
+    if (!self.admitted()) co_return status::resource_exhausted("too many calls of Watch: close some");
     HealthCheckResponse reply;
     for (bool first = true;; first = false) {
       self.changed.reset();  // reset before the query, so that no change is missed
@@ -47,7 +47,7 @@ class health_service::implementation final : public wellknown::health::v1::rpc::
         reply.set_status(state);
         co_yield reply;
       }
-      if (now.closed) co_return status::unavailable("the server is going away");
+      if (now.closed) co_return status::unavailable("the server is shutting down");
       co_await self.changed;
     }
   }

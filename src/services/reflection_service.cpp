@@ -48,7 +48,7 @@ descriptor_lookup::descriptor_lookup() {
   const std::string_view bytes = wellknown::descriptors();
   google::protobuf::FileDescriptorSet files;
   CORACLE_ASSERT(files.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
-                 "the embedded descriptors are broken: build the library anew");
+                 "the embedded descriptors are not valid: rebuild the library");
   for (const google::protobuf::FileDescriptorProto& f : files.file()) own_.BuildFile(f);
 }
 
@@ -128,7 +128,8 @@ class conversation {
         break;
       case ServerReflectionRequest::kListServices: add_services(reply); break;
       case ServerReflectionRequest::MESSAGE_REQUEST_NOT_SET:
-        refuse(reply, status_code::invalid_argument, "the request asks for nothing that is known here");
+        refuse(reply, status_code::invalid_argument,
+               "the request has no message_request that the server supports");
     }
     return reply;
   }
@@ -154,7 +155,7 @@ class conversation {
 
   void add_extension_numbers(ServerReflectionResponse& reply, const std::string& extended) {
     const auto numbers = descriptors_.extension_numbers(extended);
-    if (!numbers) return refuse(reply, status_code::not_found, "no message is called " + extended);
+    if (!numbers) return refuse(reply, status_code::not_found, "no message type " + extended);
     auto& answer = *reply.mutable_all_extension_numbers_response();
     answer.set_base_type_name(extended);
     for (const int n : *numbers) answer.add_extension_number(n);

@@ -28,6 +28,7 @@ class secured_client final : public security::client_security {
   explicit secured_client(const client_options& o)
       : target_name_(o.target_name()),
         handshake_timeout_(o.handshake_timeout()),
+        verifier_(o.verifier()),
         contexts_([o] { return client_context::make(o); }, files_of(o)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw,
@@ -37,6 +38,7 @@ class secured_client final : public security::client_security {
     session_cache& sessions = context->sessions();
     auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
                                                  std::move(connection), false, handshake_timeout_);
+    made->tls().verify_by(verifier_);
     made->tls().expect_server(target_name_.empty() ? host : std::string_view(target_name_), sessions);
     return made;
   }
@@ -46,6 +48,7 @@ class secured_client final : public security::client_security {
  private:
   const std::string target_name_;
   const duration handshake_timeout_;
+  const std::shared_ptr<const peer_verifier> verifier_;
   reloading<client_context> contexts_;
 };
 

@@ -8,6 +8,7 @@
 #include "tls/owned.hpp"
 #include "tls/peer.hpp"
 #include "tls/pem.hpp"
+#include "tls/verification.hpp"
 
 #include <openssl/err.h>
 #include <string>
@@ -23,7 +24,7 @@ namespace {
 
 std::string day_of(const ASN1_TIME* t) {
   const owned<BIO> bio(BIO_new(BIO_s_mem()));
-  if (!bio || !t || ASN1_TIME_print(bio.get(), t) != 1) return "a time that does not parse";
+  if (!bio || !t || ASN1_TIME_print(bio.get(), t) != 1) return "an invalid time";
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
   return std::string(data, static_cast<std::size_t>(size));
@@ -47,15 +48,15 @@ std::string other_names(const handshake_notes& notes, const X509* x) {
   if (names.empty())
     return "it has no subjectAltName: issue one with a subjectAltName for " + notes.host +
            " (its CN does not count, RFC 9525)";
-  std::string text = "it is for ";
+  std::string text = "it is valid for ";
   text.append(base::printable(names)).append(", not for ").append(notes.host);
   text.append(": connect to one of these names, or issue one with a subjectAltName for ");
   return text.append(notes.host);
 }
 
 const char* how_to_trust(const handshake_notes& notes) {
-  return notes.server ? "give the client one that is issued by the CA of server_options::client_ca()"
-                      : "name its CA with client_options::ca_file()";
+  return notes.server ? "use one that is issued by a CA of server_options::client_ca()"
+                      : "set its CA with client_options::ca_file()";
 }
 
 }  // namespace
@@ -65,29 +66,30 @@ std::string disbelief_text(const handshake_notes& notes, int error, const X509* 
                                   : "the server's certificate is not accepted: ";
   switch (error) {
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      text.append("it is self-signed, or bears the same name as its CA (" + subject_of(at) +
-                  "): give the CA a name of its own");
-      return notes.server ? text + " and issue the client's certificate anew"
+      text.append("it is self-signed, or has the same subject as its CA (" + subject_of(at) +
+                  "): give the CA a subject of its own");
+      return notes.server ? text + " and reissue the client's certificate"
                           : text + ", and the server's certificate a subjectAltName for " + notes.host;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      return text.append("no CA that is trusted here has issued it (") + subject_of(at) +
-             "): " + how_to_trust(notes) + ", or have the peer send its intermediate certificates, too";
+      return text.append("it is not issued by a trusted CA (") + subject_of(at) +
+             "): " + how_to_trust(notes) + ", or configure the peer to send its intermediate certificates";
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return text.append("it has expired on ") + (at ? day_of(X509_get0_notAfter(at)) : "?") + " (" +
+      return text.append("it expired on ") + (at ? day_of(X509_get0_notAfter(at)) : "?") + " (" +
              subject_of(at) + "): renew it";
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return text.append("it is valid only from ") + (at ? day_of(X509_get0_notBefore(at)) : "?") + " on (" +
-             subject_of(at) + "): set the clocks";
+      return text.append("it is not valid before ") + (at ? day_of(X509_get0_notBefore(at)) : "?") + " (" +
+             subject_of(at) + "): check the clocks";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH: return text + other_names(notes, at);
     case X509_V_ERR_INVALID_PURPOSE:
-      return text.append("its extendedKeyUsage does not allow it to be a ") +
-             (notes.server ? "client's (clientAuth)" : "server's (serverAuth)") + ": issue one that does";
+      return text.append("its extendedKeyUsage does not permit a ") +
+             (notes.server ? "client (clientAuth)" : "server (serverAuth)") + ": reissue it with that usage";
     case X509_V_ERR_INVALID_CA:
-      return text.append("its issuer is no CA (") + subject_of(at) + "): give that basicConstraints CA:TRUE";
+      return text.append("its issuer is not a CA (") + subject_of(at) +
+             "): reissue that with basicConstraints CA:TRUE";
     default: return text.append(X509_verify_cert_error_string(error)) + " (" + subject_of(at) + ")";
   }
 }
@@ -106,12 +108,19 @@ constexpr const char* ciphers_of_tls_1_3 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 status failed(const std::string& what) {
-  return status::failed_precondition(what + ": " + take_error("OpenSSL does not say why"));
+  return status::failed_precondition(what + ": " + take_error("OpenSSL reports no reason"));
 }
 
+// Called with ok for each certificate of a chain that is accepted, the peer's own last.
 int note_disbelief(int ok, X509_STORE_CTX* chain) {
-  if (ok) return ok;
   auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  if (ok && (X509_STORE_CTX_get_error_depth(chain) > 0 ||
+             accepted_by_verifier(*ssl, *X509_STORE_CTX_get0_cert(chain), true)))
+    return ok;
+  if (ok) {
+    X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+  }
   handshake_notes& notes = handshake_notes::of(ssl);
   if (notes.disbelief.empty())
     notes.disbelief =
@@ -125,7 +134,7 @@ result<owned<SSL_CTX>> new_context(const SSL_METHOD* role) {
   if (!c || SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1 ||
       SSL_CTX_set_cipher_list(c.get(), ciphers_of_tls_1_2) != 1 ||
       SSL_CTX_set_ciphersuites(c.get(), ciphers_of_tls_1_3) != 1)
-    return failed("OpenSSL cannot be set up");
+    return failed("cannot initialize OpenSSL");
   SSL_CTX_set_options(c.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
   // Idle connections hold no record buffers. Exactly the configured chain is sent.
@@ -187,10 +196,13 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
   SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);
   constexpr unsigned char sessions_of[] = "coracle";
   SSL_CTX_set_session_id_context(&c, sessions_of, sizeof sessions_of - 1);
+  if (options.verifier() && options.clients() == client_certificates::ignored)
+    return status::failed_precondition(
+        "server_options::verifier() needs certificates of clients: say server_options::client_ca()");
   if (options.clients() == client_certificates::ignored) return {};
   if (options.client_cas().empty())
     return status::failed_precondition(
-        "client certificates are asked for without a CA: say server_options::client_ca()");
+        "client certificates are requested without a CA: set server_options::client_ca()");
   SSL_CTX_set_verify(&c,
                      options.clients() == client_certificates::required
                          ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT
@@ -208,7 +220,7 @@ status serve_as(SSL_CTX& c, const key_pair& pair, const server_options& options)
 result<std::shared_ptr<const server_context>> server_context::make(const server_options& options) {
   if (options.certificates().empty())
     return status::failed_precondition(
-        "a TLS server needs a certificate and its key: say server_options::certificate_files()");
+        "a TLS server requires a certificate and its key: set server_options::certificate_files()");
   auto made = std::make_shared<server_context>();
   for (const key_pair& pair : options.certificates()) {
     result<owned<SSL_CTX>> c = new_context(TLS_server_method());
@@ -256,7 +268,7 @@ result<std::shared_ptr<const client_context>> client_context::make(const client_
       return failed("the system's CAs cannot be read");
     SSL_CTX_set_verify(&ctx, SSL_VERIFY_PEER, &note_disbelief);
   }
-  if (SSL_CTX_set_alpn_protos(&ctx, h2, sizeof h2) != 0) return failed("OpenSSL cannot be set up");
+  if (SSL_CTX_set_alpn_protos(&ctx, h2, sizeof h2) != 0) return failed("cannot initialize OpenSSL");
   SSL_CTX_set_session_cache_mode(&ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(&ctx, &keep_session);
   auto made = std::make_shared<client_context>();

@@ -2,6 +2,7 @@
 
 #include "base/if_memory_allows.hpp"
 #include "tls/error_queue.hpp"
+#include "tls/verification.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -55,8 +56,7 @@ void engine::expect_server(std::string_view host, session_cache& sessions) {
     fine = !host.empty() && X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1 &&
            SSL_set_tlsext_host_name(ssl_.get(), notes_.host.c_str()) == 1;
   }
-  if (!fine)
-    failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is no name that a server can prove";
+  if (!fine) failure_ = "the TLS handshake failed: \"" + notes_.host + "\" is not a valid server name";
   const owned<SSL_SESSION> earlier = sessions.take(notes_.host);
   if (earlier && !outlived(SSL_SESSION_get0_peer(earlier.get()))) SSL_set_session(ssl_.get(), earlier.get());
 }
@@ -86,8 +86,21 @@ engine::step engine::handshake() {
     failure_ = "the client's certificate has expired since its session began";
     return step::failed;
   }
+  if (outcome == 1 && !verified()) {
+    failure_ = notes_.disbelief;
+    return step::failed;
+  }
   if (outcome == 1) return step::done;
   return SSL_get_error(ssl_.get(), outcome) == SSL_ERROR_WANT_READ ? step::more : failed(true);
+}
+
+// OpenSSL verifies no certificate when a session is resumed, nor with client_options::without_verification().
+bool engine::verified() noexcept {
+  X509* const own = SSL_get0_peer_certificate(ssl_.get());
+  if (!own) return true;
+  const bool chain_verified =
+      SSL_get_verify_mode(ssl_.get()) != SSL_VERIFY_NONE && SSL_get_verify_result(ssl_.get()) == X509_V_OK;
+  return accepted_by_verifier(*ssl_, *own, chain_verified);
 }
 
 engine::step engine::read(mutable_bytes into, std::size_t& got) {

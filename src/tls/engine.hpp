@@ -11,6 +11,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace coracle::tls {
 
@@ -46,6 +47,9 @@ class engine {
   // Client, before the handshake: sets the expected name of the server, and the cache of its sessions.
   void expect_server(std::string_view host, session_cache& sessions);
 
+  // Before the handshake: the user's verifier, which may be null.
+  void verify_by(std::shared_ptr<const peer_verifier> v) noexcept { notes_.verifier = std::move(v); }
+
   // feed() borrows the bytes until keep_rest(), which copies those that were not read.
   void feed(bytes_view bytes);
   void keep_rest();
@@ -69,6 +73,7 @@ class engine {
   [[nodiscard]] SSL& connection() noexcept { return *ssl_; }
 
  private:
+  bool verified() noexcept;
   step failed(bool shaking_hands) noexcept;
   [[nodiscard]] bool outlived(X509* certificate) const noexcept;
 

@@ -23,19 +23,20 @@ const char* known(int reason, bool server) noexcept {
   switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
-      return server ? "the client speaks no TLS: does it use plaintext?"
-                    : "the server speaks no TLS: does it listen in plaintext?";
+      return server ? "the client does not use TLS (is it configured for plaintext?)"
+                    : "the server does not use TLS (is it configured for plaintext?)";
     case SSL_R_UNSUPPORTED_PROTOCOL:
-    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "the peer speaks no TLS 1.2 or newer";
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return "the peer does not support TLS 1.2 or newer";
     case SSL_R_NO_APPLICATION_PROTOCOL: return "the client does not offer HTTP/2 (ALPN h2)";
     case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-      return "the server does not speak HTTP/2 over TLS (ALPN h2): is it a gRPC server?";
+      return "the server does not support HTTP/2 over TLS (ALPN h2): is it a gRPC server?";
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "the two sides have no cipher suite or other parameter of TLS in common";
-    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "the client has no certificate, and one is required";
+      return "the peers have no TLS cipher suite or other TLS parameter in common";
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+      return "the client sent no certificate, and the server requires one";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      return "the server requires a client certificate: give one with client_options::certificate_files()";
+      return "the server requires a client certificate: set one with client_options::certificate_files()";
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
@@ -45,8 +46,8 @@ const char* known(int reason, bool server) noexcept {
       return server ? "the client does not trust the CA of the server's certificate"
                     : "the server does not trust the CA of the client's certificate";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-      return server ? "the client says that the server's certificate has expired"
-                    : "the server says that the client's certificate has expired";
+      return server ? "the client reports that the server's certificate has expired"
+                    : "the server reports that the client's certificate has expired";
     case SSL_R_TLSV1_UNRECOGNIZED_NAME: return "the server has no certificate for this name";
     default: return nullptr;
   }
@@ -56,7 +57,7 @@ const char* known(int reason, bool server) noexcept {
 
 std::string failure_text(bool server, bool shaking_hands) {
   const unsigned long code = ERR_peek_error();
-  const std::string text = take_error("no reason is given");
+  const std::string text = take_error("no reason reported");
   const char* better = ERR_GET_LIB(code) == ERR_LIB_SSL ? known(ERR_GET_REASON(code), server) : nullptr;
   return std::string(shaking_hands ? "the TLS handshake failed: " : "TLS failed: ") +
          (better ? better : text);

@@ -1,10 +1,12 @@
 // handshake_notes: the data of one connection that OpenSSL's callbacks read and write.
 #pragma once
 
+#include "coracle/tls/peer_verifier.hpp"
 #include "tls/session_cache.hpp"
 
 #include <openssl/ssl.h>
 
+#include <memory>
 #include <string>
 
 namespace coracle::tls {
@@ -16,6 +18,9 @@ struct handshake_notes {
   std::string host;
   // Client: the cache for its sessions. Part of the context, which outlives the connection.
   session_cache* sessions = nullptr;
+  // The user's, or null.
+  std::shared_ptr<const peer_verifier> verifier;
+  bool verifier_asked = false;
   // Why the verification of the peer's certificate failed.
   std::string disbelief;
 

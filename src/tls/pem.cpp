@@ -58,7 +58,7 @@ int answer_passphrase(char* buffer, int size, int, void* user) noexcept {
     request.thrown = std::string(e.what());
   } catch (...) {
   }
-  if (request.thrown.empty()) request.thrown = "an exception without a text";
+  if (request.thrown.empty()) request.thrown = "an exception without a message";
   return -1;
 }
 
@@ -70,17 +70,17 @@ result<owned<EVP_PKEY>> read_key(const key_pair& from) {
   owned<EVP_PKEY> key(PEM_read_bio_PrivateKey(over(*text).get(), nullptr, &answer_passphrase, &request));
   if (key) return key;
   const std::string name = name_of(from.key(), "key");
-  const std::string why = take_error("it does not parse");
+  const std::string why = take_error("it cannot be parsed");
   if (request.asked && !from.passphrase())
-    return status::failed_precondition(
-        name +
-        " is protected by a passphrase: say it with key_pair::passphrase(), or "
-        "take the protection off with openssl pkey");
+    return status::failed_precondition(name +
+                                       " is protected by a passphrase: set key_pair::passphrase(), or "
+                                       "remove the protection with openssl pkey");
   if (!request.thrown.empty())
-    return status::failed_precondition(name + " did not open: key_pair::passphrase() threw \"" +
+    return status::failed_precondition(name + " cannot be decrypted: key_pair::passphrase() threw \"" +
                                        request.thrown + "\"");
   if (request.asked)
-    return status::failed_precondition(name + " does not open with the passphrase that was given: " + why);
+    return status::failed_precondition(
+        name + " cannot be decrypted with the passphrase of key_pair::passphrase(): " + why);
   return status::failed_precondition(name + " has no private key in PEM form: " + why);
 }
 
@@ -88,7 +88,7 @@ result<owned<EVP_PKEY>> read_key(const key_pair& from) {
 
 std::string name_of(const pem_source& s, const char* role) {
   return std::string("the ") + role +
-         (s.is_file() ? " file " + s.value() : std::string(" that was given as text"));
+         (s.is_file() ? " file " + s.value() : std::string(" that was passed as text"));
 }
 
 result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const char* role) {
@@ -101,8 +101,8 @@ result<std::vector<owned<X509>>> read_certificates(const pem_source& from, const
     found.push_back(std::move(one));
   // The end of the text is reported as "no start line"; any other error is a certificate that does not parse.
   const bool clean = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-  const std::string why = take_error("it does not parse");
-  if (!clean) return status::failed_precondition(name_of(from, role) + " is broken: " + why);
+  const std::string why = take_error("it cannot be parsed");
+  if (!clean) return status::failed_precondition(name_of(from, role) + " is not valid: " + why);
   if (found.empty())
     return status::failed_precondition(name_of(from, role) +
                                        " has no certificate in PEM form (-----BEGIN "

@@ -62,9 +62,11 @@ class reloading {
     const bool again = marks == tried_;
     tried_ = marks;
     const status s = make_anew(std::move(marks));
-    if (s.ok()) on.log().write(log_level::info, "TLS: certificates were read anew");
+    if (s.ok()) on.log().write(log_level::info, "TLS: the certificates were reloaded");
     else if (!again)
-      on.log().write(log_level::error, "TLS: the old certificates stay in use: " + std::string(s.message()));
+      on.log().write(log_level::error,
+                     "TLS: the certificates were not reloaded, and the previous ones stay in use: " +
+                         std::string(s.message()));
     return current_;
   }
 

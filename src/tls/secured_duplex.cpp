@@ -92,7 +92,7 @@ void secured_duplex::advance() {
   // The output also contains what a send has encrypted; a TLS record is slightly larger than its contents.
   const std::size_t most = limits::unread_answers_bytes + (sending_ ? limits::encrypted_bytes + 1024 : 0);
   if (engine_.output().size() > most && established_ && !failed_ && !closing_)
-    fail(-EPROTO, "the peer asks for answers and does not read them");
+    fail(-EPROTO, "the peer requests TLS responses and does not read them");
   flush();
   end_sending();
 }
@@ -117,7 +117,7 @@ bool secured_duplex::established() {
     fail(-EPROTO,
          engine_.server()
              ? "the TLS handshake failed: the client does not offer HTTP/2 (ALPN h2)"
-             : "the TLS handshake failed: the server does not choose HTTP/2 (ALPN h2): is it a gRPC server?");
+             : "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
     return false;
   }
   established_ = true;
@@ -149,8 +149,9 @@ void secured_duplex::receive_ended(std::int64_t result) noexcept {
   if (failed_) return;
   or_fail([&] {
     if (established_) return deliver();
-    const std::string how =
-        result < 0 ? std::string(std::strerror(static_cast<int>(-result))) : "the peer closed the connection";
+    std::string how = "the peer closed the connection";
+    if (result < 0) how = raw_->end_reason();
+    if (how.empty()) how = std::strerror(static_cast<int>(-result));
     fail(result < 0 ? result : -ECONNABORTED, "the TLS handshake failed: " + how);
   });
 }

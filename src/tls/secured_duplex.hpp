@@ -45,7 +45,9 @@ class secured_duplex final : public net::duplex, private net::duplex_sink, coro:
   [[nodiscard]] const net::address& peer_address() const noexcept override { return raw_->peer_address(); }
   [[nodiscard]] const net::address& local_address() const noexcept override { return raw_->local_address(); }
   [[nodiscard]] const auth_context* auth() const noexcept override { return auth_.get(); }
-  [[nodiscard]] std::string_view end_reason() const noexcept override { return end_reason_; }
+  [[nodiscard]] std::string_view end_reason() const noexcept override {
+    return end_reason_.empty() ? raw_->end_reason() : end_reason_;
+  }
 
  private:
   // net::duplex_sink, called by the raw connection

@@ -27,18 +27,22 @@ class secured_server final : public security::server_security {
  public:
   explicit secured_server(const server_options& o)
       : handshake_timeout_(o.handshake_timeout()),
+        verifier_(o.verifier()),
         contexts_([o] { return server_context::make(o); }, files_of(o)) {}
 
   std::unique_ptr<net::duplex> secure(loop& on, std::unique_ptr<net::duplex> raw) override {
     std::shared_ptr<const server_context> context = contexts_.get(on);
     owned<SSL> connection = context->connection();
-    return std::make_unique<secured_duplex>(on, std::move(raw), std::move(context), std::move(connection),
-                                            true, handshake_timeout_);
+    auto made = std::make_unique<secured_duplex>(on, std::move(raw), std::move(context),
+                                                 std::move(connection), true, handshake_timeout_);
+    made->tls().verify_by(verifier_);
+    return made;
   }
   status reload() override { return contexts_.reload(); }
 
  private:
   const duration handshake_timeout_;
+  const std::shared_ptr<const peer_verifier> verifier_;
   reloading<server_context> contexts_;
 };
 

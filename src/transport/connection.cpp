@@ -467,7 +467,7 @@ void connection::mind_stall() noexcept {
   // A window update of the peer may be in the input that waits for the decode budget.
   const bool heard = !is_deferred() && !just_resumed_;
   if (stall_.on_time(home_.now(), congested_, engine_.data_sent(), sending_since, heard))
-    engine_.fail(error_code::enhance_your_calm, "replies are not read");
+    engine_.fail(error_code::enhance_your_calm, "the peer does not read the replies within the stall time");
 }
 
 void connection::give_up(const char* reason) noexcept {

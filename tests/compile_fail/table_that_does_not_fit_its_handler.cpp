@@ -1,4 +1,4 @@
-// expect: the handler's return type does not fit the .proto
+// expect: the handler's return type does not match the .proto
 #include "kinds.coracle.hpp"
 
 #ifdef MISUSE

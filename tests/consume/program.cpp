@@ -1,4 +1,4 @@
-// A user's program at its smallest: what it includes and links must come from the package alone.
+// The smallest program of a user: everything that it includes and links must come from the package.
 #include "coracle/base/status.hpp"
 #include "coracle/base/version.hpp"
 

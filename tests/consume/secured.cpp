@@ -1,4 +1,4 @@
-// A user's program with TLS: coracle::tls brings all that it needs.
+// A user's program with TLS: coracle::tls brings everything that it needs.
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
 

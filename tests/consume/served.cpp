@@ -1,4 +1,5 @@
-// A user's program and its test: a service with everything that a server should have, called through the test kit.
+// A user's program and its test: a service with everything that a server should have, called through the test
+// kit.
 #include "shipyard.coracle.fake.hpp"
 
 #include "coracle/client.hpp"

@@ -268,7 +268,7 @@ TEST(GuideToMessages, FormsOfMessages) {
 TEST(GuideToMessages, ArenasAndCompression) {
   coracle::testing::service_fixture<catalog> listed;
   auto call = movies_stub(listed.channel()).AddMultipleMovies();
-  coracle::sync_wait(call.write(named("Red")));
+  coracle::sync_wait(call.write(named("Red"))).throw_if_error();
   EXPECT_EQ(coracle::sync_wait(call.finish())->movie_ids_size(), 1);
   coracle::testing::service_fixture<packed> fixture;
   EXPECT_EQ(

@@ -87,7 +87,10 @@ coracle::task<std::string> add(movies_stub movies, movie::Movie movie) {
 // [client_streaming_client]
 coracle::task<int> add_many(movies_stub movies, std::vector<movie::Movie> all) {
   auto call = movies.AddMultipleMovies(coracle::within(1s));
-  for (const auto& movie : all) co_await call.write(movie);
+  for (const auto& movie : all) {
+    const auto sent = co_await call.write(movie);  // status
+    if (!sent.ok()) break;                         // the call is over: finish() has its status
+  }
   const auto reply = co_await call.finish();  // result<AddMultipleMoviesResponse>
   co_return reply.value().movie_ids_size();   // value() throws status_error
 }
@@ -97,7 +100,7 @@ coracle::task<int> add_many(movies_stub movies, std::vector<movie::Movie> all) {
 coracle::task<int> list(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(1s));
   int years = 0;
-  while (const auto movie = co_await call.next()) years += movie->year_of_production();
+  while (const auto movie = (co_await call.next()).value()) years += movie->year_of_production();
   co_return years;
 }
 // [/server_streaming_client]
@@ -108,9 +111,10 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   for (const auto& id : ids) {
     movie::WatchTogetherRequest request;
     request.set_movie_id(id);
-    co_await call.write(request);
-    const auto reply = co_await call.next_result();
-    if (!reply) co_return reply.status();
+    const auto sent = co_await call.write(request);
+    if (!sent.ok()) break;
+    const auto reply = co_await call.next();  // result<std::optional<WatchTogetherReply>>
+    if (!reply || !*reply) break;
   }
   co_return co_await call.finish();
 }

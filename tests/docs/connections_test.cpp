@@ -2,6 +2,10 @@
 #include "movie.coracle.hpp"
 
 #include "coracle/client.hpp"
+#include "coracle/client/connector.hpp"
+#include "coracle/net/connect.hpp"
+#include "coracle/net/listener.hpp"
+#include "coracle/net/stream.hpp"
 #include "coracle/server.hpp"
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
@@ -9,7 +13,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -48,12 +56,86 @@ class guarded final : public movie::rpc::MovieService::service {
   // [/peer]
 };
 
+// [pinned]
+// Trusts the keys of known servers, whatever authority has issued their certificates.
+coracle::tls::client_options pinned(std::vector<std::string> pins) {
+  return coracle::tls::client_options().without_verification().verifier(
+      [pins](const coracle::tls::peer_certificate& server) -> coracle::status {
+        for (const std::string& pin : pins)
+          if (server.spki_sha256() == pin) return coracle::ok;
+        return coracle::status::permission_denied("the key " + server.spki_sha256() + " is not pinned");
+      });
+}
+// [/pinned]
+
+// [spiffe]
+coracle::tls::server_options only_for(std::string spiffe_id) {
+  return coracle::tls::server_options()
+      .certificate_files("server.pem", "server.key")
+      .client_ca_file("clients.pem")
+      .verifier([spiffe_id](const coracle::tls::peer_certificate& client) -> coracle::status {
+        if (client.has_identity(coracle::peer_identity::kind::uri, spiffe_id)) return coracle::ok;
+        return coracle::status::permission_denied("it is not " + spiffe_id);
+      });
+}
+// [/spiffe]
+
 // [token_of_a_call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie, coracle::within(1s).token("of this call"));
   co_return reply.status();
 }
 // [/token_of_a_call]
+
+// [connector]
+// Tells a load balancer that nothing is known of the client (HAProxy's PROXY protocol), before HTTP/2 begins.
+class behind_a_proxy final : public coracle::connector {
+ public:
+  explicit behind_a_proxy(std::uint16_t port) : port_(port) {}
+
+  coracle::task<coracle::result<std::unique_ptr<coracle::net::byte_stream>>> connect() override {
+    coracle::result<coracle::net::stream> made = co_await coracle::net::connect("localhost", port_);
+    if (!made) co_return made.status();
+    const std::string first_line = "PROXY UNKNOWN\r\n";
+    const coracle::status sent = co_await made->write(coracle::as_bytes(first_line));
+    if (!sent.ok()) co_return sent;
+    co_return coracle::net::to_byte_stream(*std::move(made));
+  }
+  std::string authority() const override { return "movies.example:443"; }  // and the name that TLS verifies
+
+ private:
+  const std::uint16_t port_;
+};
+// [/connector]
+
+coracle::task<std::string> first_bytes(coracle::net::listener& at, std::size_t n) {
+  coracle::result<coracle::net::stream> client = co_await at.accept();
+  std::string text(n, '\0');
+  for (std::size_t got = 0; client && got < n;) {
+    const coracle::mutable_bytes room(reinterpret_cast<std::uint8_t*>(text.data()) + got, n - got);
+    const auto more = co_await client->read(room);
+    if (!more || *more == 0) break;
+    got += *more;
+  }
+  co_return text;
+}
+
+coracle::task<std::string> what_comes_first(coracle::runtime& runtime) {
+  coracle::net::listener at = *coracle::net::listener::open(coracle::net::address::loopback_v4(0));
+  const std::uint16_t port = at.local_address().port();
+  // [channel_by_connector]
+  coracle::channel movies(runtime, std::make_shared<behind_a_proxy>(port), coracle::insecure());
+  // [/channel_by_connector]
+  movies.connect();
+  std::string text = co_await first_bytes(at, 18);
+  co_await at.close();
+  co_return text;
+}
+
+TEST(GuideToChannels, AConnectorSpeaksFirst) {
+  coracle::runtime runtime;
+  EXPECT_EQ(coracle::sync_wait(runtime, what_comes_first(runtime)), "PROXY UNKNOWN\r\nPRI");
+}
 
 TEST(GuideToChannels, OptionsAreSaidInARow) {
   coracle::runtime runtime;
@@ -64,7 +146,7 @@ TEST(GuideToChannels, OptionsAreSaidInARow) {
                               .calls(coracle::within(2s).metadata("x-team", "ada"))
                               .keepalive(30s));
   // [/channel]
-  EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // nobody is asked before the first call
+  EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // no connection is made before the first call
 }
 
 TEST(GuideToOperations, LimitsAreSaidInARow) {
@@ -101,6 +183,15 @@ TEST(GuideToSecurity, FilesThatAreNotThereAreTheStatusOfListen) {
   server.add(service);
   EXPECT_EQ(listen_securely(server).code(), coracle::status_code::failed_precondition);
   EXPECT_EQ(listen_and_reload(server).code(), coracle::status_code::failed_precondition);
+  EXPECT_EQ(server.listen("127.0.0.1:0", only_for("spiffe://example/ada")).code(),
+            coracle::status_code::failed_precondition);
+}
+
+TEST(GuideToSecurity, PinsAreOptionsThatAreMadeOnce) {
+  const coracle::tls::client_options one = pinned({"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="});
+  EXPECT_EQ(one, coracle::tls::client_options(one));
+  EXPECT_FALSE(one == pinned({"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="}));
+  EXPECT_EQ(one.build().status(), coracle::status());
 }
 
 TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {

@@ -63,7 +63,7 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
 coracle::task<coracle::status> change_ones_mind(movies_stub movies) {
   auto call = movies.WatchTogether();
   const movie::WatchTogetherRequest request;
-  co_await call.write(request);
+  (co_await call.write(request)).throw_if_error();
   call.cancel();                    // what waits on the call resumes, and its handler is stopped
   co_return co_await call.finish();  // CANCELLED
 }
@@ -181,7 +181,7 @@ TEST(GuideToDeadlines, AHandlerEndsWithItsCall) {
     static coracle::task<coracle::status> watch(movies_stub movies, int& films) {
       auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(150s));
       for (;;) {
-        const auto next = co_await call.next_result();
+        const auto next = co_await call.next();
         if (!next) co_return next.status();
         ++films;
       }

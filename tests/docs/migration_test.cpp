@@ -87,7 +87,7 @@ class movies final : public movie::rpc::MovieService::service {
 coracle::task<int> list(movie::rpc::MovieService::stub stub) {
   auto call = stub.ListMovies(movie::ListMoviesRequest());
   int count = 0;
-  while (const auto movie = co_await call.next()) count += movie->year_of_production() > 0 ? 1 : 0;
+  while (const auto movie = (co_await call.next()).value()) count += movie->year_of_production() > 0 ? 1 : 0;
   co_return count;
 }
 // [/streams]
@@ -96,7 +96,7 @@ coracle::task<int> list(movie::rpc::MovieService::stub stub) {
 // Instead of a Waiter and a select: the loser is stopped, and has taken nothing.
 coracle::task<bool> heard_within(movie::rpc::MovieService::stub stub, coracle::duration limit) {
   auto call = stub.ListMovies(movie::ListMoviesRequest());
-  auto first = co_await coracle::when_any_settled(call.next_result(), coracle::sleep_for(limit));
+  auto first = co_await coracle::when_any_settled(call.next(), coracle::sleep_for(limit));
   co_return first.index() == 0;
 }
 // [/two_things]

@@ -90,12 +90,12 @@ TEST(GuideToOperations, AStreamEndsByItselfWhenTheDrainBegins) {
       const movie::rpc::MovieService::stub movies(channel);
       auto call = movies.WatchTogether();
       const movie::WatchTogetherRequest request;
-      co_await call.write(request);
-      const auto first = co_await call.next();
+      (co_await call.write(request)).throw_if_error();
+      const auto first = (co_await call.next()).value();
       EXPECT_TRUE(first);
       coracle::scope draining(co_await coracle::coro::this_environment());
       draining.spawn(server.drain(1h));
-      const auto last = co_await call.next();
+      const auto last = (co_await call.next()).value();
       EXPECT_TRUE(last);
       const auto end = co_await call.finish();
       EXPECT_EQ(end, coracle::status::unavailable("the server restarts: begin again"));

@@ -25,7 +25,7 @@ coracle::task<coracle::result<movie::AddMultipleMoviesResponse>> upload(movies_s
                                                                         std::vector<movie::Movie> shelf) {
   auto call = movies.AddMultipleMovies(coracle::within(10s));
   for (const auto& movie : shelf) {
-    const auto sent = co_await call.write_result(movie);  // waits while there is no room
+    const auto sent = co_await call.write(movie);  // waits while there is no room
     if (!sent.ok()) break;  // the server has ended the call: finish() says how
   }
   co_return co_await call.finish();
@@ -36,8 +36,8 @@ coracle::task<coracle::result<movie::AddMultipleMoviesResponse>> upload(movies_s
 coracle::task<int> count(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
   int found = 0;
-  while (const auto movie = co_await call.next()) found += movie->title().empty() ? 0 : 1;
-  co_return found;  // after OK alone: any other end has thrown call_ended
+  while (const auto movie = (co_await call.next()).value()) found += movie->title().empty() ? 0 : 1;
+  co_return found;  // after OK only: any other end has thrown status_error
 }
 // [/download]
 
@@ -47,7 +47,7 @@ coracle::task<int> total_minutes(movies_stub movies) {
   int minutes = 0;
   movie::Movie movie;  // every read reuses its memory
   for (;;) {
-    const bool more = co_await call.read(movie);
+    const bool more = (co_await call.read(movie)).value();
     if (!more) co_return minutes;
     minutes += movie.duration_minutes();
   }
@@ -61,7 +61,7 @@ coracle::task<> ask_for(talk& call, std::vector<std::string> ids) {
   for (const auto& id : ids) {
     movie::WatchTogetherRequest request;
     request.set_movie_id(id);
-    const auto sent = co_await call.write_result(request);
+    const auto sent = co_await call.write(request);
     if (!sent.ok()) co_return;  // the reader gets the status
   }
   co_await call.writes_done();
@@ -73,7 +73,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   coracle::scope writing{co_await coracle::coro::this_environment()};
   writing.spawn(ask_for(call, std::move(ids)));  // one task writes ...
   for (;;) {
-    const auto next = co_await call.next_result();  // ... while another reads
+    const auto next = co_await call.next();  // ... while another reads
     if (!next || !*next) break;
     titles.push_back((*next)->movie().title());
   }
@@ -84,7 +84,8 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
 
 // [handler]
 class library final : public movie::rpc::MovieService::service {
-  // Looks each movie up on a thread that may block and replies when it is found; reads the next request meanwhile.
+  // Looks each movie up on a thread that may block and replies when it is found; reads the next request
+  // meanwhile.
   coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
     const auto replies = co_await coracle::replies<movie::WatchTogetherResponse>::writer();
@@ -148,8 +149,8 @@ TEST(GuideToStreaming, ADownloadIsALoop) {
   try {
     coracle::sync_wait(fixture.runtime(), count(movies));
     ADD_FAILURE() << "an end that is not OK went unnoticed";
-  } catch (const coracle::call_ended& end) {
-    EXPECT_EQ(end.why(), coracle::status::unavailable("closed"));
+  } catch (const coracle::status_error& end) {
+    EXPECT_EQ(end.status(), coracle::status::unavailable("closed"));
   }
 }
 

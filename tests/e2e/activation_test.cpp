@@ -14,7 +14,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// The manager's socket.
+// The socket of the manager.
 class open_socket {
  public:
   explicit open_socket(int family, int type = SOCK_STREAM)
@@ -47,7 +47,7 @@ class open_socket {
 
 class activated : public every_backend {
  protected:
-  // LISTEN_PID is the program's own number, which the shell knows before it becomes the program.
+  // LISTEN_PID is the process id of the program, which the shell knows before it executes the program.
   static constexpr const char* own_number = "LISTEN_PID=$$ exec \"$0\" \"$@\"";
   [[nodiscard]] std::vector<std::string> variables(std::vector<std::string> more) const {
     more.push_back("CORACLE_BACKEND=" + name_of(GetParam()));
@@ -66,7 +66,7 @@ class activated : public every_backend {
     request.set_text("hello");
     return sync_wait(echo_stub(to).Say(request, within(std::chrono::seconds(20)))).status();
   }
-  // What the program says when it is given this descriptor.
+  // Returns the error message of the program when it inherits this descriptor.
   std::string refusal(const std::vector<int>& descriptors,
                       const std::string& address = "systemd:", const char* script = own_number) {
     child_program server(command({"run", "1", address}, script),
@@ -130,12 +130,12 @@ TEST_P(activated, SocketsForAnotherProcessAreRefused) {
 
 TEST_P(activated, WhatIsNoListeningStreamSocketIsRefused) {
   const open_socket datagrams(AF_INET, SOCK_DGRAM);
-  EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("needs ListenStream="));
+  EXPECT_THAT(refusal({datagrams.descriptor}), testing::HasSubstr("set ListenStream= in the socket unit"));
   const open_socket deaf(AF_INET);
-  EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("needs Accept=no"));
+  EXPECT_THAT(refusal({deaf.descriptor}), testing::HasSubstr("set Accept=no in the socket unit"));
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-  EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("needs ListenStream="));
+  EXPECT_THAT(refusal({pipe[0]}), testing::HasSubstr("set ListenStream= in the socket unit"));
   for (const int end : pipe) ::close(end);
 }
 

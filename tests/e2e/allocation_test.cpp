@@ -1,4 +1,4 @@
-// What a steady unary call takes from the heap, whatever is asked of it: what protobuf takes for its texts, and no more.
+// The heap allocations of a steady unary call, with every option: only those of protobuf for its strings.
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
@@ -27,7 +27,7 @@ class steady_call : public echo_fixture {
       GTEST_SKIP() << "sanitizer builds take frames from the heap, and have an allocator of their own";
     echo_fixture::SetUp();
   }
-  // Client and server are on one loop, whose thread counts for both.
+  // Client and server are on one loop, whose thread counts the allocations of both.
   static task<std::size_t> takes(echo_stub s, std::string what, call_options options, bool compressed) {
     const echo::Text request = text(std::move(what));
     std::size_t before = 0;
@@ -40,7 +40,7 @@ class steady_call : public echo_fixture {
     }
     co_return test::malloc_count - before;
   }
-  // By calls_made calls, after as many to become steady.
+  // Average over calls_made calls, after the same number to become steady.
   std::size_t taken(const std::string& what = {}, const call_options& options = {}, bool compressed = false) {
     return run(takes(stub(), what, options, compressed));
   }
@@ -57,15 +57,15 @@ TEST_P(steady_call, TakesNothing) {
 
 TEST_P(steady_call, TakesNothingForItsDeadline) { EXPECT_EQ(taken({}, within(5s)), 0u); }
 
-// Not so brotli, snappy and lz4, whose libraries take memory for each message. Less than uncompressed where a long
-// message comes in parts: protobuf's strings grow by them.
+// Except brotli, snappy and lz4, whose libraries allocate for each message. Fewer than uncompressed where a
+// long message arrives in parts, because protobuf's strings grow with them.
 TEST_P(steady_call, TakesNoMoreWhenItIsCompressed) {
   const std::size_t plain = taken(long_text);
   for (const encoding e : {encoding::gzip, encoding::deflate, encoding::zstd}) {
     make_server(server_options().compression(e));
     connect(channel_options().calls(call_options().compression(e)));
-    // Where other programs hold the processor up, the loop's clock may end an iteration within a message; what waits then
-    // takes memory once.
+    // If other programs occupy the processor, the clock of the loop may end an iteration within a message; a
+    // waiting message then allocates once.
     std::size_t least = taken(long_text, {}, true);
     for (int more = 0; more < 4 && least > plain; ++more) least = std::min(least, taken(long_text, {}, true));
     EXPECT_LE(least, plain) << name_of(e);

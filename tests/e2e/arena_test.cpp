@@ -1,4 +1,4 @@
-// Messages in a call's arena: handlers that use it cost fewer allocations, and say the same.
+// Messages in a call's arena: handlers that use it cause fewer allocations, with the same replies.
 #include "support/allocation_counter.hpp"
 #include "support/every_backend.hpp"
 
@@ -67,7 +67,7 @@ class arenas : public every_backend {
       EXPECT_EQ(reply->values(request.values_size() - 1).number_value(), 2 * request.values_size());
     }
   }
-  // Of one call, once client and server, on one loop, have made a few.
+  // Returns the allocations of one call, after the client and the server, on one loop, have made a few.
   static task<std::size_t> cost(generic_stub s, const char* path, const ListValue& request) {
     constexpr int calls = 20;
     co_await call_often(s, path, request, calls);
@@ -92,13 +92,13 @@ TEST_P(arenas, TakeTheAllocationsOfRequestAndReplyAway) {
   const std::size_t without = cost_of(false, "/lists/Double", n);
   const std::size_t with = cost_of(true, "/lists/Double", n);
   EXPECT_LE(with + 2 * n, without) << "each value of request and reply was an allocation";
-  // Without a frame, which sanitizer builds take from the heap.
+  // Without a frame, which sanitizer builds allocate on the heap.
   EXPECT_LE(cost_of(true, "/lists/DoubleAtOnce", n), with);
   RecordProperty("without", static_cast<int>(without));
   RecordProperty("with", static_cast<int>(with));
 }
 
-// More than an arena keeps from call to call.
+// More than an arena keeps between calls.
 TEST_P(arenas, HoldLargeMessagesToo) {
   EXPECT_GT(cost_of(true, "/lists/Double", 20'000), 0u);
   EXPECT_GT(cost_of(false, "/lists/DoubleAtOnce", 20'000), 0u);

@@ -1,4 +1,4 @@
-// What channel_options say about calls and connections, and the pool that goes by them.
+// The effects of channel_options on calls and connections, and the pool that uses them.
 #include "support/certificates.hpp"
 #include "support/server_fleet.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Gives back what it was called with: metadata "x-...", the deadline, the user-agent.
+// Returns the parameters of its call: metadata "x-...", the deadline, the user-agent.
 class mirror_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {

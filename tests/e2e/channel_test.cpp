@@ -1,4 +1,4 @@
-// Channels to several servers that come and go, in virtual time: names, balancing, waiting, rest.
+// Channels to several servers that start and stop, in virtual time: names, balancing, waiting, idleness.
 #include "support/server_fleet.hpp"
 
 #include <set>
@@ -108,7 +108,7 @@ TEST_F(channel_to_servers, TakesAResolverThatThrowsForOneThatFails) {
   EXPECT_NE(why.message().find("no movies today"), std::string_view::npos) << why;
 }
 
-// Fails by an exception as long as it holds nothing.
+// Fails with an exception as long as it has no value.
 class late_resolver final : public client::resolver {
  public:
   std::optional<client::resolution> found;
@@ -324,7 +324,7 @@ TEST_F(channel_to_servers, RestsAlsoWhileItsServersAreGone) {
   (void)world_.host("a");
   channel c(client_, address("a"), insecure());
   EXPECT_EQ(call(c), "UNAVAILABLE");
-  world_.run();  // ends: nobody tries for ever
+  world_.run();  // ends: no connection attempt is repeated forever
   EXPECT_EQ(c.state(), connectivity::idle);
 }
 

@@ -167,7 +167,7 @@ TEST_P(channelz, ChannelsOfTheRuntimeAreShownDownToTheirSockets) {
   ASSERT_EQ(found.status(), status());
   const wire::SocketData& data = found->socket().data();
   EXPECT_EQ(data.streams_started(), 6);    // with the questions
-  EXPECT_EQ(data.streams_succeeded(), 5);  // a NOT_FOUND ends its stream well
+  EXPECT_EQ(data.streams_succeeded(), 5);  // a NOT_FOUND ends its stream normally
   EXPECT_EQ(data.messages_sent(), 6);
   EXPECT_TRUE(data.has_last_local_stream_created_timestamp());
   EXPECT_FALSE(data.has_last_remote_stream_created_timestamp());
@@ -185,10 +185,10 @@ TEST_P(channelz, WhatHasBecomeOfAChannelIsTraced) {
   for (const auto& e : whole.events()) {
     of_channel.push_back(e.description());
     EXPECT_TRUE(e.has_timestamp());
-    EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("a subchannel to ") ? id : 0);
+    EXPECT_EQ(e.subchannel_ref().subchannel_id(), e.description().starts_with("subchannel to ") ? id : 0);
   }
   EXPECT_THAT(of_channel,
-              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("a subchannel to "), "READY"));
+              testing::UnorderedElementsAre("CONNECTING", testing::StartsWith("subchannel to "), "READY"));
 
   wire::GetSubchannelRequest below;
   below.set_subchannel_id(id);

@@ -1,4 +1,4 @@
-// What channelz shows of a secured connection.
+// The channelz data of a secured connection.
 #include "grpc/channelz/v1/channelz.coracle.hpp"
 #include "support/certificates.hpp"
 #include "support/echo_service.hpp"
@@ -34,7 +34,7 @@ TEST(ChannelzOfTls, ShowsTheCipherAndTheCertificateOfThePeer) {
   ASSERT_EQ(found.status(), status());
   const auto& tls = found->socket().security().tls();
   EXPECT_THAT(tls.standard_name(), testing::StartsWith("TLS_"));
-  // DER: a sequence, whose length has two bytes, with the holder's names in it.
+  // DER: a sequence, whose length has two bytes, with the subject in it.
   EXPECT_THAT(tls.remote_certificate(), testing::StartsWith("\x30\x82"));
   EXPECT_THAT(tls.remote_certificate(), testing::HasSubstr("ada.example"));
 }

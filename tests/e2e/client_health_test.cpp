@@ -1,4 +1,4 @@
-// Channels that ask their servers whether they serve (gRFC A17), in virtual time.
+// Channels that use the health service of their servers (gRFC A17), in virtual time.
 #include "support/server_fleet.hpp"
 
 #include "coracle/services/health_service.hpp"
@@ -100,7 +100,7 @@ TEST_F(a_channel_that_asks_for_health, RestsAsOthersDo) {
 
 // --- a server that does not answer everybody
 
-// Refuses Watch() to those without the token, with what the test says.
+// Rejects Watch() without the token, with the status of the test.
 class health_guard final : public server_interceptor {
  public:
   task<status> intercept(server_context& context, next_handler next) override {
@@ -170,7 +170,7 @@ TEST_F(a_guarded_health_service, FailsCallsWithItsStatusUntilAWatchIsAnswered) {
   EXPECT_EQ(channel_->state(), connectivity::transient_failure);
   const status why = call();
   EXPECT_EQ(why.code(), status_code::unavailable);
-  EXPECT_NE(why.message().find("its health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
+  EXPECT_NE(why.message().find("the health check of \"movies\" failed with PERMISSION_DENIED: not?yours"),
             std::string_view::npos)
       << why;
   wait(10s);

@@ -1,7 +1,9 @@
-// Interceptors of a client: around every kind of call, in order, to the call's end however it comes.
+// Interceptors of a client: around every kind of call, in order, to every kind of end.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/intercepted_channel.hpp"
+
+#include <gmock/gmock.h>
 
 #include <vector>
 
@@ -43,13 +45,13 @@ class client_interceptors : public echo_fixture {
     const auto said = co_await s.Say(hello);
     ends.push_back(said.status());
     auto collecting = s.Collect();
-    (void)co_await collecting.write_result(hello);
+    (void)co_await collecting.write(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
     int replies = 0;
     while (true) {
-      const auto one = co_await repeating.next_result();
+      const auto one = co_await repeating.next();
       if (!one || !*one) break;
       ++replies;
     }
@@ -59,7 +61,7 @@ class client_interceptors : public echo_fixture {
       EXPECT_EQ(replies, 2);
     }
     auto chatting = s.Chat();
-    (void)co_await chatting.write_result(hello);
+    (void)co_await chatting.write(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
@@ -248,14 +250,14 @@ TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
       co_await sleep_for(5ms);
       work.request_stop();
       co_await work.join();
-      (void)co_await c.write_result(text("on"));
+      (void)co_await c.write(text("on"));
       co_return co_await c.finish();
     }
   };
   EXPECT_EQ(run(program::talk(echo_stub(front))), status());
 }
 
-// What a server brings about is nothing to end a client for.
+// An error that a server causes must not end a client.
 TEST_P(client_interceptors, OkWithoutAReplyIsInternal) {
   doing lenient([](client_context&, next_call next) -> task<status> {
     static_cast<void>(co_await next());
@@ -281,7 +283,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
   };
   const status how = run(program::chat(echo_stub(front)));
   EXPECT_EQ(how.code(), status_code::internal);
-  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("a second time around a stream"));
+  EXPECT_THAT(std::string(how.message()), testing::HasSubstr("called next() twice for a stream"));
 }
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {

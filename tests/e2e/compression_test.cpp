@@ -1,4 +1,4 @@
-// Compressed messages: negotiated both ways, apart for each direction, call and message.
+// Compressed messages: negotiated in both directions, separately for each direction, call and message.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/compress/compression.hpp"
@@ -8,7 +8,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// Says in `count` whether the request came compressed; answers in the encoding that x-reply names.
+// Stores in `count` whether the request was compressed; replies in the encoding that x-reply names.
 class packing_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
@@ -17,7 +17,7 @@ class packing_service final : public echo_service {
     if (const auto name = context.metadata().find("x-reply")) context.compression(*encoding_named(*name));
     co_return reply;
   }
-  // The second of three goes as it is.
+  // The second of three is sent uncompressed.
   replies<echo::Text> Repeat(server_context& context, const echo::Text& request) override {
     echo::Text reply = request;
     reply.set_count(context.read_compressed());
@@ -136,20 +136,20 @@ TEST_P(packing, AStreamMayLeaveMessagesOut) {
       const echo::Text request = text(long_text);
       auto call = s.Repeat(request, call_options().compression(encoding::zstd));
       for (const bool compressed : {true, false, true}) {
-        const auto one = co_await call.next();
+        const auto one = (co_await call.next()).value();
         EXPECT_EQ(one->text(), long_text);
         EXPECT_TRUE(one->count()) << "the request";
         EXPECT_EQ(call.read_compressed(), compressed);
       }
-      EXPECT_FALSE((co_await call.next()).has_value());
+      EXPECT_FALSE((co_await call.next()).value().has_value());
     }
     static task<> requests(echo_stub s) {
       auto call = s.Chat(call_options().compression(encoding::gzip));
       const echo::Text request = text(long_text);
       for (const bool compressed : {true, false, true}) {
-        if (compressed) co_await call.write(request);
-        else co_await call.write(request, uncompressed());
-        const auto one = co_await call.next();
+        if (compressed) (co_await call.write(request)).throw_if_error();
+        else (co_await call.write(request, uncompressed())).throw_if_error();
+        const auto one = (co_await call.next()).value();
         EXPECT_EQ(one->text(), long_text);
         EXPECT_EQ(one->count() != 0, compressed);
       }

@@ -1,4 +1,4 @@
-// Connections: made when needed, made again when lost.
+// Connections: established when needed, and again after a loss.
 #include "support/echo_fixture.hpp"
 #include "support/misuse.hpp"
 
@@ -20,7 +20,7 @@ TEST_P(connection, IsMadeAgainAfterTheServerCameBack) {
   server_->add(service_);
   ASSERT_EQ(server_->listen(address_, insecure()), status());
   struct program {
-    // The pause between attempts is a second at first.
+    // The first pause between attempts is a second.
     static task<int> until_served(echo_stub s) {
       int failed = 0;
       while (true) {
@@ -52,7 +52,7 @@ TEST_P(connection, ToATargetThatIsNoAddressSaysSo) {
 
 TEST_P(connection, ThatIsNeverAnsweredIsCoveredByTheDeadline) {
   struct program {
-    // Accepts nobody and says nothing: the kernel connects, HTTP/2 never begins.
+    // Accepts no connection: the kernel establishes it, and HTTP/2 never begins.
     static task<status> silent() {
       auto listening = net::listener::open(net::address::loopback_v4(0));
       CORACLE_ASSERT(listening.ok(), "no loopback");

@@ -1,4 +1,4 @@
-// server_context::drain_token(): a handler learns that its server drains while its call goes on.
+// server_context::drain_token(): a handler is notified that its server drains while its call continues.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -19,7 +19,7 @@ class draining_service final : public echo_service {
  public:
   channel* own = nullptr;
 
-  // Echoes until the server drains; the first text names what it waits in.
+  // Echoes until the server drains; the first text names the operation that it waits in.
   replies<echo::Text> Chat(server_context& context, reader<echo::Text> texts) override {
     const auto first = co_await texts.next();
     if (!first) co_return status();
@@ -28,15 +28,15 @@ class draining_service final : public echo_service {
     echo::Text reply = *first;
     co_yield reply;
     const status how = co_await wait(context, texts, first->text());
-    EXPECT_EQ(how, status::cancelled("the stop token fired")) << first->text();
+    EXPECT_EQ(how, status::cancelled("the stop token requested a stop")) << first->text();
     EXPECT_TRUE(context.drain_token().stop_requested());
     EXPECT_FALSE(context.cancelled());
-    // The call goes on in both directions.
+    // The call continues in both directions.
     reply.set_text("last");
     co_yield reply;
     const auto answer = co_await texts.next();
     EXPECT_TRUE(answer && answer->text() == "bye");
-    // From now on a wait with the token ends at once.
+    // From now on a wait with the token ends immediately.
     const status again = co_await wait(context, texts, first->text());
     EXPECT_EQ(again.code(), status_code::cancelled);
     co_return status();
@@ -83,14 +83,14 @@ struct program {
     auto c = s.Chat();
     echo::Text t;
     t.set_text(where);
-    co_await c.write(t);
-    const auto echoed = co_await c.next();
+    (co_await c.write(t)).throw_if_error();
+    const auto echoed = (co_await c.next()).value();
     EXPECT_EQ(echoed->text(), where);
     ++begun;
-    const auto last = co_await c.next();
+    const auto last = (co_await c.next()).value();
     EXPECT_EQ(last->text(), "last");
     t.set_text("bye");
-    co_await c.write(t);
+    (co_await c.write(t)).throw_if_error();
     const status how = co_await c.finish();
     EXPECT_EQ(how, status()) << where;
   }
@@ -120,7 +120,7 @@ TEST_P(drain_token, EndsEveryKindOfWaitAndNoCall) {
   run(all_of_them(*this));
 }
 
-// The token of each call is its own loop's.
+// The token of each call belongs to its own loop.
 class drain_token_on_loops : public every_backend {
  protected:
   drain_token_on_loops() : every_backend(3) {}

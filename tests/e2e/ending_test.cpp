@@ -1,4 +1,4 @@
-// How calls end before their time: deadlines, cancellation, lost connections, drains.
+// How calls end early: deadlines, cancellation, lost connections, drains.
 #include "support/echo_fixture.hpp"
 
 namespace coracle::testing_support {
@@ -8,13 +8,13 @@ using namespace std::chrono_literals;
 
 class ending : public echo_fixture {
  protected:
-  // A call whose handler hangs until it is stopped.
+  // A call whose handler waits until it is stopped.
   static task<> hang(echo_stub s, status& out) {
     const echo::Text request = text("hang");
     const auto reply = co_await s.Misbehave(request);
     out = reply.status();
   }
-  // Until the handler that hangs has noticed.
+  // Until the waiting handler was stopped.
   task<> wait_for_stopped(int n) {
     while (service_.stopped < n) co_await sleep_for(1ms);
   }
@@ -90,11 +90,11 @@ TEST_P(ending, ADrainLetsRunningCallsEnd) {
     static task<> call(echo_stub s, int& done) {
       auto chat = s.Chat();
       const echo::Text one = text("ball");
-      co_await chat.write(one);
-      const auto first = co_await chat.next();
+      (co_await chat.write(one)).throw_if_error();
+      const auto first = (co_await chat.next()).value();
       co_await sleep_for(50ms);  // the drain begins meanwhile
-      co_await chat.write(one);
-      const auto second = co_await chat.next();
+      (co_await chat.write(one)).throw_if_error();
+      const auto second = (co_await chat.next()).value();
       const status end = co_await chat.finish();
       EXPECT_TRUE(first && second && end.ok());
       ++done;

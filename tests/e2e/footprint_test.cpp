@@ -1,5 +1,5 @@
-// What requests take in memory once they are decoded: the quota counts it, and a request far larger than its bytes is not
-// decoded.
+// The memory of decoded requests: the quota counts it, and a request whose decoded form is far larger than
+// its bytes is not decoded.
 #include "support/allocation_counter.hpp"
 #include "support/echo_fixture.hpp"
 
@@ -17,13 +17,13 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t megabyte = 1u << 20;
 
-// Messages of echo.Text as bytes, with fields that it does not know. Each of 3 bytes becomes an object of 16.
+// Messages of echo.Text as bytes, with unknown fields. Each field of 3 bytes becomes an object of 16.
 std::string numbers(std::size_t bytes) {
   std::string all;
   while (all.size() + 3 <= bytes) all += "\xf8\x1f\x01";
   return all;
 }
-// Each of 3 bytes becomes an object of 16, and a string.
+// Each field of 3 bytes becomes an object of 16, and a string.
 std::string empty_strings(std::size_t bytes) {
   std::string all;
   while (all.size() + 3 <= bytes) all.append("\xfa\x1f\0", 3);
@@ -79,7 +79,7 @@ class footprints : public echo_fixture {
     co_return reply.status();
   }
 
-  // Until the connection takes new calls again, which it does when the pressure is looked at.
+  // Until the connection accepts new calls again, which it does when the pressure is checked.
   static task<status> say_when_relieved(footprints& t, const bytes_message& request) {
     status how = co_await say_at_once(t, request);
     for (int i = 0; i < 100 && how.code() == status_code::unavailable; ++i) {
@@ -97,7 +97,7 @@ class footprints : public echo_fixture {
   [[nodiscard]] taken now() const {
     return {test::allocated_bytes, static_cast<std::int64_t>(quota_.used_bytes()), waiting_.waiting.size()};
   }
-  // What `calls` with this request take while their handlers wait.
+  // Returns the memory of `calls` with this request while their handlers wait.
   static task<taken> hold(footprints& t, const bytes_message& request, std::size_t calls) {
     scope work{co_await coro::this_environment()};
     const taken before = t.now();
@@ -127,9 +127,9 @@ class footprints : public echo_fixture {
     const bytes_message small(std::string("\x10\x01"));
     const call_options options = compressed();
     auto call = t.any().bidi("/echo.Echo/Collect", options);
-    co_await call.write(large);
+    (co_await call.write(large)).throw_if_error();
     while (t.quota_.used_bytes() < 8 * megabyte) co_await sleep_for(1ms);
-    co_await call.write(small);
+    (co_await call.write(small)).throw_if_error();
     while (t.quota_.used_bytes() > megabyte) co_await sleep_for(1ms);
     static_cast<void>(co_await call.finish());
   }
@@ -140,8 +140,8 @@ class footprints : public echo_fixture {
     auto call = t.any().bidi("/echo.Echo/Chat", options);
     const bytes_message* const all[] = {&large, &small, &small};
     for (const bytes_message* m : all) {
-      co_await call.write(*m);
-      const auto reply = co_await call.next();
+      (co_await call.write(*m)).throw_if_error();
+      const auto reply = (co_await call.next()).value();
       EXPECT_TRUE(reply.has_value());
       EXPECT_GT(t.quota_.used_bytes(), 8 * megabyte);
     }
@@ -159,7 +159,7 @@ class footprints : public echo_fixture {
 };
 INSTANTIATE_TEST_SUITE_P(Everywhere, footprints, every_world_over_tcp, echo_fixture::case_name);
 
-// The heap beside what the quota counts: docs/reference/limits.md.
+// The heap in addition to what the quota counts: docs/reference/limits.md.
 constexpr double measured_factor = 1.5;
 constexpr double foreseen_factor = 2;
 
@@ -233,7 +233,7 @@ TEST_P(footprints, AMessageOfAStreamCountsUntilTheNextIsRead) {
   run(collect(*this, numbers(megabyte)));
 }
 
-// Protobuf keeps the memory of a message that is read into again.
+// Protobuf keeps the memory of a message that is reused.
 TEST_P(footprints, AMessageThatIsReadIntoAgainCountsAsTheLargest) {
   serve(1024 * megabyte);
   run(chat(*this, numbers(megabyte)));

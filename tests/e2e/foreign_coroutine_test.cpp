@@ -1,4 +1,4 @@
-// Calls and handlers beside coroutine types that know nothing of this library.
+// Calls and handlers together with coroutine types of other libraries.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As other libraries write it: a lazy coroutine of the standard library alone, awaited by any other.
+// As other libraries write it: a lazy coroutine that uses only the standard library, awaited by any other.
 template <class T>
 class lazy {
  public:
@@ -84,16 +84,16 @@ lazy<int> all_kinds_of_call(echo_stub s) {
   good += reply && reply->text() == "hello" ? 1 : 0;
 
   auto download = s.Repeat(hello);
-  while (const auto one = co_await download.next()) good += one->text() == "hello" ? 1 : 0;
+  while (const auto one = (co_await download.next()).value()) good += one->text() == "hello" ? 1 : 0;
 
   auto upload = s.Collect();
-  for (int i = 0; i < 3; ++i) co_await upload.write(hello);
+  for (int i = 0; i < 3; ++i) (co_await upload.write(hello)).throw_if_error();
   const auto joined = co_await upload.finish();
   good += joined && joined->count() == 3 ? 1 : 0;
 
   auto chat = s.Chat();
-  co_await chat.write(hello);
-  const auto back = co_await chat.next();
+  (co_await chat.write(hello)).throw_if_error();
+  const auto back = (co_await chat.next()).value();
   good += back && back->text() == "hello" ? 1 : 0;
   const status end = co_await chat.finish();
   good += end.ok() ? 1 : 0;
@@ -130,7 +130,7 @@ lazy<int> deadline_ms_at_the_server(echo_stub s, call_options options) {
   co_return reply ? reply->count() : -2;
 }
 
-// environment_of() finds no deadline behind a promise that is not ours; what call_options say holds.
+// environment_of() finds no deadline behind a promise of another library; call_options still apply.
 TEST_P(foreign_coroutines, PassOnNoDeadlineButThatOfTheirCallOptions) {
   struct program {
     static task<int> ask(echo_stub s, call_options options) {

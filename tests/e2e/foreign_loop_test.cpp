@@ -1,5 +1,5 @@
-// Clients and servers whose loops have no thread of their own: an event loop of plain poll(2) drives them, beside a pipe that
-// is its own.
+// Clients and servers whose loops have no thread of their own: an event loop of plain poll(2) drives them,
+// together with a pipe of its own.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/scope.hpp"
@@ -36,7 +36,7 @@ class poll_loop {
 
   // From any thread.
   void send() { EXPECT_EQ(::write(pipe_[1], "x", 1), 1); }
-  // Of the bytes that send() wrote.
+  // The bytes that send() wrote.
   [[nodiscard]] std::size_t received() const noexcept { return received_; }
 
   void drive(const std::vector<runtime*>& guests, const std::function<bool()>& goes_on) {
@@ -74,7 +74,7 @@ class calls_in_a_foreign_loop : public testing::TestWithParam<world_kind> {
     ASSERT_EQ(serving_->listen("127.0.0.1:0", insecure()), status());
     channel_.emplace(*client_.get(), "127.0.0.1:" + std::to_string(serving_->port()), insecure());
   }
-  // A server waits a while for its peers to close: nothing drives the client's loop any more, so let it drive itself.
+  // A server waits for its peers to close: nothing drives the client's loop any more, so it drives itself.
   void TearDown() override {
     if (!channel_) return;
     channel_.reset();
@@ -113,20 +113,20 @@ task<> call_all_kinds(echo_stub s, tally& t, poll_loop& host) {
     const auto reply = co_await s.Say(three);
     t.unary += reply ? 1 : 0;
     auto download = s.Repeat(three);
-    while (const auto one = co_await download.next()) ++t.downloaded;
+    while (const auto one = (co_await download.next()).value()) ++t.downloaded;
     auto upload = s.Collect();
-    for (int n = 0; n < 3; ++n) co_await upload.write(three);
+    for (int n = 0; n < 3; ++n) (co_await upload.write(three)).throw_if_error();
     const auto joined = co_await upload.finish();
     t.uploaded += joined ? joined->count() : 0;
     auto chat = s.Chat();
     for (int n = 0; n < 3; ++n) {
-      co_await chat.write(three);
-      const auto back = co_await chat.next();
+      (co_await chat.write(three)).throw_if_error();
+      const auto back = (co_await chat.next()).value();
       t.chatted += back ? 1 : 0;
     }
     const status end = co_await chat.finish();
     EXPECT_EQ(end, status());
-    host.send();  // the host's own work goes on between the calls
+    host.send();  // the host's own work continues between the calls
   }
   t.done = true;
 }
@@ -182,13 +182,13 @@ TEST_P(calls_in_a_foreign_loop, ADrainEndsAfterTheCallsInFlight) {
     static task<> chat_on(echo_stub s, server& serving, bool& drained, status& end) {
       auto call = s.Chat();
       const echo::Text one = numbered(1);
-      co_await call.write(one);
-      auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      auto back = (co_await call.next()).value();
       EXPECT_TRUE(back);
       scope draining{co_await coro::this_environment()};
       draining.spawn(drain(serving, drained));
-      co_await call.write(one);
-      back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      back = (co_await call.next()).value();
       EXPECT_TRUE(back) << "a drain lets calls in flight go on";
       end = co_await call.finish();
       co_await draining.join();

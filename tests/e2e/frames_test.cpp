@@ -1,4 +1,4 @@
-// What a steady call costs in coroutine frames and in memory.
+// The cost of a steady call in coroutine frames and memory.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/impl/frame_pool.hpp"

@@ -1,4 +1,4 @@
-// Calls in bytes: a client and a server that know no .proto, and a proxy made of both.
+// Calls in bytes: a client and a server without a .proto, and a proxy made of both.
 #include "../../examples/09_proxy/relay.hpp"
 #include "support/echo_fixture.hpp"
 
@@ -12,7 +12,7 @@ echo::Text text_in(const bytes_message& m) {
   return t;
 }
 
-// channel_ leads to the echo service by way of a proxy.
+// channel_ leads to the echo service through a proxy.
 class generic : public echo_fixture {
  protected:
   void SetUp() override {
@@ -63,8 +63,8 @@ struct raw_calls {
   }
   static task<> streams(generic_stub s) {
     auto up = s.client_streaming("/echo.Echo/Collect");
-    co_await up.write(bytes_of(echo_fixture_text("a")));
-    co_await up.write(bytes_message());
+    (co_await up.write(bytes_of(echo_fixture_text("a")))).throw_if_error();
+    (co_await up.write(bytes_message())).throw_if_error();
     const auto collected = co_await up.finish();
     EXPECT_TRUE(collected.ok()) << collected.status();
     if (collected) {
@@ -73,11 +73,11 @@ struct raw_calls {
     const bytes_message request = bytes_of(echo_fixture_text("b", 3));
     auto down = s.server_streaming("/echo.Echo/Repeat", request);
     int seen = 0;
-    while (const auto one = co_await down.next()) EXPECT_EQ(text_in(*one).count(), seen++);
+    while (const auto one = (co_await down.next()).value()) EXPECT_EQ(text_in(*one).count(), seen++);
     EXPECT_EQ(seen, 3);
     auto both = s.bidi("/echo.Echo/Chat");
-    co_await both.write(request);
-    EXPECT_EQ(co_await both.next(), request);
+    (co_await both.write(request)).throw_if_error();
+    EXPECT_EQ((co_await both.next()).value(), request);
     EXPECT_EQ(co_await both.finish(), status());
   }
   static echo::Text echo_fixture_text(std::string what, int count = 0) {

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t loops = 3;
 
-// Tells on which loop it serves.
+// Replies with the number of its loop.
 class placed_service final : public echo_service {
  public:
   reply<echo::Text> SayAtOnce(server_context&, const echo::Text&) override {
@@ -35,7 +35,7 @@ class hand_over : public every_backend {
   hand_over() : every_backend(loops) {}
 
   struct client {
-    client() = default;  // no aggregate: g++ 12 destroys those twice where they are awaited
+    client() = default;  // not an aggregate: GCC 12 destroys those twice where they are awaited
     std::unique_ptr<channel> line;
     int loop = -1;
   };
@@ -48,7 +48,7 @@ class hand_over : public every_backend {
     if (reply) c.loop = reply->count();
     co_return c;
   }
-  // Time passes between two looks: a simulated world ends where it does not.
+  // Time passes between two checks: a simulated world ends where it does not.
   static task<> until_connected(server& s, std::size_t connections) {
     for (;;) {
       const server_snapshot now = co_await s.snapshot();

@@ -1,4 +1,4 @@
-// What a handler does against its contract costs the call in which it does it, and a line in the log.
+// A handler that violates its contract costs only its call, and a line in the log.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 #include "support/kept_log.hpp"
@@ -29,7 +29,7 @@ echo::Text text(const std::string& what) {
   return t;
 }
 
-// Reading a body's last line from a file would not be seen through by the compiler either.
+// The compiler does not detect reading the last line of a body from a file either.
 bool never(const echo::Text& request) { return request.text() == "never"; }
 
 #pragma GCC diagnostic push
@@ -54,7 +54,7 @@ struct thrown_by_a_destructor {
   ~thrown_by_a_destructor() noexcept(false) { throw std::runtime_error("closing failed"); }
 };
 
-// The text of the request is the slip to be made.
+// The text of the request selects the mistake.
 class slipping_service final : public echo_service {
  public:
   // Of another runtime.
@@ -194,18 +194,19 @@ std::string case_name(const testing::TestParamInfo<world_kind>& p) { return name
 INSTANTIATE_TEST_SUITE_P(Everywhere, handler_defects, kernel_kinds, case_name);
 
 constexpr const char* no_reply_line =
-    "the handler of /echo.Echo/Misbehave gave neither a reply nor an error: co_return a reply, or a status "
+    "the handler of /echo.Echo/Misbehave returned neither a reply nor an error: co_return a reply, or a "
+    "status "
     "that is not "
     "OK, on every path\n";
 
 TEST_P(handler_defects, OkWithoutAReplyIsInternal) {
-  EXPECT_EQ(misbehave("ok"), status::internal("the handler gave no reply"));
+  EXPECT_EQ(misbehave("ok"), status::internal("the handler returned no reply"));
   EXPECT_EQ(log_.text(), no_reply_line);
   expect_service();
 }
 
 TEST_P(handler_defects, ANullPointerForAReplyIsInternal) {
-  EXPECT_EQ(misbehave("null"), status::internal("the handler gave no reply"));
+  EXPECT_EQ(misbehave("null"), status::internal("the handler returned no reply"));
   EXPECT_EQ(log_.text(), no_reply_line);
   expect_service();
 }
@@ -213,17 +214,17 @@ TEST_P(handler_defects, ANullPointerForAReplyIsInternal) {
 TEST_P(handler_defects, OkWithoutAReplyFromAFunctionIsInternal) {
   for (const char* how : {"ok", "null"}) {
     const auto none = sync_wait(echo_stub(*channel_).SayAtOnce(text(how)));
-    EXPECT_EQ(none.status(), status::internal("the handler gave no reply")) << how;
+    EXPECT_EQ(none.status(), status::internal("the handler returned no reply")) << how;
   }
   EXPECT_THAT(log_.text(),
-              HasSubstr("the handler of /echo.Echo/SayAtOnce gave neither a reply nor an error"));
+              HasSubstr("the handler of /echo.Echo/SayAtOnce returned neither a reply nor an error"));
   expect_service();
 }
 
 TEST_P(handler_defects, AUnaryHandlerThatReachesItsEndIsInternal) {
-  EXPECT_EQ(misbehave("end"), status::internal("the handler gave no reply"));
+  EXPECT_EQ(misbehave("end"), status::internal("the handler returned no reply"));
   EXPECT_EQ(log_.text(), no_reply_line);
-  EXPECT_EQ(misbehave("end after a wait"), status::internal("the handler gave no reply"));
+  EXPECT_EQ(misbehave("end after a wait"), status::internal("the handler returned no reply"));
   expect_service();
 }
 
@@ -232,13 +233,13 @@ TEST_P(handler_defects, AStreamHandlerThatReachesItsEndIsInternal) {
     static task<status> drain(echo_stub s) {
       const echo::Text request = text("one");
       auto c = s.Repeat(request);
-      const auto one = co_await c.next_result();
+      const auto one = co_await c.next();
       EXPECT_TRUE(one.ok() && one.value());
       co_return co_await c.finish();
     }
   };
   EXPECT_EQ(sync_wait(*rt_, rt_->at(0), program::drain(echo_stub(*channel_))),
-            status::internal("the handler gave no status"));
+            status::internal("the handler returned no status"));
   EXPECT_EQ(log_.text(),
             "the handler of /echo.Echo/Repeat reached its end without co_return: co_return a status on every "
             "path\n");
@@ -302,7 +303,7 @@ TEST_P(handler_defects, MisuseOfTheLibraryFailsTheCallAlone) {
   } slips[] = {
       {"failed result", "its status is UNAVAILABLE: the store is away"},
       {"result without a status", "a result without a value needs a status that is not OK"},
-      {"details", "details are for a status that is not ok"},
+      {"details", "details require an error; use trailing metadata"},
       {"await twice", "a task is awaited once"},
       {"task", "a task<T> reached its end without co_return"},
       {"block", "must not block on a task"},
@@ -326,7 +327,7 @@ TEST_P(handler_defects, TwoReadsOrTwoWritesOfOneCallFailIt) {
       co_await c.start();
       echo::Text first = text(how);
       if (how != "read twice") first.set_text(std::string(64u << 10, 'x'));
-      (void)co_await c.write_result(first);
+      (void)co_await c.write(first);
       co_return co_await c.finish();
     }
   };
@@ -336,7 +337,7 @@ TEST_P(handler_defects, TwoReadsOrTwoWritesOfOneCallFailIt) {
         << how;
   }
   EXPECT_THAT(log_.text(),
-              HasSubstr("the handler of /echo.Echo/Chat has two reads of one call at the same time"));
+              HasSubstr("the handler of /echo.Echo/Chat has two concurrent reads: let one task read"));
   expect_service();
 }
 
@@ -388,7 +389,7 @@ TEST_P(handler_defects, AnInterceptorSeesTheStatusOfAHandlerWithoutAReply) {
     context.trailing_metadata().add("x-seen", how.to_string());
     co_return how;
   }));
-  EXPECT_EQ(misbehave("ok"), status::internal("the handler gave no reply"));
+  EXPECT_EQ(misbehave("ok"), status::internal("the handler returned no reply"));
   EXPECT_EQ(log_.text(), no_reply_line);
 }
 

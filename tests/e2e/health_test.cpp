@@ -42,7 +42,7 @@ class health : public every_backend {
     return HealthCheckResponse::ServingStatus_Name(reply->status());
   }
   static std::string next(server_streaming_call<HealthCheckResponse>& watch) {
-    const auto reply = sync_wait(watch.next_result());
+    const auto reply = sync_wait(watch.next());
     if (!reply) return std::string(coracle::name_of(reply.status().code()));
     return *reply ? HealthCheckResponse::ServingStatus_Name((*reply)->status()) : "end";
   }
@@ -118,7 +118,7 @@ TEST_P(health, ListNamesTheWholeAndEachService) {
 }
 
 TEST_P(health, ListHoldsAHundredServicesAndNoMore) {
-  // The whole, Echo and Health itself are there already.
+  // The server as a whole, Echo and Health itself are present.
   for (std::size_t i = 3; i < health_service::listed_max; ++i)
     health_.set_status("service" + std::to_string(i), health_status::serving);
   const grpc::health::v1::HealthListRequest request;
@@ -140,7 +140,7 @@ TEST_P(health, ADrainTellsWhoWatchesAndIsNotHeldUpByThem) {
   EXPECT_EQ(next(watch), "NOT_SERVING");
   EXPECT_EQ(next(watch), "UNAVAILABLE");
   EXPECT_EQ(next(another), "UNAVAILABLE");
-  health_.set_status("", health_status::serving);  // too late: nobody believes it any more
+  health_.set_status("", health_status::serving);  // too late: it has no effect any more
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The memory that requests take up: counted while their calls run, and not taken for a peer that does not read.
+// The memory of requests: counted while their calls run, and not mistaken for a peer that does not read.
 #include "support/certificates.hpp"
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
@@ -25,7 +25,7 @@ class counted_messages final : public server_observer {
   void call_ended(served_call&, const status&, time_point) noexcept override { ++ended; }
 };
 
-// Its handlers of Say wait until the test lets them go on, and do not mind being stopped.
+// Its handlers of Say wait until the test releases them, and ignore a stop.
 class stubborn_service final : public echo_service {
  public:
   std::coroutine_handle<> waiting;
@@ -55,7 +55,7 @@ class held_requests : public echo_fixture {
     server_->add(s);
     link();
   }
-  // Misbehave's "hang", with a megabyte of a field that it does not know.
+  // "hang" of Misbehave, with a megabyte in an unknown field.
   static echo::Text large(std::string what) {
     echo::Text t = text(std::move(what));
     t.GetReflection()->MutableUnknownFields(&t)->AddLengthDelimited(15)->assign(megabyte, 'x');
@@ -68,7 +68,7 @@ class held_requests : public echo_fixture {
     const auto reply = co_await s.Say(request, options);
     EXPECT_EQ(reply.status().code(), status_code::cancelled);
   }
-  // Until its client has given up, and the server knows.
+  // Until its client has cancelled, and the server has noticed.
   static task<> abandon(held_requests& t) {
     const int ended = t.seen_.ended;
     scope work{co_await coro::this_environment()};
@@ -78,7 +78,8 @@ class held_requests : public echo_fixture {
     co_await work.join();
     while (t.seen_.ended == ended) co_await sleep_for(1ms);
   }
-  // Until the server takes new streams again, which it refuses for a moment: what came for the call before is still counted.
+  // Until the server accepts new streams again, which it refuses for a moment: the memory of the previous
+  // call is still counted.
   static task<status> say_at_once(held_requests& t, echo::Text request) {
     call_options options;
     options.compression(encoding::gzip);
@@ -136,7 +137,7 @@ class held_requests : public echo_fixture {
   static task<> write(net::stream& to, const std::string& said) {
     EXPECT_TRUE((co_await to.write(as_bytes(said))).ok());
   }
-  // What comes up to the answer to a PING: all that was said before it has been looked at then.
+  // What arrives before the acknowledgement of a PING: everything sent before it was processed by then.
   static task<> read_pong(net::stream& from) {
     std::string all;
     std::uint8_t bytes[4096];

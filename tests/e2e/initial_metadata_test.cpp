@@ -1,4 +1,4 @@
-// A client sees what a server sends before its first reply when it comes, and not with that reply.
+// A client receives the initial metadata when the server sends them, not with the first reply.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/intercepted_channel.hpp"
@@ -34,8 +34,8 @@ class initial_metadata : public echo_fixture {
     EXPECT_EQ(c.initial_metadata().find("x-early"), "1");
     const status again = co_await c.wait_for_initial_metadata();  // there is nothing to wait for
     EXPECT_EQ(again, status());
-    co_await c.write(text("hello"));
-    const auto reply = co_await c.next();
+    (co_await c.write(text("hello"))).throw_if_error();
+    const auto reply = (co_await c.next()).value();
     EXPECT_EQ(reply->text(), "hello");
     const status how = co_await c.finish();
     EXPECT_EQ(how, status());
@@ -59,7 +59,7 @@ TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
   struct program {
     using chat = bidi_call<echo::Text, echo::Text>;
     static task<> read(chat& c) {
-      const auto reply = co_await c.next();
+      const auto reply = (co_await c.next()).value();
       EXPECT_TRUE(reply);
     }
     static task<> talk(echo_stub s) {
@@ -75,7 +75,7 @@ TEST_P(initial_metadata, IsWaitedForBesideAReaderAndAWriter) {
     }
     static task<> write(chat& c) {
       co_await sleep_for(5ms);
-      co_await c.write(text("now"));
+      (co_await c.write(text("now"))).throw_if_error();
     }
   };
   run(program::talk(stub()));
@@ -113,8 +113,8 @@ TEST_P(initial_metadata, MayBeGivenUpAndTheCallGoesOn) {
       work.request_stop();
       co_await work.join();
       EXPECT_EQ(waited.code(), status_code::cancelled);
-      co_await c.write(text("still here"));
-      const auto reply = co_await c.next();
+      (co_await c.write(text("still here"))).throw_if_error();
+      const auto reply = (co_await c.next()).value();
       EXPECT_EQ(reply->text(), "still here");
       const status how = co_await c.finish();
       EXPECT_EQ(how, status());

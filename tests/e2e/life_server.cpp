@@ -1,5 +1,5 @@
-// life_server run|start LOOPS ADDRESS...: the echo service at all of them, for the tests that start it. Goes on once a line
-// has come on stdin.
+// life_server run|start LOOPS ADDRESS...: the echo service at all addresses, for the tests that start it.
+// Continues after a line on stdin.
 #include "support/echo_service.hpp"
 
 #include <unistd.h>

@@ -7,7 +7,7 @@ namespace {
 
 class life : public every_backend {
  protected:
-  // Has said listen(), and waits for a line.
+  // Has called listen(), and waits for a line.
   std::unique_ptr<child_program> listening(const std::string& how) {
     auto made =
         std::make_unique<child_program>(std::vector<std::string>{"life_server", how, "2", "127.0.0.1:0"},

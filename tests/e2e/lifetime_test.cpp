@@ -1,4 +1,5 @@
-// Who may outlive whom: handlers their connections, servers what others ask of them, replies their readers' patience.
+// Lifetimes: handlers that outlive their connections, servers that are destroyed during requests from others,
+// replies that outlast their readers.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Goes on for a while after it was told to stop, and then asks who its client was.
+// Continues for a while after a stop request, and then asks for its client's address.
 class stubborn_service final : public echo_service {
  public:
   std::string peer;
@@ -31,7 +32,7 @@ class stubborn_service final : public echo_service {
     peer = context.peer().to_string();
     co_return request;
   }
-  // Answers with more than a window before it has read anything.
+  // Replies with more than a window before it has read anything.
   reply<echo::Text> Collect(server_context&, reader<echo::Text>) override {
     echo::Text large;
     large.set_text(std::string(3'000'000, 'x'));
@@ -82,7 +83,7 @@ TEST_P(lifetime, AReplyLargerThanTheWindowMayComeBeforeItIsAskedFor) {
       const call_options limit = within(5s);
       auto call = s.Collect(limit);
       const echo::Text one = text("abc");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       co_await sleep_for(50ms);
       co_return co_await call.finish();
     }
@@ -111,7 +112,7 @@ TEST_P(lifetime, StopDrainsAServerThatWasStarted) {
   EXPECT_EQ(run(program::until_refused(stub())).code(), status_code::unavailable);
 }
 
-// Answers a client-streaming call with two replies.
+// Replies twice to a client-streaming call.
 class generous_service final : public service {
  public:
   replies<echo::Text> Collect(server_context&, reader<echo::Text>) {
@@ -136,7 +137,7 @@ TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
     static task<status> ask(echo_stub s, duration pause) {
       auto call = s.Collect();
       const echo::Text one = text("abc");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       co_await sleep_for(pause);
       const auto reply = co_await call.finish();
       co_return reply.status();
@@ -148,7 +149,7 @@ TEST_P(lifetime, ASecondReplyBeforeTheFirstIsAskedForIsNoticed) {
   server_.reset();  // before its service
 }
 
-// Goes on for long after it was told to stop.
+// Continues for a long time after a stop request.
 class deaf_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context&, const echo::Text& request) override {
@@ -206,7 +207,7 @@ TEST(HandlersThatRunOnBehindTheirCalls, AreLimitedInNumberOfAConnectionAndOfALoo
   EXPECT_EQ(sync_wait(rt, rt.at(0), program::later(echo_stub(*clients.front()))), status());
 }
 
-// Server and channel refer to a runtime that has gone; a call and its handler were under way.
+// Server and channel refer to a destroyed runtime; a call and its handler were running.
 TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
   auto rt = std::make_unique<runtime>(1);
   echo_service service;
@@ -224,8 +225,8 @@ TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
     static task<> chat(echo_stub stub, event<>& answered) {
       auto call = stub.Chat();
       const echo::Text first;
-      co_await call.write(first);
-      while (co_await call.next()) answered.set();
+      (co_await call.write(first)).throw_if_error();
+      while ((co_await call.next()).value()) answered.set();
     }
     static task<> until(event<>& answered) { co_await answered; }
   };
@@ -237,7 +238,7 @@ TEST(ARuntime, MayGoBeforeItsServersAndChannels) {
   EXPECT_TRUE(answered.is_set());
 }
 
-// Clients on one loop connect to a server whose loop is another, while that server goes.
+// Clients on one loop connect to a server on another loop while that server is destroyed.
 TEST(ServerInTheSameProcess, MayGoWhileOthersConnectToIt) {
   runtime clients;
   clients.start();

@@ -1,4 +1,4 @@
-// Loops share nothing: while calls run on two of them, nobody posts anything to either.
+// Loops share nothing: while calls run on two of them, no thread posts anything to either.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
@@ -28,7 +28,7 @@ class loops_apart : public every_backend {
     server_->add(service_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
     channel_.emplace(rt(), "127.0.0.1:" + std::to_string(server_->port()), insecure());
-    // Connections are made, and go to their loops.
+    // Connections are established and handed to their loops.
     for (std::size_t i = 0; i < loops; ++i)
       sync_wait(rt(), rt().at(i), program::call(echo_stub(*channel_), 10));
   }
@@ -44,11 +44,11 @@ class loops_apart : public every_backend {
       auto chat = s.Chat();
       echo::Text back;
       for (int i = 0; i < times; ++i) {
-        co_await chat.write(one);
-        EXPECT_TRUE(co_await chat.read(back));
+        (co_await chat.write(one)).throw_if_error();
+        EXPECT_TRUE((co_await chat.read(back)).value());
       }
       co_await chat.writes_done();
-      EXPECT_FALSE(co_await chat.read(back));
+      EXPECT_FALSE((co_await chat.read(back)).value());
       const status end = co_await chat.finish();
       EXPECT_EQ(end, status());
     }
@@ -78,7 +78,7 @@ TEST_P(loops_apart, PassNothingToEachOtherForACall) {
     EXPECT_GE(spent[i].completions, std::uint64_t{calls}) << "loop " << i << " did its share";
     letters += spent[i].letters;
   }
-  // The one that says that the other loop's calls have ended may find its own still running.
+  // The loop that reports the end of the other loop's calls may still run its own.
   EXPECT_LE(letters, 1u);
 }
 

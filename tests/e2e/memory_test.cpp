@@ -1,4 +1,4 @@
-// A runtime's memory resource: it sees every frame of a call, and has everything back at the end.
+// The memory resource of a runtime: it counts every frame of a call, and has everything back at the end.
 #include "support/counting_resource.hpp"
 #include "support/echo_fixture.hpp"
 

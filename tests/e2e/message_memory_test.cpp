@@ -1,4 +1,4 @@
-// What is kept of a server's messages: what handlers take, what the quota counts, what a steady call allocates.
+// The memory of a server's messages: what handlers use, what the quota counts, what a steady call allocates.
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
@@ -80,7 +80,7 @@ TEST_P(message_memory, LetsAHandlerTakeItsRequest) {
     static task<std::string> repeat(echo_stub s) {
       const echo::Text request = text("repeated");
       auto call = s.Repeat(request);
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->text() : std::string("nothing");
     }
   };
@@ -96,7 +96,7 @@ TEST_P(message_memory, LetsAHandlerTakeNoOtherMessage) {
     static task<status> collect(echo_stub s) {
       auto call = s.Collect();
       const echo::Text one = text("one");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       const auto reply = co_await call.finish();
       co_return reply.status();
     }
@@ -105,7 +105,7 @@ TEST_P(message_memory, LetsAHandlerTakeNoOtherMessage) {
   EXPECT_TRUE(service.taken.empty());
 }
 
-// A handler that has taken its request may make it as large as it likes: that is found at once.
+// A handler that has taken its request may enlarge it without limit: that is detected immediately.
 class growing final : public echo_service {
  public:
   std::size_t seen = 0;
@@ -141,7 +141,7 @@ TEST_P(message_memory, CountsInTheQuotaAndIsFreedWhenIdle) {
     static task<> wait(duration d) { co_await sleep_for(d); }
   };
   const std::size_t busy = quota.used_bytes();
-  if (rt().at(0).backend_name() == "sim") {  // whose minutes are short
+  if (rt().at(0).backend_name() == "sim") {  // whose minutes are shortened
     run(program::wait(60s));
     const std::size_t at_rest = quota.used_bytes();
     EXPECT_EQ(busy >= at_rest + 2 * server_internal::message_store::object_bytes_min, reuses)
@@ -152,7 +152,7 @@ TEST_P(message_memory, CountsInTheQuotaAndIsFreedWhenIdle) {
   EXPECT_EQ(quota.used_bytes(), 0u);
 }
 
-// Of the server alone, on a thread of its own.
+// Of the server only, on a thread of its own.
 class allocating final : public echo_service {
  public:
   bool in_place = false;
@@ -170,7 +170,8 @@ class allocating final : public echo_service {
   }
 };
 
-// On real kernels: a simulation's hosts are one thread, so that the server's share cannot be told apart.
+// On real kernels: the hosts of a simulation share one thread, so that the server's share cannot be told
+// apart.
 class message_allocations : public message_memory {};
 INSTANTIATE_TEST_SUITE_P(OverTcp, message_allocations,
                          testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),

@@ -1,4 +1,4 @@
-// Messages that a server uses again: nothing of a call is seen by another, whatever outlives the call.
+// Messages that a server reuses: no call sees the data of another, whatever outlives the call.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
@@ -21,7 +21,7 @@ using google::protobuf::Value;
 
 constexpr bool reuses = server_internal::reuses_messages;
 
-// Gives back what it was sent: from where it is, by value, and built in place.
+// Replies with the request: in place, by value, and constructed in place.
 class values final : public service {
  public:
   int calls = 0;
@@ -49,7 +49,7 @@ class values final : public service {
     reply.MergeFrom(request);
     return &reply;
   }
-  // One that is not sent, of three.
+  // One of three, which is not sent.
   reply<Value> OneOfThree(server_context& context, const Value& request) {
     ++calls;
     auto& before = context.make_reply<Value>();
@@ -77,7 +77,7 @@ Value parsed(const std::string& fields) {
   return v;
 }
 
-// Each kind of field: a oneof's texts and messages, lists, maps, and fields that the program does not know.
+// Each kind of field: texts and messages of a oneof, lists, maps, and unknown fields.
 std::vector<Value> all_shapes() {
   std::vector<Value> all = {
       parsed("string_value: 'a secret of the first call'"),
@@ -171,7 +171,7 @@ TEST_P(message_reuse, ShowsNothingOfACallToTheNextBehindAnInterceptor) {
   for (const char* path : all_methods) run(call_with_all(generic_stub(*channel_), path, {}));
 }
 
-// Tells what memory its messages have when they come.
+// Reports the memory of its messages when they arrive.
 class capacities final : public echo_service {
  public:
   std::size_t of_request = 0;
@@ -211,7 +211,7 @@ TEST_P(message_reuse, KeepsNoMessageThatWasLargeBeforeItWasCompressed) {
   EXPECT_LT(service.of_reply, 100'000u);
 }
 
-// Replies that were not sent, whose size nothing tells.
+// Replies that were not sent, whose size is unknown.
 class wasteful final : public echo_service {
  public:
   std::size_t seen = 0;
@@ -239,7 +239,7 @@ TEST_P(message_reuse, KeepsNoReplyThatWasNotSent) {
 
 // --- what lives longer than the handler
 
-// Makes another call of the same method before it lets the first one's reply go.
+// Makes another call of the same method before it releases the first one's reply.
 class meddling final : public server_interceptor {
  public:
   std::optional<echo_stub> next_call;
@@ -266,7 +266,7 @@ class meddling final : public server_interceptor {
   }
 };
 
-// From the request itself, or from a reply made in place.
+// From the request itself, or from a reply constructed in place.
 class in_place_echo final : public echo_service {
  public:
   bool from_request = false;
@@ -292,7 +292,7 @@ TEST_P(message_reuse, KeepsMessagesFromOthersUntilTheInterceptorsHaveEnded) {
   }
 }
 
-// Waits until the test lets it go on, and does not mind being stopped.
+// Waits until the test releases it, and ignores a stop.
 class stubborn final : public echo_service {
  public:
   std::coroutine_handle<> waiting;
@@ -357,7 +357,7 @@ TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsCall) {
   EXPECT_EQ(service.seen, "stays stays");
 }
 
-// The server goes first; its shard stays until the handler has ended.
+// The server is destroyed first; its shard stays until the handler has ended.
 TEST_P(message_reuse, KeepsTheMessagesOfAHandlerThatOutlivesItsServersDrain) {
   stubborn service;
   serve(service, server_options().drain_grace(10ms));

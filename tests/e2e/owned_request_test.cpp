@@ -1,4 +1,4 @@
-// Requests that are moved into their calls: how long they live, and that nothing is lost by it.
+// Requests that are moved into their calls: their lifetime, and that nothing is lost.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/client_interceptor.hpp"
@@ -13,7 +13,7 @@ namespace coracle::testing_support {
 
 using namespace std::chrono_literals;
 
-// A message of so many bytes, as a field of echo.Text, that counts how many of its kind live.
+// A message of the given size, as a field of echo.Text, that counts the live objects of its kind.
 struct counted_text {
   counted_text(std::size_t n, int& count) : bytes(n), living(&count) { ++count; }
   counted_text(counted_text&& from) noexcept
@@ -60,7 +60,7 @@ namespace {
 
 constexpr std::size_t large = 65u << 10;
 
-// Tells when a request has come, and answers once somebody has looked.
+// Notifies the arrival of a request, and replies once the test has looked.
 class patient_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context&, const echo::Text& request) override {
@@ -79,7 +79,7 @@ class patient_service final : public echo_service {
 class owned_request : public echo_fixture {
  protected:
   [[nodiscard]] service& served() noexcept override { return patient_; }
-  // How many requests lived while the server had it, and what it said.
+  // The number of live requests while the server had it, and its reply.
   struct course {
     int living = -1;
     result<echo::Text> reply = status::unknown("none");

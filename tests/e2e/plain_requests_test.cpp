@@ -1,4 +1,5 @@
-// Requests that are no gRPC, as octets: answered whole and at once, whether or not their bodies end.
+// Requests that are not gRPC, as octets: answered completely and immediately, whether or not their bodies
+// end.
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
 
@@ -54,7 +55,7 @@ std::string kinds_of(const std::vector<seen_frame>& frames) {
   return text;
 }
 
-// A head whose stream stays open unless `flags` end it.
+// Headers whose stream stays open unless `flags` end it.
 std::string head_of(const std::string& verb, const std::string& path, const std::string& content_type = {},
                     char flags = 0) {
   std::string block = literal(":method", verb) + literal(":scheme", "http") + literal(":path", path) +
@@ -66,7 +67,7 @@ std::string head_of(const std::string& verb, const std::string& path, const std:
 class plain_requests : public echo_fixture {
  protected:
   using predicate = std::function<bool(const std::string&)>;
-  // Says `said` and reads until `enough`, or to the end of the connection.
+  // Sends `said` and reads until `enough`, or to the end of the connection.
   static task<std::string> exchange(std::string address, std::string said, predicate enough) {
     auto connected = co_await net::stream::connect(net::address::parse(address).value());
     net::stream s = std::move(connected).value();
@@ -82,7 +83,7 @@ class plain_requests : public echo_fixture {
     }
     co_return all;
   }
-  // The frames of the streams that answer `said`, up to the answer to a PING behind it.
+  // Returns the frames of the streams that answer `said`, up to the acknowledgement of a PING after it.
   std::string answer(const std::string& said) {
     const std::string ping = raw_frames::frame(raw_frames::ping, 0, 0, "12345678");
     return kinds_of(
@@ -97,7 +98,7 @@ class plain_requests : public echo_fixture {
           return answered && ended;
         }))));
   }
-  // The bytes that come up to the end of the connection.
+  // Returns the bytes up to the end of the connection.
   std::string answer_to_bytes(const std::string& said) {
     return run(exchange(address_, said, [](const std::string&) { return false; }));
   }
@@ -105,9 +106,8 @@ class plain_requests : public echo_fixture {
 INSTANTIATE_TEST_SUITE_P(Everywhere, plain_requests, every_world_over_tcp, echo_fixture::case_name);
 
 constexpr const char* wrong_type =
-    "HEADERS\nDATA END_STREAM: a gRPC call has the content-type application/grpc, or application/grpc+ and a "
-    "codec "
-    "that is known\n";
+    "HEADERS\nDATA END_STREAM: a gRPC call requires the content-type application/grpc, or "
+    "application/grpc+CODEC with a registered codec\n";
 constexpr const char* wrong_verb =
     "HEADERS\nDATA END_STREAM: a gRPC call is a POST request, a page a GET request\n";
 
@@ -124,7 +124,7 @@ TEST_P(plain_requests, AnotherVerbIsAnsweredWhileTheBodyIsOpen) {
         << verb;
 }
 
-// A client that sends on although it has been reset: HTTP/2 allows for what is on its way.
+// A client that keeps sending after a reset: HTTP/2 permits data that is in flight.
 TEST_P(plain_requests, TheRestOfABodyThatIsOnItsWayIsDropped) {
   const std::string body = raw_frames::frame(raw_frames::data, 0, 1, std::string(10'000, 'x'));
   EXPECT_EQ(answer(head_of("POST", "/echo.Echo/Chat", "text/plain") + body + body),
@@ -145,10 +145,10 @@ TEST_P(plain_requests, AHeadRequestHasTheFieldsAlone) {
 // --- HTTP/1.x
 
 constexpr std::string_view http1_line =
-    "This port speaks HTTP/2 alone, as gRPC does: HTTP/1.x and Upgrade: h2c are not supported.\n";
+    "This port supports only HTTP/2 (gRPC requires it); HTTP/1.x and Upgrade: h2c are rejected.\n";
 constexpr std::string_view http1_head =
     "HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-type: text/plain\r\ncontent-length: "
-    "90\r\nconnection: "
+    "91\r\nconnection: "
     "close\r\n\r\n";
 
 TEST_P(plain_requests, AnHttp1RequestGetsALineOfText) {

@@ -1,4 +1,4 @@
-// What a handler's call hands on to the calls that the handler makes.
+// What a handler's call propagates to the calls that the handler makes.
 #include "support/echo_fixture.hpp"
 
 #include <vector>
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-// Says what each hop has heard, and goes on as often as the request's count says.
+// Reports what each hop has received, and continues as often as the request's count says.
 class hopping final : public echo_service {
  public:
   struct heard {

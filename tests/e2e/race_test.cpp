@@ -1,5 +1,5 @@
-// Reads and writes of a call that race a timer or are stopped alone: a read that loses has taken nothing, a write that
-// loses says whether its message is on its way, and the call goes on.
+// Reads and writes of a call that race a timer or are stopped individually: a read that loses has taken
+// nothing, a write that loses reports whether its message is being sent, and the call continues.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -32,7 +32,7 @@ using chat = bidi_call<echo::Text, echo::Text>;
 task<> say_all(chat& call) {
   for (int i = 0; i < messages; ++i) {
     const echo::Text one = ball(i);
-    co_await call.write(one);
+    (co_await call.write(one)).throw_if_error();
     co_await sleep_for(std::chrono::microseconds(i % 7 * 10));  // sleeps on purpose: so that readers wait
   }
   co_await call.writes_done();
@@ -47,8 +47,7 @@ struct tally {
 // Races each read against a timer, whose time varies, until the stream has ended.
 task<> race_all(chat& call, tally& t) {
   for (int i = 0;; ++i) {
-    auto first =
-        co_await when_any_settled(call.next_result(), sleep_for(std::chrono::microseconds(i % 11 * 8)));
+    auto first = co_await when_any_settled(call.next(), sleep_for(std::chrono::microseconds(i % 11 * 8)));
     const result<std::optional<echo::Text>> got = first.get<0>();
     if (!got.ok()) {
       EXPECT_EQ(got.status().code(), status_code::cancelled) << got.status();
@@ -81,21 +80,21 @@ TEST_P(races, ANextThatLosesHasTakenNoMessage) {
   EXPECT_GT(t.lost, 0);
 }
 
-// Nothing comes: without an end of the wait of its own, the race would last as long as the call.
+// Nothing arrives: without a separate end of the wait, the race would last as long as the call.
 TEST_P(races, ANextMayLoseBeforeAndAfterTheCallHasBegun) {
   struct program {
     static task<status> talk(echo_stub s) {
       auto call = s.Chat();
       const echo::Text one = ball(1);
-      co_await call.write(one);
-      const auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      const auto back = (co_await call.next()).value();
       EXPECT_TRUE(back);
-      const auto first = co_await when_any_settled(call.next_result(), sleep_for(1ms));
+      const auto first = co_await when_any_settled(call.next(), sleep_for(1ms));
       EXPECT_EQ(first.index(), 1u);
-      const auto late = co_await with_timeout(1ms, call.next_result());
-      EXPECT_EQ(late.status().code(), status_code::cancelled);
-      co_await call.write(one);
-      const auto again = co_await call.next();
+      const auto late = co_await with_timeout(1ms, call.next());
+      EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
+      (co_await call.write(one)).throw_if_error();
+      const auto again = (co_await call.next()).value();
       EXPECT_TRUE(again && again->count() == 1);
       co_return co_await call.finish();
     }
@@ -106,21 +105,21 @@ TEST_P(races, ANextMayLoseBeforeAndAfterTheCallHasBegun) {
 TEST_P(races, AStopOfTheScopeEndsAReadAndTheCallGoesOn) {
   struct program {
     static task<> read(chat& call, status& outcome) {
-      const auto got = co_await call.next_result();
+      const auto got = co_await call.next();
       outcome = got.status();
     }
     static task<status> talk(echo_stub s, status& outcome) {
       auto call = s.Chat();
       const echo::Text one = ball(1);
-      co_await call.write(one);
-      const auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      const auto back = (co_await call.next()).value();
       EXPECT_TRUE(back);
       scope readers{co_await coro::this_environment()};
       readers.spawn(read(call, outcome));
       readers.request_stop();
       co_await readers.join();
-      co_await call.write(one);
-      const auto again = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      const auto again = (co_await call.next()).value();
       EXPECT_TRUE(again);
       co_return co_await call.finish();
     }
@@ -134,7 +133,7 @@ TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
   struct program {
     static task<> write(chat& call, status& outcome) {
       const echo::Text stopped = ball(1);
-      outcome = co_await call.write_result(stopped);
+      outcome = co_await call.write(stopped);
     }
     static task<status> talk(echo_stub s, status& outcome) {
       auto call = s.Chat();
@@ -144,8 +143,8 @@ TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
       writers.request_stop();
       co_await writers.join();
       const echo::Text next = ball(2);
-      co_await call.write(next);
-      const auto back = co_await call.next();
+      (co_await call.write(next)).throw_if_error();
+      const auto back = (co_await call.next()).value();
       EXPECT_TRUE(back && back->count() == 2);
       co_return co_await call.finish();
     }
@@ -155,7 +154,8 @@ TEST_P(races, AStopEndsAWriteThatHasNotBegunAndItsMessageIsNeverSent) {
   EXPECT_EQ(outcome.code(), status_code::cancelled);
 }
 
-// What a side wrote while the other did not read: each write raced a timer until some had waited for room and lost.
+// What one side wrote while the other did not read: each write raced a timer until some had waited for room
+// and lost.
 struct written {
   static constexpr int losses_wanted = 3;
   static constexpr int messages_max = 10'000;
@@ -179,8 +179,11 @@ echo::Text heavy_ball(int number) {
 template <class Call>
 task<std::vector<int>> read_all(Call& call) {
   std::vector<int> numbers;
-  while (const auto one = co_await call.next()) numbers.push_back(one->count());
-  co_return numbers;
+  while (true) {
+    const result<std::optional<echo::Text>> one = co_await call.next();
+    if (!one.value()) co_return numbers;
+    numbers.push_back((*one)->count());
+  }
 }
 
 TEST_P(races, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
@@ -190,7 +193,7 @@ TEST_P(races, AWriteThatLosesWhileItWaitsForRoomIsOnItsWayAndArrivesOnce) {
       co_await call.start();
       for (int i = 0; !w.enough() && i < written::messages_max; ++i) {
         const echo::Text one = heavy_ball(i);
-        auto first = co_await when_any_settled(call.write_result(one), sleep_for(20ms));
+        auto first = co_await when_any_settled(call.write(one), sleep_for(20ms));
         w.note(first.index(), first.get<0>(), i);
       }
       co_await call.writes_done();

@@ -40,8 +40,8 @@ class reflection : public every_backend {
   }
   [[nodiscard]] conversation talk(const char* path = v1) { return {*channel_, path, {}}; }
   static ServerReflectionResponse ask(conversation& c, const ServerReflectionRequest& question) {
-    sync_wait(c.write(question));
-    auto answer = sync_wait(c.next());
+    sync_wait(c.write(question)).throw_if_error();
+    auto answer = sync_wait(c.next()).value();
     if (!answer) throw std::runtime_error("the call has ended");
     EXPECT_EQ(answer->original_request().SerializeAsString(), question.SerializeAsString());
     return *std::move(answer);

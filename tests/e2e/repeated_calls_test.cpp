@@ -1,5 +1,5 @@
-// Calls of a client that differ in nothing but their messages, and calls that do differ between them: each handler
-// sees what its own call said, however little of its head was looked at.
+// Calls of a client that differ only in their messages, and other calls between them: each handler sees the
+// headers of its own call, even if they were not parsed again.
 #include "support/echo_fixture.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// A server that is started again and again under clients that retry: no idempotent call is lost.
+// A server that is restarted repeatedly under clients that retry: no idempotent call is lost.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/service_config.hpp"
@@ -15,7 +15,7 @@ constexpr int callers = 4;
 
 class restarting : public echo_fixture {
  protected:
-  // What one caller has come to. The test's thread looks at two of them while calls are made.
+  // The results of one caller. The test's thread reads two of them while calls are made.
   struct tally {
     std::atomic<int> made{0};
     std::vector<status> lost;
@@ -41,7 +41,8 @@ class restarting : public echo_fixture {
     for (const tally& t : found)
       while (!t.ended) co_await sleep_for(1ms);  // sleeps on purpose: likewise
   }
-  // gently: with a drain, and a while in which nobody listens. Then clients pause for a second of their own time.
+  // gently: with a drain, followed by a time without a listener. The clients then pause for a
+  // second.
   void restart_server(bool gently) {
     if (gently) {
       server_->stop();

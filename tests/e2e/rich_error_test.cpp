@@ -1,4 +1,4 @@
-// Typed details of a status: across a call, and as others' classes of the same definitions read and write them.
+// Typed details of a status: across a call, and exchanged with the official classes of the same definitions.
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "support/echo_fixture.hpp"
@@ -18,7 +18,7 @@ status rich() {
                       retry_info(1500ms));
 }
 
-// What is checked of rich(), wherever it came from.
+// The checks of rich(), wherever it came from.
 void expect_rich(const status& s) {
   EXPECT_EQ(s.code(), status_code::invalid_argument);
   EXPECT_EQ(s.message(), "a title is needed");
@@ -112,7 +112,7 @@ TEST(rich_errors, WhatIsMalformedIsNone) {
 
 TEST(rich_errors_misuse, OfAnOkThereAreNone) {
   test::expect_misuse([] { static_cast<void>(with_details(status(), retry_info(1s))); },
-                      "details are for a status that is not ok");
+                      "details require an error; use trailing metadata");
 }
 
 class rich_errors_of_calls : public echo_fixture {};

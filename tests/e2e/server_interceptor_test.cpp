@@ -1,4 +1,4 @@
-// Interceptors of a server: around every kind of call, in order, to the call's end however it comes.
+// Interceptors of a server: around every kind of call, in order, to every kind of end.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/server/access_log.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Says in a log of the test's when it is entered and left, and with what.
+// Records in a log of the test when it is entered and left, and with what.
 class noting final : public server_interceptor {
  public:
   noting(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}
@@ -60,7 +60,7 @@ class server_interceptors : public echo_fixture {
   }
   void serve(body what) { serve({std::make_shared<doing>(what)}); }
 
-  // One call of each kind; what they ended with.
+  // One call of each kind; returns their statuses.
   static task<std::vector<status>> one_of_each(echo_stub s) {
     std::vector<status> ends;
     const echo::Text hello = text("hello", 2);
@@ -69,14 +69,14 @@ class server_interceptors : public echo_fixture {
     const auto at_once = co_await s.SayAtOnce(hello);
     ends.push_back(at_once.status());
     auto collecting = s.Collect();
-    (void)co_await collecting.write_result(hello);
+    (void)co_await collecting.write(hello);
     const auto collected = co_await collecting.finish();
     ends.push_back(collected.status());
     auto repeating = s.Repeat(hello);
     const status repeated = co_await repeating.finish();
     ends.push_back(repeated);
     auto chatting = s.Chat();
-    (void)co_await chatting.write_result(hello);
+    (void)co_await chatting.write(hello);
     const status chatted = co_await chatting.finish();
     ends.push_back(chatted);
     co_return ends;
@@ -149,7 +149,7 @@ TEST_P(server_interceptors, SeeHowACallEndedThatEndedEarly) {
   const auto late = sync_wait(stub().Misbehave(text("hang"), within(20ms)));
   EXPECT_EQ(late.status().code(), status_code::deadline_exceeded);
   run(until_ended(*outer, 1));
-  // Whichever side's clock came first.
+  // Whichever side's clock was first.
   EXPECT_TRUE(outer->last.code() == status_code::deadline_exceeded ||
               outer->last.code() == status_code::cancelled)
       << outer->last;
@@ -157,8 +157,8 @@ TEST_P(server_interceptors, SeeHowACallEndedThatEndedEarly) {
     static task<> cancel(echo_stub s) {
       auto c = s.Chat();
       const echo::Text hello = text("hello");
-      co_await c.write(hello);
-      co_await c.next();
+      (co_await c.write(hello)).throw_if_error();
+      (co_await c.next()).value();
       c.cancel();
     }
   };
@@ -323,7 +323,7 @@ TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
               testing::ContainsRegex("calls=[0-9]+ mean_us=[0-9]+ max_us=[0-9]+ min_us=[0-9]+ errors="));
 }
 
-// What a client brings about is nothing to end a server for.
+// An error that a client causes must not end a server.
 TEST_P(server_interceptors, OkWithoutAReplyIsInternal) {
   serve([](server_context&, next_handler next) -> task<status> {
     static_cast<void>(co_await next());

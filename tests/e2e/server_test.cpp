@@ -1,4 +1,4 @@
-// What a server owns, tells and counts.
+// What a server owns, reports and counts.
 #include "support/echo_fixture.hpp"
 
 namespace coracle::testing_support {
@@ -12,7 +12,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, a_server, every_world_and_link, echo_fixtur
 TEST_P(a_server, CountsItsCallsAndConnections) {
   struct program {
     static task<server_snapshot> take(server& s) { co_return co_await s.snapshot(); }
-    // The client knows of its deadline before the server may.
+    // The client observes its deadline before the server does.
     static task<server_snapshot> take_settled(server& s) {
       for (;;) {
         server_snapshot now = co_await s.snapshot();

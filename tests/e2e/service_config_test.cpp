@@ -1,4 +1,4 @@
-// Service configs as channels go by them, and observers of channels and servers.
+// The effects of service configs on channels, and observers of channels and servers.
 #include "support/server_fleet.hpp"
 
 #include "coracle/client/client_observer.hpp"
@@ -23,7 +23,7 @@ constexpr const char* late = R"({"methodConfig":[{"name":[{}],"timeout":"5s"}]})
 class a_channel : public server_fleet {
  protected:
   a_channel() { start("a"); }
-  // How long a call is borne that is never answered.
+  // How long a call that gets no reply may take.
   std::int64_t patience_ms(channel& c) {
     const time_point began = world_.now();
     EXPECT_EQ(run(ask(c, {}, "hang")), "DEADLINE_EXCEEDED");
@@ -79,7 +79,7 @@ constexpr const char* three_attempts =
     R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"1s","maxBackoff":"1s",
         "backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]})";
 
-// Answers from the second attempt on, and says in the first what becomes of that.
+// Replies from the second attempt on; the first attempt fails with the given status.
 struct busy_service final : echo_service {
   bool at_all = true;
   int calls = 0;
@@ -160,7 +160,7 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
   stop("b");
 }
 
-// gRFC A105: a change holds for subchannels that are there, and for calls that wait.
+// gRFC A105: a change applies to existing subchannels, and to waiting calls.
 TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
   const auto scaled = [this](int n) {
     std::string json = R"({"connectionScaling":{"maxConnectionsPerSubchannel":)";
@@ -189,7 +189,7 @@ TEST_F(a_channel, MakesAsManyConnectionsAsItsServiceConfigSays) {
   EXPECT_EQ(service("a").peers.size(), 3u);
 }
 
-// Answers as the test says, when it says so.
+// Publishes what the test says, when it says so.
 class slow_resolver final : public client::resolver {
  public:
   explicit slow_resolver(client::resolution answer, int failures)

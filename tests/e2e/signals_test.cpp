@@ -1,4 +1,5 @@
-// A server takes SIGTERM from its listen() on, and gives back what it took, and nothing that the program has set since.
+// A server handles SIGTERM from its listen() on, and restores the dispositions that it replaced, but none
+// that the program has set since.
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 
@@ -41,7 +42,7 @@ class signals : public every_backend {
     ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
     between();
     s.start();
-    // The loops run: whatever they had to give back is given back.
+    // The loops run: whatever they had to restore is restored.
     struct program {
       static task<> nothing() { co_return; }
     };
@@ -74,7 +75,8 @@ TEST_P(signals, TheLaterOfTwoHandlersStays) {
   EXPECT_EQ(second_heard, 1);
 }
 
-// What a library does that watches signals for a while: it has saved ours, and sets it again when we are gone.
+// As a library that watches signals temporarily: it has saved our disposition, and sets it again after we are
+// gone.
 TEST_P(signals, OurHandlerThatIsSetAgainPassesTheSignalOn) {
   set_handler(hear_first);
   struct sigaction saved{};
@@ -87,7 +89,7 @@ TEST_P(signals, OurHandlerThatIsSetAgainPassesTheSignalOn) {
   EXPECT_EQ(second_heard, 0);
 }
 
-// Without any handler: the program ends as it would have.
+// Without any handler: the program ends with its default action.
 TEST_P(signals, OurHandlerThatIsSetAgainOverTheDefaultEndsTheProgram) {
   struct sigaction saved{};
   struct sigaction own{};
@@ -112,7 +114,7 @@ TEST_P(signals, AHandlerThatIsSetBetweenListenAndRunStaysWhenRunHasEnded) {
 #ifdef ASIO_STANDALONE
 class asio_signals : public signals {
  protected:
-  // What the set has heard of one SIGTERM.
+  // What the set has received of one SIGTERM.
   static int heard(asio::io_context& io, asio::signal_set& set) {
     int number = 0;
     set.async_wait([&](const std::error_code& failed, int n) { number = failed ? -1 : n; });

@@ -1,4 +1,4 @@
-// A request message that begins and does not go on.
+// A request message that begins and does not continue.
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
 
@@ -36,13 +36,14 @@ class slow_message : public echo_fixture {
   static task<> write(net::stream& to, const std::string& said) {
     static_cast<void>(co_await to.write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
   }
-  // A message in so many pieces of so many bytes, until the call has ended or all is said.
+  // A message in the given number of pieces of the given size, until the call has ended or everything was
+  // sent.
   static task<> dribble(std::string address, std::string path, int pieces, std::size_t piece_bytes,
                         duration pause, const first_end& end) {
     auto stream = co_await net::stream::connect(net::address::parse(address).value());
     std::string said = raw_frames::greeting() + raw_frames::head(path, 1);
     const std::size_t whole = static_cast<std::size_t>(pieces) * piece_bytes + 3;
-    // A Text of an unknown field, which is skipped: its key, its length in two octets.
+    // A Text with an unknown field, which is skipped: its key, its length in two octets.
     said += raw_frames::part_of_message(1, whole, 0);
     said += raw_frames::frame(
         raw_frames::data, 0, 1,
@@ -63,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, slow_message, every_world_over_tcp, echo_fi
 
 TEST_P(slow_message, OfAUnaryCallEndsIt) {
   run(dribble(address_, "/echo.Echo/Say", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how, status::resource_exhausted("a message arrives too slowly"));
+  EXPECT_EQ(*end_.how,
+            status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
   EXPECT_GE(end_.at - end_.began, stall_time);
   if (sim_world()) {
     EXPECT_LE(end_.at - end_.began, 2 * stall_time);
@@ -72,10 +74,11 @@ TEST_P(slow_message, OfAUnaryCallEndsIt) {
 
 TEST_P(slow_message, OfAStreamThatIsReadEndsIt) {
   run(dribble(address_, "/echo.Echo/Collect", 1000, 1, 50ms, end_));
-  EXPECT_EQ(*end_.how, status::resource_exhausted("a message arrives too slowly"));
+  EXPECT_EQ(*end_.how,
+            status::resource_exhausted("a message arrived too slowly (see server_limits::stall_time)"));
 }
 
-// Where no pause of the machine counts.
+// Where a pause of the machine has no effect.
 class timed_message : public slow_message {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, timed_message,
                          testing::Combine(testing::Values(world_kind::sim), testing::Values(link_kind::tcp)),
@@ -92,8 +95,8 @@ TEST_P(timed_message, IsNoneBetweenTwoMessages) {
       auto chat = s.Chat();
       const echo::Text large = text(std::string(100'000, 'x'));  // in several frames
       for (int i = 0; i < 3; ++i) {
-        co_await chat.write(large);
-        const auto reply = co_await chat.next();
+        (co_await chat.write(large)).throw_if_error();
+        const auto reply = (co_await chat.next()).value();
         EXPECT_TRUE(reply.has_value());
         co_await sleep_for(3 * stall_time);  // sleeps on purpose: an idle stream is legitimate
       }

@@ -7,7 +7,7 @@ using namespace std::chrono_literals;
 
 class streams : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(Everywhere, streams, every_world_and_link, echo_fixture::case_name);
-// What a loop hands to the kernel for a socket.
+// What a loop passes to the kernel for a socket.
 class streams_over_tcp : public echo_fixture {};
 INSTANTIATE_TEST_SUITE_P(OnKernels, streams_over_tcp,
                          testing::Combine(kernel_kinds, testing::Values(link_kind::tcp)),
@@ -18,7 +18,7 @@ TEST_P(streams, CollectManyRequestsIntoOneReply) {
     static task<result<echo::Text>> upload(echo_stub s, int messages) {
       auto call = s.Collect();
       const echo::Text one = text("abc");
-      for (int i = 0; i < messages; ++i) co_await call.write(one);
+      for (int i = 0; i < messages; ++i) (co_await call.write(one)).throw_if_error();
       co_return co_await call.finish();
     }
   };
@@ -36,7 +36,7 @@ TEST_P(streams, GiveManyRepliesInOrder) {
       const echo::Text request = text("abc", messages);
       auto call = s.Repeat(request);
       int expected = 0;
-      while (auto one = co_await call.next()) EXPECT_EQ(one->count(), expected++);
+      while (auto one = (co_await call.next()).value()) EXPECT_EQ(one->count(), expected++);
       EXPECT_EQ(expected, messages);
       co_return co_await call.finish();
     }
@@ -44,7 +44,7 @@ TEST_P(streams, GiveManyRepliesInOrder) {
   for (const int messages : {0, 1, 2, 10'000}) EXPECT_EQ(run(program::download(stub(), messages)), status());
 }
 
-TEST_P(streams, ThrowAStatusThatIsNotOkBehindTheReplies) {
+TEST_P(streams, GiveAStatusThatIsNotOkAfterTheReplies) {
   struct program {
     static task<status> download(echo_stub s) {
       const echo::Text request = text("fail", 3);
@@ -52,9 +52,9 @@ TEST_P(streams, ThrowAStatusThatIsNotOkBehindTheReplies) {
       int seen = 0;
       status caught;
       try {
-        while (auto one = co_await call.next()) ++seen;
-      } catch (const call_ended& e) {
-        caught = e.why();
+        while (auto one = (co_await call.next()).value()) ++seen;
+      } catch (const status_error& e) {
+        caught = e.status();
       }
       EXPECT_EQ(seen, 3);
       const status last = co_await call.finish();
@@ -71,12 +71,12 @@ TEST_P(streams, PlayPingPong) {
       auto call = s.Chat();
       for (int i = 0; i < 500; ++i) {
         const echo::Text ball = text("ball", i);
-        co_await call.write(ball);
-        const auto back = co_await call.next();
+        (co_await call.write(ball)).throw_if_error();
+        const auto back = (co_await call.next()).value();
         EXPECT_TRUE(back && back->count() == i);
       }
       co_await call.writes_done();
-      const auto nothing = co_await call.next();
+      const auto nothing = (co_await call.next()).value();
       EXPECT_FALSE(nothing);
       co_return co_await call.finish();
     }
@@ -90,7 +90,7 @@ TEST_P(streams, ReadAndWriteAtOnce) {
       echo::Text one = text(std::string(1000, 'x'));
       for (int i = 0; i < messages; ++i) {
         one.set_count(i);
-        co_await call.write(one);
+        (co_await call.write(one)).throw_if_error();
       }
       co_await call.writes_done();
     }
@@ -100,7 +100,7 @@ TEST_P(streams, ReadAndWriteAtOnce) {
       work.spawn(write_all(call, messages));
       int got = 0;
       echo::Text one;
-      while (co_await call.read(one)) EXPECT_EQ(one.count(), got++);
+      while ((co_await call.read(one)).value()) EXPECT_EQ(one.count(), got++);
       co_await work.join();
       co_return got;
     }
@@ -115,7 +115,7 @@ TEST_P(streams, HoldAWriterBackUntilTheReaderReads) {
       const echo::Text request = text(std::string(100'000, 'x'), 200);
       auto call = s.Repeat(request);
       int got = 0;
-      while (auto one = co_await call.next()) {
+      while (auto one = (co_await call.next()).value()) {
         if (got++ == 0) co_await sleep_for(50ms);
       }
       co_return got;
@@ -129,8 +129,8 @@ TEST_P(streams, CarryAMessageLargerThanTheWindow) {
     static task<std::size_t> big(echo_stub s) {
       auto call = s.Chat();
       const echo::Text one = text(std::string(3'900'000, 'x'));
-      co_await call.write(one);
-      const auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      const auto back = (co_await call.next()).value();
       const status end = co_await call.finish();
       EXPECT_EQ(end, status());
       co_return back ? back->text().size() : 0;
@@ -144,7 +144,7 @@ TEST_P(streams, NeverShowAHandlerACleanEndWhenTheUploadIsCut) {
     static task<> cut(echo_stub s) {
       auto call = s.Collect();
       const echo::Text one = text("abc");
-      co_await call.write(one);
+      (co_await call.write(one)).throw_if_error();
       co_await sleep_for(20ms);
       call.cancel();
       const auto reply = co_await call.finish();
@@ -162,7 +162,7 @@ TEST_P(streams, CancelledBeforeTheyBeginReachNoServer) {
       auto call = s.Collect();
       call.cancel();
       const echo::Text one = text("abc");
-      const status how = co_await call.write_result(one);
+      const status how = co_await call.write(one);
       EXPECT_EQ(how.code(), status_code::cancelled);
       const auto reply = co_await call.finish();
       EXPECT_EQ(reply.status().code(), status_code::cancelled);
@@ -186,12 +186,12 @@ TEST_P(streams, CanBeDroppedAtAnyPoint) {
       {
         auto begun = s.Chat();
         const echo::Text one = text("abc");
-        co_await begun.write(one);
+        (co_await begun.write(one)).throw_if_error();
       }
       {
         const echo::Text request = text("abc", 1'000'000);
         auto half_read = s.Repeat(request);
-        const auto one = co_await half_read.next();
+        const auto one = (co_await half_read.next()).value();
         EXPECT_TRUE(one);
       }
     }
@@ -203,15 +203,15 @@ TEST_P(streams, CanBeDroppedAtAnyPoint) {
 TEST_P(streams, WorkFromAPlainThread) {
   auto call = stub().Chat();
   for (int i = 0; i < 10; ++i) {
-    sync_wait(call.write(text("ball", i)));
-    const auto back = sync_wait(call.next());
+    sync_wait(call.write(text("ball", i))).throw_if_error();
+    const auto back = sync_wait(call.next()).value();
     ASSERT_TRUE(back);
     EXPECT_EQ(back->count(), i);
   }
   EXPECT_EQ(sync_wait(call.finish()), status());
 }
 
-// The place that a misuse is told with is that of the coroutine that runs.
+// The location reported with a misuse is that of the running coroutine.
 TEST_P(streams, AHandlerThatGoesOnAfterAYieldIsTheOneNoted) {
   struct yielding final : echo_service {
     int yielded_at = 0;
@@ -246,19 +246,19 @@ TEST_P(streams, TheLastMessageEndsTheClientsSide) {
       const echo::Text one = text("a");
       const echo::Text two = text("b");
       auto c = s.Collect();
-      co_await c.write(one);
-      co_await c.write_last(two);
-      const status late = co_await c.write_result(one);
+      (co_await c.write(one)).throw_if_error();
+      (co_await c.write_last(two)).throw_if_error();
+      const status late = co_await c.write(one);
       EXPECT_FALSE(late.ok());
       co_return co_await c.finish();
     }
     static task<> chat(echo_stub s) {
       const echo::Text one = text("a");
       auto c = s.Chat();
-      co_await c.write_last(one);
-      const auto back = co_await c.next();
+      (co_await c.write_last(one)).throw_if_error();
+      const auto back = (co_await c.next()).value();
       EXPECT_TRUE(back && back->text() == "a");
-      const auto end = co_await c.next();
+      const auto end = (co_await c.next()).value();
       EXPECT_FALSE(end);
     }
   };
@@ -309,13 +309,14 @@ TEST_P(streams, ACallCanBeginWithoutAMessage) {
   server_.reset();  // before its service
 }
 
-// A writer whose messages all find room at once does not hold its loop: whoever is ready goes on after each pump.
+// A writer whose messages all find room at once does not block its loop: ready tasks continue after each
+// pump.
 TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
   struct program {
     static task<> write(echo_stub s, int n, int& written) {
       const echo::Text small = text("0123456789");
       auto c = s.Collect();
-      for (; written < n; ++written) co_await c.write(small);
+      for (; written < n; ++written) (co_await c.write(small)).throw_if_error();
       EXPECT_EQ((co_await c.finish()).status(), status());
     }
     static task<int> look(const int& written) { co_return written; }
@@ -329,16 +330,16 @@ TEST_P(streams, OthersGoOnAfterAHundredSmallWrites) {
   EXPECT_LE(run(program::both(stub())), 100);
 }
 
-// What is written in one turn leaves in one piece, so that small messages need no pump of their own.
+// What is written in one iteration leaves in one piece, so that small messages need no pump of their own.
 TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   struct program {
     static task<loop_counters> write(echo_stub s, int n) {
       const echo::Text small = text("0123456789");
       auto c = s.Collect();
-      co_await c.write(small);  // connected from here on
+      (co_await c.write(small)).throw_if_error();  // connected from here on
       co_await sleep_for(std::chrono::milliseconds(20));
       const loop_counters before = loop::current()->counted();
-      for (int i = 0; i < n; ++i) co_await c.write(small);
+      for (int i = 0; i < n; ++i) (co_await c.write(small)).throw_if_error();
       const auto reply = co_await c.finish();
       EXPECT_EQ(reply.status(), status());
       EXPECT_EQ(reply->count(), n + 1);
@@ -349,7 +350,7 @@ TEST_P(streams_over_tcp, SmallWritesOfATurnLeaveTogether) {
   const loop_counters hundred = run(program::write(stub(), 100));
   RecordProperty("submissions_of_1", static_cast<int>(one.submissions));
   RecordProperty("submissions_of_100", static_cast<int>(hundred.submissions));
-  // The server on the same loop reads and answers: a few operations, and not one a message.
+  // The server on the same loop reads and replies: a few operations, not one per message.
   EXPECT_LT(hundred.submissions, one.submissions + 20);
   EXPECT_LT(hundred.system_calls, one.system_calls + 20);
 }

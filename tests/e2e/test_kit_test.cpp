@@ -147,8 +147,8 @@ TEST_F(fakes, TakeHandlersThatAreNoCoroutines) {
 TEST_F(fakes, AnswerAClientStreamBehindItsLastRequest) {
   on_.Collect.returns(text("all"));
   auto call = stub_.Collect();
-  coracle::sync_wait(call.write(text("a")));
-  coracle::sync_wait(call.write(text("b")));
+  coracle::sync_wait(call.write(text("a"))).throw_if_error();
+  coracle::sync_wait(call.write(text("b"))).throw_if_error();
   EXPECT_EQ(coracle::sync_wait(call.finish())->text(), "all");
   const auto calls = on_.Collect.calls();
   ASSERT_EQ(calls.size(), 1u);
@@ -159,17 +159,17 @@ TEST_F(fakes, AnswerAClientStreamBehindItsLastRequest) {
 TEST_F(fakes, SendEveryReplyOfAStream) {
   on_.Repeat.returns({text("a"), text("b")});
   auto call = stub_.Repeat(text("x"));
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "a");
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "b");
-  EXPECT_EQ(coracle::sync_wait(call.next()), std::nullopt);
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "a");
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "b");
+  EXPECT_EQ(coracle::sync_wait(call.next()).value(), std::nullopt);
 }
 
 TEST_F(fakes, ReadAWholeConversationBeforeTheyAnswer) {
   on_.Chat.returns({text("c")});
   auto call = stub_.Chat();
-  coracle::sync_wait(call.write(text("a")));
+  coracle::sync_wait(call.write(text("a"))).throw_if_error();
   coracle::sync_wait(call.writes_done());
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "c");
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "c");
   EXPECT_EQ(coracle::sync_wait(call.finish()), coracle::status());
   EXPECT_EQ(on_.Chat.calls().at(0).requests.at(0).text(), "a");
 }
@@ -180,8 +180,8 @@ TEST_F(fakes, ConverseAsAHandlerDoes) {
     co_return coracle::ok;
   };
   auto call = stub_.Chat();
-  coracle::sync_wait(call.write(text("a")));
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "a");
+  coracle::sync_wait(call.write(text("a"))).throw_if_error();
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "a");
   EXPECT_EQ(coracle::sync_wait(call.finish()), coracle::status());
 }
 
@@ -226,11 +226,11 @@ TEST_F(fakes, KeepTheBehaviourThatACallBeganWith) {
     co_return coracle::ok;
   };
   auto call = stub_.Chat();
-  coracle::sync_wait(call.write(text("a")));
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "old");
+  coracle::sync_wait(call.write(text("a"))).throw_if_error();
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "old");
   on_.Chat.fails(coracle::status::aborted("new"));
-  coracle::sync_wait(call.write(text("a")));
-  EXPECT_EQ(coracle::sync_wait(call.next())->text(), "old");
+  coracle::sync_wait(call.write(text("a"))).throw_if_error();
+  EXPECT_EQ(coracle::sync_wait(call.next()).value()->text(), "old");
   auto another = stub_.Chat();
   EXPECT_EQ(coracle::sync_wait(another.finish()), coracle::status::aborted("new"));
 }

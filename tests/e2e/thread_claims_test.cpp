@@ -1,6 +1,6 @@
-// What the public headers of servers, channels and what surrounds them claim about threads. Several plain threads make
-// each such call at once while calls run on two loops; no call may be lost, and what is counted is right in the end.
-// ThreadSanitizer runs these tests, too.
+// What the public headers of servers, channels and what surrounds them claim about threads. Several plain
+// threads make each such call at once while calls run on two loops; no call may be lost, and what is counted
+// is right in the end. ThreadSanitizer runs these tests, too.
 //
 //   client/channel.hpp            its making, calls by sync_wait(), state(), connect(), its end
 //   client/channel_pool.hpp       everything
@@ -278,7 +278,7 @@ TEST_P(thread_claims, HealthIsSetByAllThreadsWhileOthersAskAndWatch) {
     const HealthCheckRequest request = named(who - threads);
     auto watch = stub.Watch(request);
     for (auto state = HealthCheckResponse::SERVING; state != HealthCheckResponse::UNKNOWN;) {
-      const auto next = sync_wait(watch.next());
+      const auto next = sync_wait(watch.next()).value();
       ASSERT_TRUE(next);
       state = next->status();
     }
@@ -310,12 +310,12 @@ TEST_P(thread_claims, OneChannelServesAllThreadsUntilOneOfThemEndsIt) {
       EXPECT_EQ(say(*shared, std::to_string(who)), std::to_string(who));
       auto chat = echo_stub(*shared).Chat();
       for (int n = 0; n < 3; ++n) {
-        sync_wait(chat.write(text(std::to_string(n))));
-        const auto back = sync_wait(chat.next());
+        sync_wait(chat.write(text(std::to_string(n)))).throw_if_error();
+        const auto back = sync_wait(chat.next()).value();
         EXPECT_TRUE(back && back->text() == std::to_string(n));
       }
       sync_wait(chat.writes_done());
-      EXPECT_FALSE(sync_wait(chat.next()));
+      EXPECT_FALSE(sync_wait(chat.next()).value());
       EXPECT_EQ(sync_wait(chat.finish()), status());
     }
   });

@@ -4,6 +4,7 @@
 #include "support/certificates.hpp"
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
+#include "support/kept_log.hpp"
 
 #include <gmock/gmock.h>
 
@@ -139,6 +140,44 @@ TEST_P(Tls, TakesUpASessionOnTheNextConnection) {
   EXPECT_EQ(answer().value().count(), 1);
 }
 
+// --- verifiers
+
+TEST_P(Tls, SaysInTheCallsStatusWhyTheVerifierRejectsTheServer) {
+  serve(served_as("server"));
+  call_by(trusting("ca").verifier([](const tls::peer_certificate& server) {
+    return server.has_identity(peer_identity::kind::uri, "spiffe://example/movies")
+               ? status()
+               : status::permission_denied("it is no spiffe://example/movies");
+  }));
+  const std::string why = text();
+  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(
+      why, HasSubstr("the server's certificate is not accepted by the verifier: PERMISSION_DENIED: it is no "
+                     "spiffe://example/movies"));
+}
+
+TEST(TlsVerifierOfAServer, WritesItsReasonIntoTheLog) {
+  testing_support::kept_log log;
+  runtime rt({.log = &log});
+  echo_service service;
+  server s(rt);
+  s.add(service);
+  ASSERT_EQ(s.listen("127.0.0.1:0", served_as("server")
+                                        .client_ca_file(certificate("ca.pem"))
+                                        .verifier([](const tls::peer_certificate& client) {
+                                          return client.has_identity(peer_identity::kind::dns_name,
+                                                                     "bert.example")
+                                                     ? status()
+                                                     : status::permission_denied("it is not bert");
+                                        })),
+            status());
+  channel c(rt, "127.0.0.1:" + std::to_string(s.port()), trusting("ca").certificate(pair_of("client")));
+  EXPECT_EQ(sync_wait(echo_stub(c).Say(echo::Text(), within(20s))).status().code(), status_code::unavailable);
+  EXPECT_THAT(log.text(),
+              HasSubstr("the client's certificate is not accepted by the verifier: PERMISSION_DENIED: it is "
+                        "not bert"));
+}
+
 // --- call credentials
 
 class fetched_token final : public credentials_source {
@@ -196,7 +235,7 @@ TEST_P(Tls, StopsASourceThatTakesLongerThanItsCall) {
     }
   };
   EXPECT_EQ(run(asking::within_a_moment(stub, request)).code(), status_code::deadline_exceeded);
-}  // and nothing is left that would hold up the runtime's end
+}  // and nothing is left that would delay the end of the runtime
 
 // Begins without waiting.
 task<> leave_while_it_is_asked(channel& by) {
@@ -235,15 +274,15 @@ TEST_P(Tls, LetsCredentialsTravelOverNothingElse) {
   for (const call_credentials& c :
        {call_credentials::bearer("secret"), call_credentials(std::make_shared<fetched_token>())}) {
     call_by(insecure(), of_all_calls(call_options().credentials(c)));
-    EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials do not travel in plaintext"));
+    EXPECT_THAT(text(), StartsWith("UNAUTHENTICATED: call credentials are not sent in plaintext"));
     call_by(insecure());
     EXPECT_THAT(text(call_options().credentials(c)),
-                StartsWith("UNAUTHENTICATED: call credentials do not travel"));
+                StartsWith("UNAUTHENTICATED: call credentials are not sent"));
   }
   EXPECT_EQ(text(), "FAILED_PRECONDITION: plaintext") << "a call without any";
 }
 
-// Nobody overhears it there.
+// No other process can read the credentials there.
 TEST_P(Tls, LetsCredentialsTravelWithinTheProcess) {
   serve(insecure());
   channel_.emplace(rt(), server_->in_process());
@@ -256,8 +295,8 @@ TEST_P(Tls, TakesNoTokenBesideAnAuthorizationOfTheMetadata) {
   call_by(trusting("ca"), of_all_calls(call_options().token("of the channel")));
   const auto own = call_options().metadata("authorization", "Basic b3duOm93bg==");
   const std::string conflict =
-      "UNAUTHENTICATED: the call has both credentials and metadata of its own under \"authorization\": leave "
-      "one out";
+      "UNAUTHENTICATED: the call has both credentials and metadata with the key \"authorization\": remove "
+      "one";
   EXPECT_EQ(text(own), conflict);
   EXPECT_EQ(text(call_options(own).credentials(std::make_shared<fetched_token>())), conflict);
   call_by(trusting("ca"));
@@ -300,7 +339,7 @@ task<> reload_often(std::string chain, std::string key, security::server_securit
     fs::copy_file(made.path(name + ".pem"), chain + ".new", fs::copy_options::overwrite_existing);
     fs::copy_file(made.path(name + ".key"), key + ".new", fs::copy_options::overwrite_existing);
     fs::rename(chain + ".new", chain);
-    // Between the two renames the files do not fit: whoever looks keeps the old ones.
+    // Between the two renames the files do not match: a connection that checks them keeps the old ones.
     co_await sleep_for(200us);
     fs::rename(key + ".new", key);
     EXPECT_EQ(security.reload(), status());
@@ -333,13 +372,13 @@ TEST_P(Tls, ReloadsCertificates100TimesAndFailsNoCall) {
   EXPECT_GE(r.calls, 100);
 }
 
-// Nobody says reload(): whoever connects finds the files changed, once a second.
+// Without reload(), a new connection notices the changed files, at most once a second.
 task<> rewrite_files(std::string chain, std::string key, int times, reload_run& r) {
   namespace fs = std::filesystem;
   const auto& made = testing_support::certificates::made();
   for (int i = 0; i < times; ++i) {
     const std::string name = i % 2 == 0 ? "untrusted" : "server";
-    // Two writes, between which the files do not fit: whoever looks keeps the old ones.
+    // Two writes, between which the files do not match: a connection that checks them keeps the old ones.
     fs::copy_file(made.path(name + ".pem"), chain, fs::copy_options::overwrite_existing);
     co_await sleep_for(200us);
     fs::copy_file(made.path(name + ".key"), key, fs::copy_options::overwrite_existing);
@@ -381,7 +420,7 @@ TEST_P(Tls, FollowsFilesThatChangeUnderLoadAndFailsNoCall) {
 
 class TlsOfOpenssl : public Tls {
  protected:
-  // 0 when the handshake was fine.
+  // 0 if the handshake succeeded.
   int s_client(const std::string& arguments) {
     server_->start();
     const std::string command =
@@ -413,7 +452,8 @@ TEST_P(TlsOfOpenssl, IsShownTheCertificateOfTheName) {
   EXPECT_EQ(s_client("-alpn h2 -noservername -verify_hostname localhost"), 0);
 }
 
-// Both sides decode megabytes that came compressed, in shares, while more records wait in the socket and in TLS.
+// Both sides decode megabytes that arrived compressed, in shares, while more records wait in the socket and
+// in TLS.
 TEST_P(Tls, KeepsTheOrderAndTheContentOfWhatWaitsToBeDecoded) {
   struct program {
     static std::string text(int i) {

@@ -1,4 +1,4 @@
-// Calls of methods that the server does not have: who hears of them.
+// Calls of methods that the server does not have: who is notified.
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/generic_stub.hpp"
@@ -46,7 +46,7 @@ TEST_P(unknown_method, IsToldToTheObserver) {
   counting heard;
   serve(server_options().observer(heard), {});
   const status how = call();
-  EXPECT_EQ(how, status::unimplemented("the server knows no such method"));
+  EXPECT_EQ(how, status::unimplemented("the server has no such method"));
   EXPECT_EQ(heard.started, 1);
   EXPECT_EQ(heard.unimplemented, 1);
   EXPECT_EQ(sync_wait(stub().Say(text("known"))).status(), status());
@@ -62,7 +62,7 @@ TEST_P(unknown_method, IsInTheAccessLog) {
   EXPECT_THAT(log.text(), testing::HasSubstr("status=UNIMPLEMENTED"));
 }
 
-// They break the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
+// They violate the rules of URIs: the request is malformed (RFC 9113 8.1.1), and its stream is reset.
 TEST_P(unknown_method, WithOtherCharactersThanPrintableAsciiReachesNeitherInterceptorsNorTheLog) {
   kept_log log;
   serve({}, {std::make_shared<access_log>(log)});
@@ -80,7 +80,7 @@ TEST_P(unknown_method, IsNotToldToWhoMayNotCall) {
 }
 
 TEST_P(unknown_method, IsUnimplementedWhereNobodyListensToo) {
-  EXPECT_EQ(call(), status::unimplemented("the server knows no such method"));
+  EXPECT_EQ(call(), status::unimplemented("the server has no such method"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What stands still weighs next to nothing: the server's heap behind idle connections and open streams, in bytes, which
+// Idle state takes almost no memory: the server's heap for idle connections and open streams, in bytes, which
 // are the same on each machine and in each run.
 #include "support/allocation_counter.hpp"
 #include "support/echo_service.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::literals;
 
-// A client of few words, whose own memory is not on the server's thread.
+// A minimal client, whose own memory is not on the server's thread.
 class raw_client {
  public:
   explicit raw_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -86,7 +86,7 @@ class raw_client {
         if (found) return;
       }
       char more[512];
-      // A ring that this thread had before may interrupt it while the kernel takes the ring apart.
+      // A ring that this thread had before may interrupt it while the kernel tears the ring down.
       ssize_t n = -1;
       while ((n = ::recv(socket_, more, sizeof more, 0)) < 0 && errno == EINTR) {
       }
@@ -106,21 +106,21 @@ class weight : public testing::TestWithParam<world_kind> {
     server_.emplace(*world_.get(), server_options());
     server_->add(service_);
     ASSERT_EQ(server_->listen("127.0.0.1:0", insecure()), status());
-    world_.get()->start();  // nobody else here has the loop run while a client waits
+    world_.get()->start();  // nothing else runs the loop while a client waits
   }
-  // Of the server's one loop.
+  // Of the server's only loop.
   std::int64_t heap_bytes() { return sync_wait(*world_.get(), world_.get()->at(0), read_heap_bytes()); }
   static task<std::int64_t> read_heap_bytes() { co_return test::allocated_bytes; }
   raw_client connect() { return raw_client(server_->port()); }
 
-  // Until each of `count` things that have come since `before` weighs no more, or for long: idle connections give
-  // back after a second what they used.
+  // Until each of `count` objects created since `before` takes no more memory, or the time is over: idle
+  // connections release their buffers after a second.
   std::int64_t weight_of_each(std::int64_t before, std::int64_t count, std::int64_t most_bytes) {
     std::int64_t each = 0;
     for (int i = 0; i < 400; ++i) {
       each = (heap_bytes() - before) / count;
       if (each <= most_bytes) break;
-      // sleeps on purpose: the server says to nobody that a connection rests
+      // sleeps on purpose: the server does not announce that a connection rests
       std::this_thread::sleep_for(50ms);
     }
     RecordProperty("bytes", std::to_string(each));

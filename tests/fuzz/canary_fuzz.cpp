@@ -1,5 +1,5 @@
-// The canary: a planted bug that the fuzzers' rig must find within seconds. Were it not found, the silence of
-// the other fuzzers would mean nothing.
+// The canary: a planted bug that the fuzzing setup must find within seconds. If it were not found, the
+// silence of the other fuzzers would mean nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

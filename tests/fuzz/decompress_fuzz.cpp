@@ -1,6 +1,6 @@
-// Decompresses any bytes, in every encoding, at once and in steps with the same result, and compresses them and back: no more
-// than is allowed comes out, and what was put in comes back. The first byte chooses the encoding, the second the limit and
-// the level, the third the bytes of a step.
+// Decompresses arbitrary bytes, in every encoding, at once and in steps with the same result, compresses
+// them, and decompresses the result: the output stays within the limit, and the round trip returns the input.
+// The first byte chooses the encoding, the second the limit and the level, the third the bytes of a step.
 #include "compress/coder.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace coracle;
 
 namespace {
 
-// As `expected`, with what came out at once.
+// As `expected`, with the output of the single call.
 void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, std::size_t step_bytes,
                      compress::unpacked expected, const base::output_buffer& whole) {
   base::output_buffer out;
@@ -22,8 +22,8 @@ void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, 
     const std::size_t unread_before = input.size(), made_before = out.size();
     how = one.unpack_step(input, limit - made_before, step_bytes, out);
     const std::size_t used = unread_before - input.size() + out.size() - made_before;
-    // A step that does nothing would never end; one that does too much blocks the loop. 128 KiB: a chunk of snappy, which is
-    // not split, packed and unpacked.
+    // A step without progress would never end; one that does too much blocks the loop. 128 KiB: a chunk of
+    // snappy, which is not split, compressed and decompressed.
     if (how == compress::unpacked::more && used == 0) std::abort();
     if (used > step_bytes + (128u << 10)) std::abort();
     if (how == compress::unpacked::more && out.size() > limit) std::abort();
@@ -36,7 +36,7 @@ void unpack_in_steps(compress::coder& one, bytes_view input, std::size_t limit, 
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
-  // Kept from input to input, as a loop keeps them: a broken message must not affect the next.
+  // Kept from input to input, as a loop keeps them: an invalid message must not affect the next.
   static compress::coders all;
   compress::coder* one = all.of(static_cast<encoding>(1 + data[0] % (encoding_count - 1)));
   if (!one) return 0;

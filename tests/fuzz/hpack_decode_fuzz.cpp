@@ -1,7 +1,8 @@
 // Blocks from a hostile peer: no crash, and the same fields and errors as the slow reference decoder.
 //
-// The input is a series of records: a length byte and so many bytes of block; length 0xff stands for a new table
-// limit, whose value follows in two bytes. Fields get slots and tags by the way, whose faith is checked.
+// The input is a series of records: a length byte and that many bytes of block; length 0xff stands for a new
+// table limit, whose value follows in two bytes. Fields are assigned slots and tags, whose consistency is
+// checked.
 #include "hpack/decoder.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 
@@ -18,7 +19,7 @@ void require(bool fine) {
   if (!fine) std::abort();
 }
 
-// A mark that belongs to this very field, so that a mixed-up entry shows.
+// A mark that belongs to this field only, so that a mixed-up entry is detected.
 std::uint32_t mark_for(const hpack::field& f) {
   std::uint32_t sum = 1;
   for (const char c : f.name) sum = sum * 31 + static_cast<unsigned char>(c);

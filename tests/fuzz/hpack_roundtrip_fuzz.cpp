@@ -1,4 +1,4 @@
-// What the encoder writes is what both decoders read, whatever the fields, policies and table limits.
+// Both decoders read what the encoder writes, for all fields, policies and table limits.
 //
 // The input is a program of one-byte operations with their operands, read until it ends.
 #include "hpack/encoder.hpp"
@@ -46,7 +46,7 @@ class program {
   coracle::bytes_view rest_;
 };
 
-// One connection: an encoder, both decoders, and the block under way.
+// One connection: an encoder, both decoders, and the current block.
 class connection {
  public:
   explicit connection(std::uint32_t own_limit) : encoder_(own_limit) { begin(); }

@@ -1,5 +1,5 @@
-// A client's engine with a few requests under way, against any bytes. The first byte of the input: bit 0 puts a server's
-// SETTINGS in front of the rest; the other bits, and the rest, are as in http2_server_fuzz.cpp.
+// A client's engine with a few open requests, against arbitrary bytes. The first byte of the input: bit 0
+// puts a server's SETTINGS before the rest; the other bits, and the rest, are as in http2_server_fuzz.cpp.
 #include "fuzz/http2_session.hpp"
 #include "http2/frame.hpp"
 

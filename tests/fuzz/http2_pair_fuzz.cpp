@@ -1,6 +1,6 @@
-// Both roles' engines against each other: for any operations of their users, and any pieces in which the bytes travel, neither
-// reports an error of the other, and DATA arrives as it was sent. Five bytes a round: the client's operation and the server's,
-// each with its operand, and how much travels.
+// The engines of both roles against each other: for any operations of their users, and any pieces in which
+// the bytes arrive, neither reports an error of the other, and DATA arrives as it was sent. Five bytes per
+// round: the client's operation and the server's, each with its operand, and the number of transferred bytes.
 #include "fuzz/http2_session.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void travel(fuzz::user& from, fuzz::user& to, std::vector<std::uint8_t>& pipe, s
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::dice input({data, size});
   limits l = fuzz::small_limits();
-  // An honest user may exceed these, which is no error of the engines.
+  // A correct user may exceed these, which is not an error of the engines.
   l.control_frames_burst = l.resets_burst = l.early_resets_burst = l.empty_frames_burst = 1u << 30;
   l.output_bytes = l.header_block_bytes = 1u << 30;
   l.continuations = 16;
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!input.empty()) {
     const std::uint8_t of_client = input.octet(), client_operand = input.octet(), of_server = input.octet(),
                        server_operand = input.octet(), how = input.octet();
-    // The output travels below, and failures at will are not looked for here.
+    // The output is transferred below, and deliberate failures are not tested here.
     const auto act = [](fuzz::user& u, std::uint8_t what, std::uint8_t operand) {
       if ((what & 31) != 15 && (what & 31) != 21) u.act(what, operand);
     };

@@ -1,6 +1,7 @@
-// A server's engine against any bytes. The first byte of the input: bit 0 puts a client's preface in front of the rest, bit 1
-// lets keepalive and the rules for PINGs hold without calls, bit 2 sends the output after each step. Then come pieces, each
-// behind four bytes: its length, the user's choices at its events, and an operation of the user with its operand.
+// A server's engine against arbitrary bytes. The first byte of the input: bit 0 puts a client's preface
+// before the rest, bit 1 applies keepalive and the rules for PINGs without calls, bit 2 sends the output
+// after each step. Then come pieces, each after four bytes: its length, the user's choices at its events, and
+// an operation of the user with its operand.
 #include "fuzz/http2_session.hpp"
 #include "http2/frame.hpp"
 

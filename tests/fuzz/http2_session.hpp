@@ -1,5 +1,5 @@
-// A user of an engine for fuzzers: the input chooses what it does, at each event and between the pieces of the peer's bytes.
-// It checks after each step what the engine promises for any input.
+// A user of an engine for fuzzers: the input chooses its actions, at each event and between the pieces of the
+// peer's bytes. After each step it checks what the engine guarantees for any input.
 #pragma once
 
 #include "hpack/encoder.hpp"
@@ -23,7 +23,7 @@ inline void require(bool fine) {
   if (!fine) std::abort();
 }
 
-// Octets that steer; zeros when they are used up.
+// Octets that control the actions; zeros when they are used up.
 class dice {
  public:
   explicit dice(bytes_view bytes) : rest_(bytes) {}
@@ -66,15 +66,17 @@ inline limits small_limits() {
   return l;
 }
 
-// What an engine may hold for `streams` streams, apart from its output and from what its user queues and keeps.
+// The memory that an engine may hold for `streams` streams, apart from its output and from what its user
+// queues and keeps.
 inline std::size_t memory_bytes_max(const limits& l, std::size_t streams) {
   return (16u << 10) + 2 * std::size_t{l.max_frame_bytes} + 2 * std::size_t{l.header_block_bytes} +
          4 * (std::size_t{l.header_table_bytes} + l.encoder_table_bytes) +
          streams * (1024 + 2 * std::size_t{l.header_list_bytes});
 }
 
-// Reads the peer's bytes beside the engine, and tells whether a header block has exceeded a limit: an engine that has
-// not failed by then does not enforce it. It sees frames alone; on a server's side they follow the preface.
+// Reads the peer's bytes in parallel to the engine, and reports whether a header block has exceeded a limit:
+// an engine that has not failed by then does not enforce it. It reads only frames; on a server's side they
+// follow the preface.
 class block_observer {
  public:
   block_observer(role side, const limits& l)
@@ -89,7 +91,7 @@ class block_observer {
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
  private:
-  // False until the preface is complete, and always where the first bytes are something else.
+  // False until the preface is complete, and always if the first bytes are not the preface.
   bool take_preface() {
     const std::size_t n = std::min(preface_.size(), seen_.size());
     if (!std::equal(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(n), preface_.begin()))
@@ -132,7 +134,7 @@ constexpr std::uint8_t pattern(stream_id id, std::size_t offset) {
   return static_cast<std::uint8_t>(id * 7 + offset * 13 + (offset >> 8));
 }
 
-// Whether the peer is such a user, too; else it may send anything.
+// Whether the peer is such a user, too; otherwise it may send anything.
 enum class peer_kind : std::uint8_t { any, user };
 
 class user {
@@ -143,14 +145,14 @@ class user {
     engine.feed_end(now);
     drain();
     require(engine.failed() && streams_.empty() && engine.open_streams() == 0 && engine.unread_bytes() == 0);
-    // Nothing stays on the account of a stream that is gone.
+    // No memory remains charged to a stream that is gone.
     engine.output().clear();
     engine.release_idle_memory();
     require(engine.memory_bytes() <= memory_bytes_max(limits_, 0) + 96 * chunks_);
   }
 
-  // Each piece has memory of its own, which is freed afterwards. With bit 7 of `choice` the user stops reading after each
-  // event, and continues in new memory.
+  // Each piece has memory of its own, which is freed afterwards. With bit 7 of `choice` the user stops
+  // reading after each event, and continues in new memory.
   void feed(bytes_view bytes, std::uint8_t choice) {
     choice_ = choice;
     fed_bytes_ += bytes.size();
@@ -173,7 +175,8 @@ class user {
     for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) on(e);
   }
 
-  // An operation of the user's own: bits 0 to 4 of `what` choose it, the others the stream; `how` is its operand.
+  // An operation of the user itself: bits 0 to 4 of `what` choose it, the others the stream; `how` is its
+  // operand.
   void act(std::uint8_t what, std::uint8_t how) {
     const std::size_t before = engine.output().size();
     const stream_ref s = some_stream(what >> 5);
@@ -213,7 +216,7 @@ class user {
     answered_before_ = engine.pings_answered();
     check();
   }
-  // The output leaves: up to n bytes of it.
+  // Sends the output: up to n bytes of it.
   void send(std::size_t n) {
     base::output_buffer& out = engine.output();
     out.consume(std::min(n, out.size()));
@@ -336,7 +339,7 @@ class user {
     number_ = 0;
     require(engine.memory_bytes() <= before);
   }
-  // A timer that is due at once again would stop the loop.
+  // A timer that is due again immediately would stop the loop.
   void time_out() {
     engine.on_timeout(now);
     require(engine.next_timeout() > now);
@@ -418,9 +421,9 @@ class user {
     require(engine.memory_bytes() <= memory_bytes_max(limits_, 2 * streams_max_) +
                                          engine.output().capacity() + queued_bytes + kept_bytes +
                                          96 * chunks_);
-    // Beside the answers there are updates of windows, for DATA that was received, and one GOAWAY.
+    // In addition to the answers there are window updates, for DATA that was received, and one GOAWAY.
     require(engine.output().size() <= limits_.output_bytes + 300 + own_bytes_ + 2 * fed_bytes_);
-    // Without HEADERS or DATA between them, and at one time, the peer's PINGs are strikes.
+    // Without HEADERS or DATA between them, and at the same time, the peer's PINGs are strikes.
     if (side == role::server && limits_.pings.min_interval > duration::zero())
       require(engine.pings_answered() - answered_before_ <= limits_.pings.strikes + 2);
     require(!engine.failed() || engine.next_timeout() == never);

@@ -1,7 +1,7 @@
-// What an engine reports and writes does not depend on the pieces in which its input comes, nor on where its user stops
-// reading, nor on whether the user reads repeated headers anew. The first byte of the input chooses the role (bit 0), and
-// whether the peer's preface and SETTINGS precede the rest (bit 1); the second, how many bytes of lengths follow; then
-// come the lengths, and the peer's bytes.
+// The events and the output of an engine depend neither on the pieces in which its input arrives, nor on
+// where its user stops reading, nor on whether the user reads repeated headers again. The first byte of the
+// input chooses the role (bit 0), and whether the peer's preface and SETTINGS precede the rest (bit 1); the
+// second is the number of the lengths; then come the lengths, and the peer's bytes.
 #include "fuzz/http2_session.hpp"
 #include "http2/frame.hpp"
 
@@ -34,8 +34,8 @@ class reader {
     engine_.feed_end(time_point{});
     for (event e = next(); e.what != event::kind::none; e = next()) on(e, false);
   }
-  // Bits 0 to 5 of a length are the bytes of the next piece; with bit 6 the user stops reading after its first event, with
-  // bit 7 it recognises repeated headers.
+  // Bits 0 to 5 of a length are the bytes of the next piece; with bit 6 the user stops reading after its
+  // first event, with bit 7 it recognises repeated headers.
   void read_in_pieces(bytes_view input, fuzz::dice lengths) {
     while (!input.empty()) {
       const std::uint8_t how = lengths.empty() ? 63 : lengths.octet();
@@ -64,7 +64,7 @@ class reader {
   event next() { return engine_.next(); }
 
   void on(const event& e, bool recognise) {
-    // Pieces of one DATA frame are told as one.
+    // Pieces of one DATA frame are reported as one.
     const bool continues = e.what == event::kind::data && data_of_ == e.stream;
     if (!continues) note("\n" + std::to_string(static_cast<int>(e.what)) + " " + std::to_string(e.id) + " ");
     data_of_ = e.what == event::kind::data && !e.end_stream ? e.stream : no_stream;
@@ -79,8 +79,8 @@ class reader {
     if (e.what == event::kind::headers) read_fields(recognise);
     if (e.what == event::kind::reset) engine_.release(e.stream);
   }
-  // Keeps the last head that has a number until another has one, as a server does: trailers, malformed and refused requests
-  // may stand between the two, and may change the table.
+  // Keeps the last headers that have a number until others have one, as a server does: trailers, malformed
+  // and refused requests may stand between the two, and may change the table.
   void read_fields(bool recognise) {
     if (recognise && engine_.head_repeats(number_)) {
       note(fields_);

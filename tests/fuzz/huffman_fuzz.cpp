@@ -1,4 +1,4 @@
-// Any bytes decode as the bit-by-bit reference says; any text survives encoding.
+// Any bytes decode as the bit-by-bit reference does; any text survives encoding.
 #include "hpack/huffman.hpp"
 #include "unit/hpack/reference_decoder.hpp"
 

@@ -1,5 +1,5 @@
-// Foresees what any bytes take once they are decoded, as messages of several types. The first byte of the input chooses the
-// type, the second where counting stops.
+// Predicts the memory of arbitrary bytes after decoding, as messages of several types. The first byte of the
+// input chooses the type, the second where counting stops.
 #include "rpc/message_footprint.hpp"
 
 #include <google/protobuf/any.pb.h>
@@ -41,7 +41,7 @@ void look_at(bytes_view body, std::size_t enough) {
   constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
   const std::size_t foreseen = foresee(rpc::protobuf_codec, no_end);
 
-  // The message's types are known now. Counting that stops early gives the same up to there.
+  // The message's types are known now. Counting that stops early gives the same up to that point.
   const std::size_t before = allocations;
   require(foresee(rpc::protobuf_codec, no_end) == foreseen);
   require(foresee(rpc::protobuf_codec, enough) == std::min(foreseen, enough));
@@ -49,13 +49,13 @@ void look_at(bytes_view body, std::size_t enough) {
   require(foresee(rpc::protobuf_lite_codec, enough) == std::min(guessed, enough));
   require(allocations == before);
 
-  // A byte on the wire becomes a limited number of bytes in memory, and none is counted that does not become any.
+  // A byte on the wire becomes a limited number of bytes in memory, and no byte is counted that becomes none.
   constexpr std::size_t object_bytes_max = 1024;
   require(foreseen <= object_bytes_max * (body.size() + 1) &&
           guessed <= object_bytes_max * (body.size() + 1));
 
-  // A message that takes much memory does not look small: repeated fields hold up to as much again as they use, or room for
-  // a few elements.
+  // A message that takes much memory does not look small: repeated fields hold at most twice what they use,
+  // or room for a few elements.
   T message;
   if (!message.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
   require(message.SpaceUsedLong() <= 4 * foreseen + 256);

@@ -23,7 +23,7 @@ bool all(std::string_view text, bool (*fits)(unsigned char)) {
   return true;
 }
 
-// RFC 9112 3, a method of capital letters alone, and a version of HTTP/1: a line without its line feed.
+// RFC 9112 3, a method of capital letters only, and a version of HTTP/1: a line without its line feed.
 bool is_request_line(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const std::size_t target = line.find(' ') + 1, version = line.find(' ', target) + 1;
@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(taken == line.size() + 1);
     require(recogniser.is_head() == line.starts_with("HEAD "));
   }
-  // What is refused does not become a request line by any bytes that follow; and no longer line is read.
+  // A rejected prefix does not become a request line by any bytes that follow, and no longer line is read.
   if (v == verdict::more) require(!whole && text.size() <= 8000);
   return 0;
 }

@@ -28,47 +28,47 @@ def renamed(service, files):
 # name: the .proto or files by their names, --coracle_opt, what protoc must say
 REFUSED = {
     "AnUnknownOptionIsNamedAndTheOptionsAreListed":
-        (SERVICE, "colour=red", ("t.proto: there is no option \"colour\"", OPTIONS)),
-    "AnInnerNamespaceMustHaveAName": (SERVICE, "namespace=", ('"" is no C++ namespace', OPTIONS)),
-    "AnInnerNamespaceIsAnIdentifier": (SERVICE, "namespace=a-b", ('"a-b" is no C++ namespace', OPTIONS)),
-    "AnInnerNamespaceIsNoKeyword": (SERVICE, "namespace=a::new", ('"a::new" is no C++ namespace', OPTIONS)),
-    "AWirePackageHasAName": (SERVICE, "wire_package=", ('"" is no package', OPTIONS)),
-    "AWirePackageIsWrittenWithDots": (SERVICE, "wire_package=a::b", ('"a::b" is no package', OPTIONS)),
+        (SERVICE, "colour=red", ("t.proto: unknown option \"colour\"", OPTIONS)),
+    "AnInnerNamespaceMustHaveAName": (SERVICE, "namespace=", ('"" is not a valid C++ namespace', OPTIONS)),
+    "AnInnerNamespaceIsAnIdentifier": (SERVICE, "namespace=a-b", ('"a-b" is not a valid C++ namespace', OPTIONS)),
+    "AnInnerNamespaceIsNoKeyword": (SERVICE, "namespace=a::new", ('"a::new" is not a valid C++ namespace', OPTIONS)),
+    "AWirePackageHasAName": (SERVICE, "wire_package=", ('"" is not a valid package name', OPTIONS)),
+    "AWirePackageIsWrittenWithDots": (SERVICE, "wire_package=a::b", ('"a::b" is not a valid package name', OPTIONS)),
     "FakesAreWantedOrNot": (SERVICE, "fakes=maybe", ('"maybe" is neither true nor false', OPTIONS)),
     "AMessageMayNotStandWhereTheInnerNamespaceWouldBe":
-        (SERVICE + "message rpc {}\n", None, ("p.rpc has that name already", "namespace=NAME")),
+        (SERVICE + "message rpc {}\n", None, ("p.rpc already has that name", "namespace=NAME")),
     "AnEnumValueMayNotEither":
-        (SERVICE + "enum E { wire = 0; }\n", "namespace=wire::v1", ("p.wire has that name already", "namespace=NAME")),
+        (SERVICE + "enum E { wire = 0; }\n", "namespace=wire::v1", ("p.wire already has that name", "namespace=NAME")),
     "NorAtAnyLevelOfANestedInnerNamespace":
-        (imported("p.wire", "message v1 {}"), "namespace=wire::v1", ("p.wire.v1 has that name already", "namespace=NAME")),
+        (imported("p.wire", "message v1 {}"), "namespace=wire::v1", ("p.wire.v1 already has that name", "namespace=NAME")),
     "AMessageOfAnotherPackageMayNotHaveTheNameOfAServicesClass":
         (imported("p.rpc", "message S {}"), None,
-         ("the service p.S cannot have the class rpc::S", "p.rpc.S has that name already", "namespace=NAME")),
+         ("the service p.S cannot have the class rpc::S", "p.rpc.S already has that name", "namespace=NAME")),
     "AnEnumOfAnotherPackageMayNotEither":
-        (imported("p.rpc", "enum S { ZERO = 0; }"), None, ("p.rpc.S has that name already", "namespace=NAME")),
+        (imported("p.rpc", "enum S { ZERO = 0; }"), None, ("p.rpc.S already has that name", "namespace=NAME")),
     "APackageMayNotHaveTheNameOfAServicesClass":
-        (imported("p.rpc.S", "message Other {}"), None, ("p.rpc.S has that name already", "namespace=NAME")),
+        (imported("p.rpc.S", "message Other {}"), None, ("p.rpc.S already has that name", "namespace=NAME")),
     "AMessageOfAnotherPackageMayNotHaveTheNameOfAFake":
-        (imported("p.rpc", "message SFake {}"), "fakes=true", ("p.rpc.SFake has that name already", "namespace=NAME")),
+        (imported("p.rpc", "message SFake {}"), "fakes=true", ("p.rpc.SFake already has that name", "namespace=NAME")),
     "AMessageWithinAMessageMayNotHaveTheNameOfAServicesClassInCpp":
         (renamed("S_T", imported("p.rpc", "message S { message T {} }")), None,
-         ("the service p.S_T cannot have the class rpc::S_T", "p.rpc.S.T has that name in C++ already", "namespace=NAME")),
+         ("the service p.S_T cannot have the class rpc::S_T", "p.rpc.S.T already has that name in C++", "namespace=NAME")),
     "AMessageWithinSeveralMayNotEither":
         (renamed("S_T_U", imported("p.rpc", "message S { message T { message U {} } }")), None,
-         ("p.rpc.S.T.U has that name in C++ already", "namespace=NAME")),
+         ("p.rpc.S.T.U already has that name in C++", "namespace=NAME")),
     "AnEnumWithinAMessageMayNotEither":
-        (renamed("S_E", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("p.rpc.S.E has that name in C++ already",)),
+        (renamed("S_E", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("p.rpc.S.E already has that name in C++",)),
     "AValueOfAnEnumWithinAMessageMayNotEither":
-        (renamed("S_E_ZERO", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("has that name in C++ already", "ZERO")),
+        (renamed("S_E_ZERO", imported("p.rpc", "message S { enum E { ZERO = 0; } }")), None, ("already has that name in C++", "ZERO")),
     "AMessageWithinAMessageMayNotHaveTheNameOfAFakeInCpp":
         (renamed("S_T", imported("p.rpc", "message S { message TFake {} }")), "fakes=true",
-         ("rpc::S_TFake", "p.rpc.S.TFake has that name in C++ already")),
+         ("rpc::S_TFake", "p.rpc.S.TFake already has that name in C++")),
     "AMessageWithinAMessageMayNotHaveTheNameOfTheInnerNamespaceInCpp":
-        (SERVICE + "message A { message B {} }\n", "namespace=A_B", ("p.A.B has that name in C++ already", "namespace=NAME")),
+        (SERVICE + "message A { message B {} }\n", "namespace=A_B", ("p.A.B already has that name in C++", "namespace=NAME")),
     "AMessageOfAnImportsImportMayNotHaveTheNameOfAServicesClassInCpp":
         (renamed("S_T", {**imported("q", 'import "further.proto";'),
                          "further.proto": 'syntax = "proto3"; package p.rpc; message S { message T {} }\n'}), None,
-         ("p.rpc.S.T has that name in C++ already",)),
+         ("p.rpc.S.T already has that name in C++",)),
     "ThePackageOfTheLibraryIsReserved":
         (SERVICE.replace("package p;", "package coracle;"), None,
          ("the package coracle is reserved", "namespace=NAME", "wire_package=coracle")),

@@ -1,4 +1,5 @@
-// abuse_server [CERTIFICATE KEY]: what abuse.py attacks: small limits, and replies as large as the request says.
+// abuse_server [CERTIFICATE KEY]: the server that abuse.py attacks: small limits, and replies as large as the
+// request says.
 #include "echo.coracle.hpp"
 
 #include "coracle/server.hpp"
@@ -21,7 +22,7 @@ class generous final : public echo::rpc::Echo::service {
   coracle::reply<echo::Text> SayAtOnce(coracle::server_context&, const echo::Text& request) override {
     return reply_to(request);
   }
-  // All of them together, a while after they were asked.
+  // All of them together, a while after the requests.
   coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     co_await coracle::sleep_for(200ms);
     co_return reply_to(request);

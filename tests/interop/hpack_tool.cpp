@@ -1,5 +1,5 @@
-// hpack_tool: our HPACK encoder and decoder behind lines of text, for other people's to be compared with. Bytes are
-// hexadecimal.
+// hpack_tool: our HPACK encoder and decoder behind lines of text, for other people's to be compared with.
+// Bytes are hexadecimal.
 //
 //   new                           a connection begins
 //   table BYTES                   the size limit of both tables

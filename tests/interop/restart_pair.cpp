@@ -1,5 +1,6 @@
-// restart_pair serve PORT | call PORT: a server that restarts.py starts again and again, and a client that retries its
-// idempotent calls. The client answers each line of its input with how many calls it has made and lost, and ends with it.
+// restart_pair serve PORT | call PORT: a server that restarts.py restarts repeatedly, and a client that
+// retries its idempotent calls. The client answers each line of its input with the numbers of its completed
+// and lost calls, and ends with its input.
 #include "echo.coracle.hpp"
 
 #include "coracle/client.hpp"
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 
 class echoing final : public echo::rpc::Echo::service {
   coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
-    co_await coracle::sleep_for(10ms);  // so that a restart finds calls under way
+    co_await coracle::sleep_for(10ms);  // so that a restart interrupts calls
     co_return request;
   }
 };
@@ -36,7 +37,7 @@ int serve(const std::string& port) {
   return server.run();
 }
 
-// What the callers, on the channel's thread, tell the one that reads.
+// What the callers, on the channel's thread, report to the reader.
 struct tally {
   std::atomic<int> made{0};
   std::atomic<int> lost{0};

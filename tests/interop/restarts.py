@@ -82,7 +82,7 @@ def start(port, env):
         try:
             return Server(own("restart_pair"), "serve", str(port), env=env)
         except Wrong as reason:
-            if "is in use" not in str(reason) or time.monotonic() > end:
+            if "is already in use" not in str(reason) or time.monotonic() > end:
                 raise
             time.sleep(0.02)
 

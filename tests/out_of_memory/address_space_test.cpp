@@ -1,4 +1,5 @@
-// A server whose address space is limited is asked for more than fits: the call ends, and the server answers the next one.
+// A server whose address space is limited gets a request that exceeds it: the call fails, and the server
+// serves the next one.
 #include "support/echo_service.hpp"
 #include "support/limited_process.hpp"
 
@@ -51,7 +52,7 @@ class growing_service final : public testing_support::echo_service {
     co_await sleep_for(std::chrono::hours(1));
     co_return request;
   }
-  // From now on the process may take so many MiB more than it has.
+  // From now on the process may use the given number of MiB in addition.
   reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override {
     ::malloc_trim(0);
     testing_support::limit(RLIMIT_AS,
@@ -65,7 +66,7 @@ class growing_service final : public testing_support::echo_service {
   }
 };
 
-// In a child. Serves until SIGTERM.
+// Runs in a child process. Serves until SIGTERM.
 [[noreturn]] void serve(int port_to) {
   {
     runtime rt(1);
@@ -86,7 +87,8 @@ class growing_service final : public testing_support::echo_service {
 class a_server_of_little_memory : public testing::Test {
  protected:
   void start(int room_mebibytes) {
-    // A child is not to find room in what its parent has freed, or in the arena that glibc has reserved for a thread there.
+    // A child must not find room in memory that its parent has freed, or in the arena that glibc has reserved
+    // for a thread there.
     ::mallopt(M_MMAP_THRESHOLD, 32 << 10);
     ::mallopt(M_ARENA_MAX, 1);
     int ends[2];
@@ -127,7 +129,7 @@ struct program {
   static task<status> one_message(echo_stub s, std::size_t bytes) {
     auto collecting = s.Collect();
     const echo::Text large = text(std::string(bytes, 'x'));
-    co_await collecting.write_result(large);
+    co_await collecting.write(large);
     const auto reply = co_await collecting.finish();
     co_return reply.status();
   }

@@ -1,5 +1,5 @@
-// Every allocation that a peer's doings bring about may fail, and those of a client's calls: what ends is a call or a
-// connection, never the process.
+// Every allocation that a peer's actions cause may fail, and so may those of a client's calls: only a call or
+// a connection ends, never the process.
 #include "out_of_memory/everything.hpp"
 #include "out_of_memory/failing_allocations.hpp"
 
@@ -43,14 +43,14 @@ std::string play(bool intercepted) {
     try {
       sync_wait(server_host, srv.drain(std::chrono::seconds(1)));
     } catch (const std::bad_alloc&) {
-      // Told to the server's user, who asked for it.
+      // Reported to the user of the server, who requested it.
     }
     count_allocations(false);
   }
   return out.wrong();
 }
 
-// A client that is connected; where its connection ends over what fails, the next call makes another.
+// A connected client; if its connection ends because of a failure, the next call makes another.
 std::string play_client() {
   outcomes out;
   sim::world world(1);
@@ -69,7 +69,7 @@ std::string play_client() {
     try {
       sync_wait(client_host, everything::calls(echo_stub(c), out));
     } catch (const std::bad_alloc&) {
-      // The allocation was one of the test's, or of making a call, of which the caller is told so.
+      // The allocation was one of the test's, or of making a call, and then the caller is notified.
     }
     count_allocations(false);
     sync_wait(client_host, everything::one_call(echo_stub(c), out));

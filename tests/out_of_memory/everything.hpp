@@ -1,4 +1,5 @@
-// everything: a scenario in which a server and its clients do what a peer can make them do, in a simulated world.
+// everything: a scenario in which a server and its clients do what a peer can make them do, in a simulated
+// world.
 #pragma once
 
 #include "support/echo_service.hpp"
@@ -31,7 +32,7 @@ inline echo::Text text(std::string what, int count = 0) {
   return t;
 }
 
-// Answers as it was asked, in the encoding that x-reply names.
+// Replies as requested, in the encoding that x-reply names.
 class packing_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override {
@@ -49,8 +50,8 @@ class passing final : public server_interceptor {
   }
 };
 
-// What goes wrong where memory runs out, as texts for a test's report. Statuses are checked one by one: a call ends well,
-// or with a status that tells the client what happened.
+// The errors of a process without memory, as texts for the report of a test. Statuses are checked one by one:
+// a call succeeds, or ends with a status that tells the client what happened.
 class outcomes {
  public:
   void add(std::string_view where, const status& s) {
@@ -100,7 +101,7 @@ struct everything {
     const echo::Text one = text(std::string(2'000, 'x'), 40);
     auto collecting = s.Collect();
     for (int i = 0; i < 10; ++i) {
-      const status written = co_await collecting.write_result(one);
+      const status written = co_await collecting.write(one);
       out.add("a write", written);
     }
     const auto collected = co_await collecting.finish();
@@ -112,23 +113,23 @@ struct everything {
 
     auto chatting = s.Chat();
     for (int i = 0; i < 10; ++i) {
-      const status written = co_await chatting.write_result(one);
+      const status written = co_await chatting.write(one);
       if (!written.ok()) break;
-      const auto heard = co_await chatting.next_result();
+      const auto heard = co_await chatting.next();
       if (!heard || !*heard) break;
     }
     const status chatted = co_await chatting.finish();
     out.add("a stream both ways", chatted);
   }
 
-  // More than the windows let through at once, and a reader that is slow.
+  // More than the windows permit at once, and a slow reader.
   static task<> queued(echo_stub s, outcomes& out) {
     const echo::Text large = text(std::string(100'000, 'x'), 6);
     auto repeating = s.Repeat(large);
     co_await sleep_for(std::chrono::milliseconds(10));
     echo::Text one;
     while (true) {
-      const auto next = co_await repeating.next_result();
+      const auto next = co_await repeating.next();
       if (!next) out.add("a slow stream", next.status());
       if (!next || !*next) break;
       co_await sleep_for(std::chrono::milliseconds(10));
@@ -142,7 +143,7 @@ struct everything {
     out.add("a call with a deadline",
             late.status().code() == status_code::deadline_exceeded ? status() : late.status());
     auto cancelled = s.Chat();
-    const status begun = co_await cancelled.write_result(hang);
+    const status begun = co_await cancelled.write(hang);
     out.add("the write of a call that is cancelled", begun);
     cancelled.cancel();
     const echo::Text thrown = text("throw status");
@@ -154,7 +155,7 @@ struct everything {
   static task<> one_of_many(echo_stub s, int i, outcomes& out) {
     const echo::Text one = text("one of many", i);
     call_options options;
-    // CONTINUATION, and fields that enter the table of one or the other.
+    // CONTINUATION, and fields that are inserted into the table of either side.
     options.metadata("x-long", std::string(1'500, static_cast<char>('a' + i)))
         .metadata("x-longer", std::string(17'000, static_cast<char>('a' + i)));
     const auto said = co_await s.Say(one, options);
@@ -167,7 +168,8 @@ struct everything {
     co_await when_all(std::move(all));
   }
 
-  // What no client of ours sends: a header block in pieces, a message in pieces, a request for a page, and no end.
+  // Input that our clients never send: a header block in pieces, a message in pieces, a request for a page,
+  // and requests without an end.
   static task<> written_by_hand(std::string at) {
     namespace raw = testing_support::raw_frames;
     auto connected = co_await net::stream::connect(net::address::parse(at).value());
@@ -192,7 +194,7 @@ struct everything {
     co_await sleep_for(std::chrono::milliseconds(5));
   }
 
-  // Of a client on a connection that it has.
+  // Of a client on an existing connection.
   static task<> calls(echo_stub s, outcomes& out) {
     co_await unary(s, out);
     co_await packed(s, out);

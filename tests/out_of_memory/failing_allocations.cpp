@@ -41,7 +41,7 @@ struct stack_trace {
   void take() noexcept { count = ::backtrace(frames, frames_max); }
 };
 
-// What a child leaves behind, in memory that it shares with its parent.
+// The result of a child, in memory that it shares with its parent.
 struct last_words {
   enum class end : int { none, returned, signal, terminate, wrong, hung };
   end how;
@@ -109,7 +109,8 @@ class function_names {
     kind what;
     const char* name;
   };
-  // By its mangled name: the simulation's namespace, and what is the library's own and no container of it.
+  // By its mangled name: the namespace of the simulation, or a function of the library itself that is not a
+  // container's.
   static kind kind_of(std::string_view name) noexcept {
     if (name.find("7coracle3sim") != name.npos) return kind::simulation;
     const bool container = name.find("7coracle4base") != name.npos || name.find("7coracle4coro") != name.npos;
@@ -150,13 +151,13 @@ struct run {
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> kinds;
   std::uint64_t number = 0;
   last_words* mine = nullptr;  // in a child
-  std::uint64_t left = 0;      // in a child: allocations that are yet to fail
+  std::uint64_t left = 0;  // in a child: allocations that have yet to fail
 };
 run* now = nullptr;
 bool counting = false;
 bool inside = false;  // what this file does is not part of the scenario
 
-// Without what is in angle brackets, and without parameters.
+// Without template arguments, and without parameters.
 std::string without_details(std::string_view name) {
   std::string text;
   int depth = 0;
@@ -249,7 +250,7 @@ void become_child(int slot, std::uint64_t number) noexcept {
   now->left = now->options->burst - 1;
 }
 
-// The innermost function that is no container's and no other library's tells who allocates.
+// The innermost function that belongs to neither a container nor another library identifies the allocation.
 bool is_of_the_simulation() noexcept {
   stack_trace s;
   s.take();
@@ -263,7 +264,7 @@ bool is_of_the_simulation() noexcept {
   return false;
 }
 
-// In the parent always false, in a child true where it was forked and as often as its burst says.
+// Always false in the parent; true in a child where it was forked and as often as its burst says.
 bool fails_here() {
   if (now->mine && now->left == 0) return false;
   if (!now->options->counts() || is_of_the_simulation()) return false;
@@ -277,7 +278,8 @@ bool fails_here() {
     if (slot < at_once) break;
     wait_for_one();
   }
-  // Not fork(): its handlers would tell the library that its runtime is a parent's, which here is its own world.
+  // Not fork(): its handlers would tell the library that its runtime belongs to the parent, but here it is
+  // the child's own world.
   const long pid = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (pid == 0) {
     become_child(slot, now->number);

@@ -1,4 +1,5 @@
-// failing_allocations: plays a scenario and lets each of its allocations fail, each in a child process of its own.
+// failing_allocations: plays a scenario and lets each of its allocations fail, each in a child process of its
+// own.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace coracle::test {
 
-// A child that did not end as it should, with those that ended in the same way.
+// A child that did not end as expected, with those that ended in the same way.
 struct failed_children {
   std::string end;  // the signal, std::terminate, or what the scenario returned
   std::string allocation;  // the stack of the allocation that failed
@@ -28,19 +29,20 @@ struct allocation_failures {
 struct failing_options {
   // Whether an allocation of the thread counts at this moment.
   std::function<bool()> counts = [] { return true; };
-  // Functions whose allocations may end the process: a child that dies is no failure when one of these names is in the
-  // stack of the allocation.
+  // Functions whose allocations may end the process: the death of a child is not a failure if one of these
+  // names is in the stack of the allocation.
   std::vector<std::string> exceptions;
-  // How many allocations in a row fail.
+  // The number of consecutive allocations that fail.
   std::uint64_t burst = 1;
-  // Of so many allocations one fails.
+  // One of this many allocations fails.
   std::uint64_t stride = 1;
 };
 
-// Plays `scenario` once. Whenever it allocates (malloc() and its like, which operator new calls and C libraries too), a
-// child process is forked in which this allocation fails; the child plays the scenario to its end. The scenario returns
-// what went wrong, empty for nothing; it counts allocations between two calls of count_allocations(). It must run on one
-// thread. The simulation's own allocations never fail: it stands for the kernel.
+// Plays `scenario` once. Whenever it allocates (malloc() and similar functions, which operator new and C
+// libraries call), a child process is forked in which this allocation fails; the child plays the scenario to
+// its end. The scenario returns a description of the failure, or an empty string; it counts allocations
+// between two calls of count_allocations(). It must run on one thread. The simulation's own allocations never
+// fail, because it represents the kernel.
 allocation_failures fail_each_allocation(const std::function<std::string()>& scenario,
                                          const failing_options& options = {});
 void count_allocations(bool on) noexcept;

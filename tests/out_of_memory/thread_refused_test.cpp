@@ -1,4 +1,4 @@
-// A system that starts no more threads: who needs one gets an exception, and nothing is left half begun.
+// A system that starts no more threads: the caller gets an exception, and no operation is left incomplete.
 #include "coracle/base/result.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -18,12 +18,12 @@
 
 namespace {
 
-// How many more threads may be started.
+// The number of threads that may still be started.
 std::atomic<int> threads_left{1'000'000};
 
 }  // namespace
 
-// In place of the C library's, which std::thread calls.
+// Replaces the function of the C library, which std::thread calls.
 extern "C" int pthread_create(pthread_t* id, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) {
   using function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

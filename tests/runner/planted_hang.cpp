@@ -1,4 +1,4 @@
-// Hangs on purpose: the test runner has to end it, and to find in its log what the task waited for (hang.py).
+// Hangs on purpose: the test runner must end it, and its log must name what the task waited for (hang.py).
 #include "support/every_backend.hpp"
 
 #include "coracle/coro/event.hpp"

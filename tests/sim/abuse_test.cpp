@@ -1,4 +1,4 @@
-// A client that does not read its replies, beside one that does: in virtual time, counted.
+// A client that does not read its replies, together with one that does: counted in virtual time.
 #include "support/echo_service.hpp"
 #include "support/raw_frames.hpp"
 
@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 constexpr int megabyte = 1 << 20;
 
-// As large as the request's count says, at once or after a while.
+// As large as the request's count says, immediately or after a while.
 class generous_service final : public echo_service {
  public:
   int large = 0;
@@ -39,7 +39,7 @@ class generous_service final : public echo_service {
   }
 };
 
-// A client that gives no window, and wants `n` replies of a megabyte.
+// A client that grants no window, and requests `n` replies of a megabyte.
 std::string pinning(const std::string& path, int n) {
   std::string said = raw_frames::greeting("\0\4\0\0\0\0"s);
   echo::Text request;
@@ -60,7 +60,7 @@ struct program {
     if (!connected) co_return;
     static_cast<void>(co_await connected->write(as_bytes(said)));
     std::uint8_t bytes[4096];
-    for (;;) {  // until the server has had enough
+    for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);
       if (!got || *got == 0) co_return;
     }

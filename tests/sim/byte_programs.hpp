@@ -27,7 +27,7 @@ inline bytes_view as_bytes(std::string_view s) noexcept {
   return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()};
 }
 
-// What one side of a connection saw.
+// What one side of a connection observed.
 struct received {
   std::string bytes;
   std::vector<std::size_t> reads;
@@ -65,7 +65,7 @@ struct byte_programs {
       co_await collect(*s, one);
     }
   }
-  // Connects, writes, ends its side, and reads what the other has to say until that ends.
+  // Connects, writes, ends its side, and reads from the other side until its end.
   static task<> send_to(std::string to, std::string what, status& out) {
     result<net::stream> s = co_await net::stream::connect(net::address::parse(to).value());
     out = s.status();

@@ -1,4 +1,4 @@
-// What server_options says of connections reaches them: keepalive, PINGs, idleness and age, in virtual time.
+// The connection options of server_options take effect: keepalive, PINGs, idleness and age, in virtual time.
 #include "sim/written_client.hpp"
 #include "support/echo_service.hpp"
 
@@ -103,7 +103,7 @@ TEST_F(connection_rules, AsManyPingsAsAreAllowedAreAnswered) {
   EXPECT_EQ(h.count(raw_frames::goaway), 0);
 }
 
-// Whoever can connect reads it, whatever the interceptors say: it names no method.
+// Every client that can connect may read the page, even if the interceptors reject calls: it names no method.
 TEST_F(connection_rules, ThePageAtTheRootNamesNoMethod) {
   serve(server_options().max_connection_idle(1s));
   const std::string get = raw_frames::literal(":method", "GET") + raw_frames::literal(":scheme", "http") +

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a host's tasks leave in the test's memory.
+// What the tasks of a host leave in the test's memory.
 struct diary {
   int started = 0;
   int destroyed = 0;
@@ -34,7 +34,7 @@ struct page {
 };
 
 struct program {
-  // Waits in every way there is.
+  // Waits in every possible way.
   static task<> sleeper(diary& d) {
     const page p(d);
     try {
@@ -115,7 +115,7 @@ TEST(SimCrash, PeersHearNothingThenAResetAfterTheRestart) {
 }
 
 TEST(SimCrash, WhatWasNotOnTheWireIsLost) {
-  // 600 kB do not fit on the wire; the client's host goes down while it writes.
+  // 600 kB do not fit into the buffers; the client's host crashes while it writes.
   int whole = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::vector<received> got(1);

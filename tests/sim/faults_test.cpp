@@ -1,4 +1,4 @@
-// Each fault of a simulated world, seen by streams.
+// Each fault of a simulated world, observed through streams.
 #include "sim/byte_programs.hpp"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST(SimFaults, OnlyWhoHasSentNoticesSilence) {
   w.world.run();
   EXPECT_EQ(w.sent[0].code(), status_code::unavailable);
   EXPECT_GE(w.world.now() - start, sim::silence_noticed_after);
-  EXPECT_FALSE(w.got[0].has_ended);  // and waits for ever
+  EXPECT_FALSE(w.got[0].has_ended);  // and waits forever
   EXPECT_EQ(w.got[0].bytes, "");
 }
 
@@ -156,7 +156,7 @@ TEST(SimFaults, ALongPartitionEndsTheConnection) {
   EXPECT_EQ(w.sent[0].code(), status_code::unavailable);
   w.world.heal();
   w.world.run();
-  EXPECT_FALSE(w.got[0].has_ended);  // nobody told it
+  EXPECT_FALSE(w.got[0].has_ended);  // it was not notified
 }
 
 TEST(SimFaults, NobodyConnectsThroughAPartition) {
@@ -166,7 +166,7 @@ TEST(SimFaults, NobodyConnectsThroughAPartition) {
   w.world.partition("client0", "server");
   w.world.run();
   EXPECT_EQ(w.sent[0].code(), status_code::unavailable);
-  EXPECT_EQ(w.sent[1], status());  // the others go on
+  EXPECT_EQ(w.sent[1], status());  // the others continue
   w.world.heal();
   w.world.host("client0").spawn(byte_programs::send_to(w.there(), "again", w.sent[2]));
   w.world.run();

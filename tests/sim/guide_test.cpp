@@ -45,7 +45,7 @@ TEST(GuideToSimulation, AServerCrashesAndComesBack) {
   EXPECT_EQ(sync_wait(client, say(echo_stub(c))), status());
 
   world.crash("server");
-  EXPECT_EQ(sync_wait(client, say(echo_stub(c))).code(), status_code::deadline_exceeded);  // nobody answers
+  EXPECT_EQ(sync_wait(client, say(echo_stub(c))).code(), status_code::deadline_exceeded);  // no reply
 
   world.restart("server");
   world.run_for(20min);  // no time at all

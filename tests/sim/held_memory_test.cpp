@@ -1,4 +1,4 @@
-// Clients that hold memory and do nothing, beside one that works: in virtual time.
+// Clients that hold memory and do nothing, together with one that works: in virtual time.
 #include "support/echo_service.hpp"
 #include "support/raw_frames.hpp"
 
@@ -18,13 +18,13 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t megabyte = 1u << 20;
 
-// Takes what comes, and answers shortly.
+// Reads what arrives, and sends a short reply.
 class sink_service final : public echo_service {
  public:
   reply<echo::Text> Say(server_context&, const echo::Text&) override { co_return echo::Text(); }
 };
 
-// Two messages that are begun and left: some 460 KB in the server's account.
+// Two messages that are begun and not continued: some 460 KB charged to the server's memory.
 std::string two_halves() {
   return raw_frames::greeting() + raw_frames::head("/echo.Echo/Collect", 1) +
          raw_frames::part_of_message(1, megabyte, 250'000) + raw_frames::head("/echo.Echo/Collect", 3) +
@@ -40,7 +40,7 @@ struct program {
     static_cast<void>(
         co_await connected->write({reinterpret_cast<const std::uint8_t*>(said.data()), said.size()}));
     std::uint8_t bytes[4096];
-    for (;;) {  // until the server has had enough
+    for (;;) {  // until the server closes the connection
       const auto got = co_await connected->read(bytes);
       if (!got || *got == 0) break;
     }

@@ -1,4 +1,4 @@
-// How long a server's end may be delayed by a client that does not go: in virtual time.
+// How long a client that does not disconnect may delay the end of a server: in virtual time.
 #include "support/echo_service.hpp"
 #include "support/raw_frames.hpp"
 

@@ -1,4 +1,4 @@
-// One stream over a link of 20 ms there and back: it fills what TCP fills.
+// One stream over a link with a round trip of 20 ms: it achieves the throughput of TCP.
 #include "support/echo_service.hpp"
 
 #include "coracle/net/connect.hpp"
@@ -22,10 +22,10 @@ constexpr std::size_t piece_bytes = 64u << 10;
 constexpr duration warm_up = 1s;
 constexpr duration measured = 1s;
 
-// A megabyte every 10 ms, one way: 840 Mbit/s.
+// A megabyte every 10 ms in one direction: 840 Mbit/s.
 sim::world_options long_link() { return sim::world_options().latency(10ms).socket_buffer(1u << 20); }
 
-// Counts what comes from the end of the warm-up on, for so long.
+// Counts what arrives after the warm-up, for the given time.
 struct meter {
   explicit meter(time_point now) : from(now + warm_up), until(from + measured) {}
   bool add(std::size_t bytes) {
@@ -70,13 +70,13 @@ struct program {
     request.set_count(1 << 30);
     auto call = s.Repeat(request);
     echo::Text one;
-    while (co_await call.read(one) && m.add(one.text().size())) continue;
+    while ((co_await call.read(one)).value() && m.add(one.text().size())) continue;
   }
   static task<> upload(echo_stub s, const meter& m) {
     echo::Text piece;
     piece.set_text(std::string(piece_bytes, 'x'));
     auto call = s.Collect();
-    while (loop::current()->now() < m.until) co_await call.write(piece);
+    while (loop::current()->now() < m.until) (co_await call.write(piece)).throw_if_error();
     const auto end = co_await call.finish();
     EXPECT_EQ(end.status(), status());
   }

@@ -1,4 +1,5 @@
-// Three servers in a row on hosts of their own: what the client says reaches the last one, unmentioned.
+// Three servers in a row on hosts of their own: the client's deadline and baggage reach the last one without
+// being mentioned.
 #include "support/echo_service.hpp"
 
 #include "coracle/runtime/sim.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Hands on to the next server, or, as the last one, hangs until it is stopped.
+// Forwards to the next server, or, as the last one, waits until it is stopped.
 class link_of_the_row final : public echo_service {
  public:
   std::optional<echo_stub> onward;
@@ -83,7 +84,7 @@ struct program {
   static task<status> say(echo_stub s, call_options options) {
     const echo::Text request;
     const auto reply = co_await s.Say(request, options);
-    co_await sleep_for(1s);  // for the word to get about
+    co_await sleep_for(1s);  // until the cancellation has reached all
     co_return reply.status();
   }
   static task<> keep(echo_stub s, status& out) {

@@ -1,4 +1,4 @@
-// TLS on networks that cut, delay, reset and fall silent: every call ends, and what arrives is right.
+// TLS on networks that cut, delay, reset and drop: every call ends, and the data that arrives is correct.
 #include "support/certificates.hpp"
 #include "support/echo_service.hpp"
 

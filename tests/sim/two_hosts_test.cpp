@@ -28,8 +28,8 @@ struct program {
     int got = 0;
     for (int i = 0; i < rounds; ++i) {
       const echo::Text one = text(std::string(static_cast<std::size_t>(i) * 100, 'x'), i);
-      co_await call.write(one);
-      const auto back = co_await call.next();
+      (co_await call.write(one)).throw_if_error();
+      const auto back = (co_await call.next()).value();
       if (back && back->count() == i) ++got;
     }
     const status end = co_await call.finish();

@@ -15,13 +15,13 @@
 
 namespace coracle::testing_support {
 
-// What a written client heard until the server closed, or until it had what it waited for.
+// What a written client received until the server closed, or until its condition was met.
 struct heard {
   std::string bytes;
   duration took{};
   bool ended = false;  // by the server
 
-  // How many frames of a kind, with all of these flags.
+  // The number of frames of a kind, with all of these flags.
   [[nodiscard]] int count(char kind, char flags = 0) const {
     int n = 0;
     for (std::size_t at = 0; at + 9 <= bytes.size();) {
@@ -35,8 +35,8 @@ struct heard {
 };
 
 struct written_client {
-  // Says `first`, and `then` `times` times, each after `pause`; listens until the server closes or until `acks` of its PINGs
-  // are answered. It answers nothing itself.
+  // Sends `first`, and `then` `times` times, each after `pause`; reads until the server closes or until
+  // `acks` of its PINGs are acknowledged. It acknowledges nothing itself.
   static task<heard> talk(std::string at, std::string first, std::string then = {}, duration pause = {},
                           int times = 0, int acks = 0) {
     heard h;

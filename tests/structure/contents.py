@@ -57,17 +57,20 @@ def never_right(tree):
 
 
 def comments(tree):
-    """Comments fit the formatter's width, and have none of the words that are never right."""
+    """Comments fit the formatter's width; they and the library's messages have none of the words that are never right."""
     words = list(never_right(tree))
-    for name in tree.under("src/", "include/", "codegen/", "tools/", ends=SOURCES):
-        if name.endswith(".coracle.hpp"):
+    for name in tree.under("src/", "include/", "codegen/", "tools/", "tests/", "bench/", ends=SOURCES):
+        if name.endswith((".coracle.hpp", ".coracle.fake.hpp")) or name.startswith("tests/compile_fail/"):
             continue
         for number, line in enumerate(tree.lines(name), 1):
             comment = comment_of(line)
             if comment and len(line) > COMMENT_WIDTH:
                 yield f"{name}:{number}: {len(line)} columns; wrap the comment at {COMMENT_WIDTH}"
+            texts = [QUOTED.sub("", comment)]
+            if name.startswith(("src/", "include/", "codegen/")):
+                texts += STRING.findall(line.partition("//")[0])
             for word, instead in words:
-                found = word.search(QUOTED.sub("", comment))
+                found = next(filter(None, map(word.search, texts)), None)
                 if found:
                     yield f'{name}:{number}: "{found[0]}"; write {instead}'
 

@@ -3,7 +3,7 @@
 import re
 
 # The umbrella headers include/coracle/<name>.hpp, and what each gathers beyond what the room of its name may know.
-UMBRELLAS = {"client": set(), "runtime": {"net"}, "server": {"services"}}
+UMBRELLAS = {"client": set(), "runtime": {"net"}, "server": {"services"}, "testing": set(), "tls": set()}
 SOURCES = (".cpp", ".hpp")
 
 

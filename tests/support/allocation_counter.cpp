@@ -27,7 +27,8 @@ void* operator new(std::size_t n) {
   if (void* const p = counted(std::malloc(at_least_one(n)))) return p;
   throw std::bad_alloc();
 }
-// By default the other forms call that one, but not under a sanitizer, whose own would not fit the deletes.
+// By default the other forms call that one, but not under a sanitizer, whose own forms would not match the
+// deletes.
 void* operator new[](std::size_t n) { return operator new(n); }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   return counted(std::malloc(at_least_one(n)));

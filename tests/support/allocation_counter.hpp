@@ -1,5 +1,6 @@
-// Counts this thread's heap allocations, for tests that promise none. The operators that count are in
-// allocation_counter.cpp, apart from their callers: inlined, they make g++ warn of deletes that fit no new.
+// Counts this thread's heap allocations, for tests that require none. The operators that count are in
+// allocation_counter.cpp, apart from their callers: if they are inlined, g++ warns of deletes that match no
+// new.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 
 namespace coracle::test {
 
-// Since the thread began; compare two readings.
+// Since the start of the thread; compare two readings.
 inline thread_local std::size_t allocation_count = 0;
-// What the thread has allocated and not freed; less, by what it freed of other threads'.
+// What the thread has allocated and not freed, minus what it has freed of other threads' allocations.
 inline thread_local std::int64_t allocated_bytes = 0;
 
 }  // namespace coracle::test

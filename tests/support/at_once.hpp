@@ -7,7 +7,8 @@
 
 namespace coracle::testing_support {
 
-// Calls f(0), f(1), ... f(threads - 1), each on a thread of its own, and returns when all of them have returned.
+// Calls f(0), f(1), ... f(threads - 1), each on a thread of its own, and returns when all of them have
+// returned.
 template <class F>
 void at_once(int threads, F f) {
   std::latch all_are_there(threads);

@@ -1,4 +1,4 @@
-// certificates: those that certificates.sh makes, once for a test program.
+// certificates: the files that certificates.sh generates, once per test program.
 #pragma once
 
 #include "coracle/tls/client_options.hpp"
@@ -16,8 +16,8 @@
 
 namespace coracle::testing_support {
 
-// A folder of its own, removed at the end of the program; a copy of CORACLE_TEST_CERTIFICATES where that names a folder
-// which certificates.sh has filled.
+// A directory of its own, removed at the end of the program; a copy of CORACLE_TEST_CERTIFICATES if that
+// names a directory that certificates.sh has filled.
 class certificates {
  public:
   static const certificates& made() {
@@ -44,7 +44,7 @@ class certificates {
       std::filesystem::copy(ready, folder_);
       return;
     }
-    // Appended, not added up: GCC 12 sees overflows in sums that begin with a literal.
+    // Appended, not concatenated: GCC 12 reports overflows in sums that begin with a literal.
     std::string command = "bash \"";
     command.append(CORACLE_TESTS_DIR).append("/support/certificates.sh\" \"").append(folder_).append("\"");
     EXPECT_EQ(std::system(command.c_str()), 0) << command;

@@ -1,4 +1,5 @@
-// child_program: a program that a test starts, with descriptors and variables of the test's choice.
+// child_program: a program that a test starts, with descriptors and environment variables of the test's
+// choice.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ extern "C" char** environ;
 
 namespace coracle::testing_support {
 
-// A program beside the test's own, by its name; or any, by its path.
+// A program of the test's own directory, by its name; or any program, by its path.
 inline std::string program_path(const std::string& name) {
   if (name.starts_with('/')) return name;
   std::array<char, 4096> own{};
@@ -28,8 +29,8 @@ inline std::string program_path(const std::string& name) {
   return std::string(path.substr(0, path.rfind('/') + 1)) + name;
 }
 
-// Its stdin and stdout are the test's; what it says on stderr comes with stdout. Killed with the object, if it still
-// runs.
+// Its stdin and stdout are connected to the test; stderr is redirected to stdout. Killed when the object is
+// destroyed, if it still runs.
 class child_program {
  public:
   // command: the program and its arguments. descriptors: passed as 3, 4, ...
@@ -45,7 +46,7 @@ class child_program {
     ::posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], 2);
-    // Out of the way first: one of them may have another's number.
+    // Moved away first: one of them may have the number of another.
     std::vector<int> high;
     for (const int d : descriptors) high.push_back(::fcntl(d, F_DUPFD_CLOEXEC, 100));
     for (std::size_t i = 0; i < high.size(); ++i)
@@ -53,7 +54,7 @@ class child_program {
     for (char** v = environ; *v; ++v) variables.emplace_back(*v);
     std::vector<char*> words = pointers(command);
     std::vector<char*> environment = pointers(variables);
-    // A shell has its background jobs ignore SIGINT, and they would hand that on.
+    // A shell makes its background jobs ignore SIGINT, and they would inherit that.
     sigset_t heeded;
     ::sigemptyset(&heeded);
     for (const int s : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::sigaddset(&heeded, s);
@@ -79,7 +80,7 @@ class child_program {
     ::close(from_);
   }
 
-  // Its next line, without the end; what there is of it when it ends.
+  // Returns its next line, without the line end, or the partial line at the end of its output.
   std::string line() {
     std::string text;
     for (char c = 0; ::read(from_, &c, 1) == 1 && c != '\n';) text.push_back(c);
@@ -90,7 +91,7 @@ class child_program {
     if (::write(to_, text.data(), text.size()) < 0) throw std::runtime_error("it does not listen any more");
   }
   void signal(int number) { ::kill(id_, number); }
-  // Waits for its end: the exit code, or minus the signal that ended it.
+  // Waits for its end; returns the exit code, or minus the signal that ended it.
   int end() {
     int how = 0;
     ::waitpid(std::exchange(id_, 0), &how, 0);

@@ -1,4 +1,4 @@
-// connect_proxy: a small proxy that opens tunnels (HTTP CONNECT), on the loop that makes it.
+// connect_proxy: a small proxy that opens tunnels (HTTP CONNECT), on the loop that constructs it.
 #pragma once
 
 #include "coracle/coro/scope.hpp"
@@ -20,7 +20,7 @@ class connect_proxy {
   [[nodiscard]] std::string url(const std::string& user = {}) const {
     return "http://" + user + listening_.local_address().to_string();
   }
-  // Where each name leads; names that are not here are refused.
+  // The destination of each name; other names are refused.
   std::vector<std::pair<std::string, net::address>> routes;
   std::string answer = "HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n";
   std::vector<std::string> questions;  // the head of each
@@ -55,8 +55,8 @@ class connect_proxy {
       if (!head.starts_with("CONNECT " + name + " HTTP/1.1\r\n")) continue;
       result<net::stream> server = co_await net::stream::connect(where);
       if (!server) break;
-      // The server's first words in the same breath as the answer: nothing of them may be lost. It speaks when it has seen
-      // the preface, which the client sends only later.
+      // The first bytes of the server in the same write as the response: none of them may be lost. The server
+      // sends after the preface, which the client sends only later.
       if (const status s = co_await server->write(as_bytes(preface)); !s.ok()) co_return;
       std::string first = answer;
       const auto got = co_await server->read(bytes);

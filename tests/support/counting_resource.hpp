@@ -1,4 +1,4 @@
-// counting_resource: a memory resource that keeps book of what it gave.
+// counting_resource: a memory resource that keeps account of its allocations.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// echo_fixture: a server with the echo service and a channel to it, over every backend and kind of connection.
+// echo_fixture: a server with the echo service and a channel to it, over every backend and kind of
+// connection.
 #pragma once
 
 #include "support/echo_service.hpp"
@@ -43,9 +44,9 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
     server_->add(served());
     link();
   }
-  // What the server serves: a fixture may have another echo service.
+  // The service of the server: a fixture may have another echo service.
   [[nodiscard]] virtual service& served() noexcept { return service_; }
-  // A channel to the server, as the parameter says.
+  // A channel to the server, of the kind that the parameter selects.
   void link() {
     switch (std::get<1>(GetParam())) {
       case link_kind::tcp:
@@ -54,7 +55,7 @@ class echo_fixture : public testing::TestWithParam<std::tuple<world_kind, link_k
         channel_.emplace(rt(), address_, insecure());
         return;
       case link_kind::unix_socket:
-        // Other processes' fixtures may lie at the same address.
+        // The fixtures of other processes may have the same address.
         address_ = "unix-abstract:coracle-e2e-" + std::to_string(getpid()) + "-" +
                    std::to_string(reinterpret_cast<std::uintptr_t>(this));
         ASSERT_EQ(server_->listen(address_, insecure()), status());

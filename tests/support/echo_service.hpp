@@ -16,11 +16,11 @@ using echo_stub = echo::rpc::Echo::stub;
 
 class echo_service : public echo::rpc::Echo::service {
  public:
-  // Of streams that were read to a clean end.
+  // Streams that were read to a clean end.
   std::atomic<int> collected{0};
-  // Of handlers that were told to stop while they waited.
+  // Handlers that were stopped while they waited.
   std::atomic<int> stopped{0};
-  // Where Misbehave("relay") goes on to.
+  // The destination of Misbehave("relay").
   call_channel* next = nullptr;
 
   reply<echo::Text> Say(server_context&, const echo::Text& request) override { co_return request; }

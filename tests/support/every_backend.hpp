@@ -26,10 +26,10 @@ inline std::string name_of(world_kind k) {
 }
 inline void PrintTo(world_kind k, std::ostream* out) { *out << name_of(k); }
 
-// A runtime of one of the three kinds. Null runtime, with the reason, where the machine has no such backend.
+// A runtime of one of the three kinds. Null, with the reason, if the machine has no such backend.
 class any_world {
  public:
-  // `memory`, when given, is the runtime's: see runtime_options::memory().
+  // `memory`, if given, is the runtime's: see runtime_options::memory().
   explicit any_world(world_kind kind, std::size_t loops = 1, std::pmr::memory_resource* memory = nullptr) {
     if (kind == world_kind::sim) {
       sim_.emplace(1, memory ? sim::world_options().memory(*memory) : sim::world_options());
@@ -50,7 +50,7 @@ class any_world {
   }
   [[nodiscard]] runtime* get() noexcept { return runtime_; }
   [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
-  // Of the simulated kind only.
+  // Only for the simulated kind.
   [[nodiscard]] sim::world* simulated() noexcept { return sim_ ? &*sim_ : nullptr; }
 
  private:
@@ -71,7 +71,7 @@ class every_backend : public testing::TestWithParam<world_kind> {
   }
   [[nodiscard]] sim::world* sim_world() noexcept { return world_.simulated(); }
   [[nodiscard]] runtime& rt() noexcept { return *world_.get(); }
-  // Runs the task as a root on loop 0 and gives its value.
+  // Runs the task as a root on loop 0 and returns its value.
   template <class T>
   T run(task<T> t) {
     return sync_wait(rt(), rt().at(0), std::move(t));

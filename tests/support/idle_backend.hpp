@@ -13,7 +13,7 @@
 
 namespace coracle::test {
 
-// Counts what the loop asks of it.
+// Counts the requests of the loop.
 class idle_backend final : public runtime_internal::backend {
  public:
   std::string_view name() const noexcept override { return "idle"; }
@@ -26,6 +26,9 @@ class idle_backend final : public runtime_internal::backend {
   void resume_receive(runtime_internal::receive_source&) noexcept override {}
   void stop_receive(runtime_internal::receive_source&) noexcept override {}
   std::int64_t open_stream(int) noexcept override { return -1; }
+  std::int64_t bind_stream(runtime_internal::handle, const runtime_internal::raw_address&) noexcept override {
+    return -1;
+  }
   std::int64_t open_listener(const runtime_internal::raw_address&,
                              const runtime_internal::listen_options&) noexcept override {
     return -1;

@@ -1,4 +1,4 @@
-// A process with less than it needs, for a while or, in the child of a death test, for good.
+// A process with fewer resources than it needs, temporarily or, in the child of a death test, permanently.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@ inline void limit(int resource, std::size_t to) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
 }
 
-// The next descriptor that the process would get. Lifts the limit.
+// Returns the next descriptor that the process would get. Lifts the limit.
 inline int lowest_free_descriptor() {
   rlimit both{};
   ::getrlimit(RLIMIT_NOFILE, &both);
@@ -25,7 +25,7 @@ inline int lowest_free_descriptor() {
   return free;
 }
 
-// UBSan opens a pipe to look at an object's type, and finds fault where it cannot.
+// UBSan opens a pipe to inspect the type of an object, and reports an error if it cannot.
 constexpr bool sanitizer_takes_descriptors() {
 #if defined(__has_feature)
 #if __has_feature(undefined_behavior_sanitizer)
@@ -35,13 +35,13 @@ constexpr bool sanitizer_takes_descriptors() {
   return false;
 }
 
-// So many descriptors more than it has.
+// Permits the given number of additional descriptors.
 inline void limit_descriptors(int more) {
   limit(RLIMIT_NOFILE, static_cast<std::size_t>(lowest_free_descriptor() + more));
 }
 
-// The same as long as one lives. None at all is a limit below those that are taken anyway: a sanitizer's own
-// thread opens and closes one now and then.
+// The same for the life of the object. Zero is a limit below the number that is open anyway: a thread of a
+// sanitizer opens and closes a descriptor at times.
 class descriptor_limit {
  public:
   explicit descriptor_limit(int more) {
@@ -57,7 +57,7 @@ class descriptor_limit {
   rlimit before_{};
 };
 
-// Root's rings count against nobody's limit: the process becomes nobody, for good.
+// The rings of root count against no limit, so the process permanently becomes the user `nobody`.
 inline void limit_locked_memory(std::size_t bytes) {
   limit(RLIMIT_MEMLOCK, bytes);
   constexpr uid_t nobody = 65534;

@@ -1,4 +1,4 @@
-// In front of glibc's allocator, for all of the program and its libraries. What is freed is freed by glibc itself.
+// Before glibc's allocator, for the whole program and its libraries. glibc itself frees the memory.
 #include "support/malloc_counter.hpp"
 
 using coracle::test::malloc_count;

@@ -1,11 +1,13 @@
-// Counts this thread's calls of malloc() and its like: those of C libraries as well, which allocation_counter does not see.
+// Counts this thread's calls of malloc() and similar functions, including those of C libraries, which
+// allocation_counter does not count.
 #pragma once
 
 #include <cstddef>
 
 namespace coracle::test {
 
-// Since the thread began; compare two readings. Stays 0 in sanitizer builds, whose allocator is their own.
+// Since the start of the thread; compare two readings. Stays 0 in sanitizer builds, which have an allocator
+// of their own.
 inline thread_local std::size_t malloc_count = 0;
 
 }  // namespace coracle::test

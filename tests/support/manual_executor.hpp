@@ -1,4 +1,4 @@
-// manual_executor: an executor whose queue and clock a test turns by hand. One thread.
+// manual_executor: an executor whose queue and clock a test drives by hand. One thread.
 #pragma once
 
 #include "base/intrusive_queue.hpp"
@@ -31,7 +31,7 @@ class manual_executor final : public coro::executor {
   }
   [[nodiscard]] time_point now() const noexcept override { return now_; }
 
-  // Runs what is queued and due until nothing is.
+  // Runs queued and due work until none is left.
   void run() {
     for (;;) {
       if (coro::work* w = ready_.pop()) {
@@ -59,7 +59,7 @@ class manual_executor final : public coro::executor {
   entry inside_;
 };
 
-// A task that was started by hand: the test owns it and sees whether it has ended.
+// A task that was started by hand: the test owns it and observes whether it has ended.
 class started final : coro::completion {
  public:
   explicit started(task<> t, const coro::environment& e = coro::no_environment) : frame_(t.release()) {

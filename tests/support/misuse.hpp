@@ -1,4 +1,4 @@
-// expect_misuse: what breaks a contract of the library throws usage_error, whose text says how to fix it.
+// expect_misuse: a violation of a contract of the library throws usage_error, whose text states the fix.
 #pragma once
 
 #include "coracle/base/usage_error.hpp"

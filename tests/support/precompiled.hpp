@@ -1,4 +1,4 @@
-// What almost every test includes, compiled once. A test still includes what it uses.
+// The headers that almost every test includes, compiled once. A test still includes what it uses.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Frames of a client that means harm, as octets: what no client of ours sends.
+// Frames of a malicious client, as octets, which our clients never send.
 #pragma once
 
 #include <string>
@@ -31,13 +31,13 @@ inline std::string literal(const std::string& name, const std::string& value) {
   return "\0"s + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
 }
 
-// The preface, SETTINGS, and the answer to the server's.
+// The preface, SETTINGS, and the acknowledgement of the server's SETTINGS.
 inline std::string greeting(const std::string& own_settings = {}) {
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, own_settings) +
          frame(settings, ack, 0, "");
 }
 
-// A gRPC call's head.
+// The headers of a gRPC call.
 inline std::string head(const std::string& path, int stream) {
   return frame(headers, end_headers, stream,
                literal(":method", "POST") + literal(":scheme", "http") + literal(":path", path) +

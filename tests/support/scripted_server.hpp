@@ -1,4 +1,4 @@
-// scripted_server: a server whose every answer is the test's, behind real HTTP/2 in memory.
+// scripted_server: a server whose replies the test determines, behind real HTTP/2 in memory.
 #pragma once
 
 #include "coracle/coro/task.hpp"
@@ -20,7 +20,7 @@
 
 namespace coracle::testing_support {
 
-// One request, and what can be done to it. Its functions are harmless when it is over.
+// One request, and the actions on it. Its functions have no effect after its end.
 class scripted_request final : public transport::exchange_handler {
  public:
   explicit scripted_request(transport::exchange x) noexcept : exchange_(x) { exchange_.set_handler(this); }
@@ -122,18 +122,18 @@ class scripted_request final : public transport::exchange_handler {
   transport::exchange exchange_;
 };
 
-// On one loop, on which its clients' channel is, too. Must outlive the channel.
+// Runs on one loop, which is also that of its clients' channel. Must outlive the channel.
 class scripted_server final : private transport::connection_owner, private transport::request_acceptor {
  public:
   explicit scripted_server(loop& home) : home_(home) {}
 
-  // Called with each request when its head has arrived (before its body); may be replaced at any time.
+  // Called with each request when its headers have arrived (before its body); may be replaced at any time.
   std::function<void(scripted_request&)> script;
   std::vector<std::unique_ptr<scripted_request>> requests;  // in order
   http2::limits limits;
   bool reachable = true;
 
-  // Two-step GOAWAY; its requests go on.
+  // Two-step GOAWAY; its requests continue.
   void go_away() {
     for (const auto& c : connections_) c->drain();
   }
@@ -145,7 +145,7 @@ class scripted_server final : private transport::connection_owner, private trans
   std::shared_ptr<transport::connector> way() {
     struct here final : transport::connector {
       explicit here(scripted_server& s) : server(s) {}
-      task<result<std::unique_ptr<net::duplex>>> connect(loop&) override { co_return server.accept(); }
+      task<result<std::unique_ptr<net::duplex>>> make_duplex(loop&) override { co_return server.accept(); }
       [[nodiscard]] std::string authority() const override { return "scripted"; }
       scripted_server& server;
     };

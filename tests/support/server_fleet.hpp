@@ -1,4 +1,4 @@
-// server_fleet: a simulated world with a client and servers that say who they are.
+// server_fleet: a simulated world with a client and servers that identify themselves.
 #pragma once
 
 #include "support/echo_service.hpp"
@@ -17,7 +17,8 @@
 
 namespace coracle::testing_support {
 
-// Answers with its host's name and the number of its connection's peer; "hang" holds the call for an hour.
+// Replies with the name of its host and the number of its connection's peer; "hang" delays the reply for an
+// hour.
 class naming_service final : public echo_service {
  public:
   explicit naming_service(std::string name) : name_(std::move(name)) {}
@@ -70,7 +71,7 @@ class server_fleet : public testing::Test {
   T run(task<T> t) {
     return sync_wait(client_, client_.at(0), std::move(t));
   }
-  // Who answers, or the status' name.
+  // Returns which server replied, or the name of the status.
   static task<std::string> ask(channel& c, call_options o = {}, std::string what = {}, int pause_ms = 0) {
     echo::Text request;
     request.set_text(std::move(what));
@@ -79,7 +80,7 @@ class server_fleet : public testing::Test {
     co_return reply ? reply->text() : std::string(name_of(reply.status().code()));
   }
   std::string call(channel& c, const call_options& o = {}) { return run(ask(c, o)); }
-  // So many calls, one after the other, counted by who answered.
+  // Makes the given number of calls, one after the other, counted by server.
   std::map<std::string, int> calls(channel& c, int n) {
     std::map<std::string, int> by;
     for (int i = 0; i < n; ++i) ++by[call(c)];

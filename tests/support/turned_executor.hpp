@@ -8,8 +8,8 @@
 
 namespace coracle::test {
 
-// What is posted to one waits for its next turn, whoever posts it: what is under way between two
-// executors can be held at every place.
+// Work that is posted to one waits for its next turn, whichever thread posts it. A test can therefore
+// hold work that is in transit between two executors at any point.
 class turned_executor final : public coro::executor {
  public:
   turned_executor() = default;
@@ -23,7 +23,7 @@ class turned_executor final : public coro::executor {
   void disarm(coro::timer&) noexcept override {}
   [[nodiscard]] time_point now() const noexcept override { return {}; }
 
-  // Runs what has been posted up to now.
+  // Runs the work that was posted until now.
   void turn() {
     const entry here(*this);
     for (std::size_t n = size_; n != 0; --n) {

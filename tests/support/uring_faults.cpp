@@ -17,7 +17,7 @@ using runtime_internal::uring_faults;
 
 struct named_fault {
   const char* name;
-  bool refuses;  // leaves no io_uring at all
+  bool refuses;  // disables io_uring completely
   void (*inject)(uring_faults&);
 };
 

@@ -34,13 +34,13 @@ def an_address_may_be_a_url(server):
         expect(SERVICE in coracle("ls", url).stdout, f"{url} has no services")
         coracle("ls", url, "-p")
         coracle("health", url)
-    for words, text in (((f"https://{server.address}", "-p"), "https:// asks for TLS"), ((f"http://{server.address}", "--no-verify"), "contradict"),
+    for words, text in (((f"https://{server.address}", "-p"), "https:// requires TLS"), ((f"http://{server.address}", "--no-verify"), "contradict"),
                         ((f"http://{server.address}/movie.MovieService", ), "more than http://host:port"),
                         ((f"https://me@{server.address}", ), "more than http://host:port"), (("http://", ), "more than http://host:port"),
                         ((f"ftp://{server.address}", ), "unknown scheme")):
         done = coracle("ls", *words, code=USAGE)
         expect(text in done.stderr and "::" not in done.stderr, f"{words}: it says {done.stderr!r}")
-    expect("does it speak TLS" in coracle("ls", f"https://{server.address}", code=UNAVAILABLE).stderr, "there is no hint")
+    expect("does it use TLS" in coracle("ls", f"https://{server.address}", code=UNAVAILABLE).stderr, "there is no hint")
 
 
 def errors_name_options_and_no_functions():
@@ -49,7 +49,7 @@ def errors_name_options_and_no_functions():
         made = run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes256", "-pass", "pass:x", "-out", locked)
         equal(made.returncode, 0, "openssl's exit code")
         certificates = Certificates(folder)
-        for words, text in ((("nowhere//x", ), "dns:///host:port"), (("x:1", "--cert", certificates.client, "--key", locked), "takes no passphrases"),
+        for words, text in ((("nowhere//x", ), "dns:///host:port"), (("x:1", "--cert", certificates.client, "--key", locked), "does not support passphrases"),
                             (("x:1", "--ca", "/no/such"), "/no/such"), (("unix://host/path", ), "unix:/path")):
             done = run(own("coracle"), "call", *words, "SayHello", "--proto", GREETER_PROTO)
             expect(done.returncode in (UNAVAILABLE, USAGE, FAILURE), f"{words} ends with {done.returncode}")

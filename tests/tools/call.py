@@ -207,10 +207,10 @@ def mistakes_are_told(server):
             (("ListMovies", "-d", "-"), USAGE, "takes one request; there is none"),
             (("AddMovie", "-d", "@/etc"), FAILURE, "the file /etc cannot be read: Is a directory"),
             (("AddMovie", "-d", "@/no/such"), FAILURE, "the file /no/such cannot be read: No such file"),
-            (("AddMovie", "-d", "@-"), USAGE, "the standard input is '-d -'"),
+            (("AddMovie", "-d", "@-"), USAGE, "for the standard input use '-d -'"),
             (("AddMovie", "-d", "@"), USAGE, "names no file"),
             (("NoSuch",), FAILURE, f"{SERVICE}/AddMovie"),
-            (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "breaks gRPC's rules"),
+            (("AddMovie", "-H", "grpc-mine: 1"), USAGE, "' is not valid: names have"),
             (("AddMovie", "-H", "x-bin: !!!"), USAGE, "'x-bin: !!!'"),
             (("AddMovie", "-H", "x-bin: AAE=="), USAGE, "'x-bin: AAE=='"),
             (("AddMovie", "--timeout", "5"), USAGE, "such as 5s"),
@@ -226,7 +226,7 @@ def mistakes_are_told(server):
 def health_tells_by_its_exit_code(server):
     equal(coracle("health", server.address, "-p").stdout, "SERVING\n", "the state")
     equal(coracle("health", server.address, "-p", "no.Such", code=1).stdout, "SERVICE_UNKNOWN\n", "the state")
-    expect("is there a server" in coracle("health", "127.0.0.1:1", "-p", code=2).stderr, "there is no hint")
+    expect("is a server running there" in coracle("health", "127.0.0.1:1", "-p", code=2).stderr, "there is no hint")
 
 
 def definitions_come_from_files():
@@ -248,9 +248,9 @@ def definitions_come_from_files():
 def nobody_there():
     for words in (("call", "127.0.0.1:1", "-p", "a.B/C"), ("ls", "127.0.0.1:1", "-p"), ("describe", "127.0.0.1:1", "-p", "a.B")):
         done = coracle(*words, code=UNAVAILABLE)
-        expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+        expect("is a server running there" in done.stderr, f"it says {done.stderr!r}")
     done = coracle("call", "127.0.0.1:1", "-p", "SayHello", "--proto", GREETER_PROTO, code=UNAVAILABLE)
-    expect("UNAVAILABLE" in done.stderr and "is there a server" in done.stderr, f"it says {done.stderr!r}")
+    expect("UNAVAILABLE" in done.stderr and "is a server running there" in done.stderr, f"it says {done.stderr!r}")
 
 
 def tls_and_certificates_of_clients():

@@ -56,7 +56,7 @@ def an_invalid_request_is_named_among_others(server):
     valid = '{"title": "Solaris"}'
     for invalid in ('{"titel": "x"}', "[]", "{]", "12"):
         done = call(server, "AddMultipleMovies", data=50 * valid + invalid + " " + valid, code=FAILURE)
-        expect(f"this is no movie.Movie: {invalid}" in done.stderr, f"it says {done.stderr[-300:]!r} of {invalid!r}")
+        expect(f"this is not a valid movie.Movie: {invalid}" in done.stderr, f"it says {done.stderr[-300:]!r} of {invalid!r}")
         expect(done.stderr.count("Solaris") <= 1, f"it says {done.stderr[-300:]!r} of {invalid!r}")
 
 

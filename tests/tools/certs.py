@@ -188,12 +188,12 @@ def an_authority_that_cannot_sign_is_refused(folder):
     openssl("ec", "-in", folder / "server.key", "-aes128", "-passout", "pass:sesame", "-out", key)
     refused(folder, *more, says=("ca.key", "without a passphrase"))
     key.write_text("no key")
-    refused(folder, *more, says=("ca.key", "OpenSSL says", "PEM"))
+    refused(folder, *more, says=("ca.key", "OpenSSL reports", "PEM"))
     key.unlink()
-    refused(folder, *more, says=("ca.pem is there without ", "ca.key"))
+    refused(folder, *more, says=("ca.pem exists without ", "ca.key"))
     key.write_text(text)
     (folder / "ca.pem").write_bytes((folder / "client.pem").read_bytes())
-    refused(folder, *more, says=("ca.pem is no CA's certificate", "--out"))
+    refused(folder, *more, says=("ca.pem is not a CA certificate", "--out"))
 
 
 WRONG_NAMES = {"https://localhost": "URL", "localhost:50051": "port", "[::1]:443": "brackets", "10.0.0.0/8": "networks",
@@ -225,7 +225,7 @@ def a_file_in_the_folders_place_is_named(folder):
     for path in (folder, folder / "below"):
         done = certs(path, "localhost")
         equal(done.returncode, 65, "the exit code")
-        expect(f"cannot make the folder {folder}: Not a directory" in done.stderr, f"it says {done.stderr!r}")
+        expect(f"cannot create the directory {folder}: Not a directory" in done.stderr, f"it says {done.stderr!r}")
     equal(folder.read_text(), "mine", "what was there")
 
 

@@ -105,7 +105,7 @@ def one_file_of_great_size():
 
 
 def a_file_that_imports_itself():
-    described(told(lambda name: file(name or "0", ["0"], service=True)), "cannot be had")
+    described(told(lambda name: file(name or "0", ["0"], service=True)), "is not available")
 
 
 def what_is_no_file():
@@ -153,7 +153,7 @@ def silence_of_reflection_behind_a_proxy():
             done = run(own("coracle"), "call", proxy.address, "-p", "SayHello", "--proto", GREETER_PROTO, "-d", "{}")
             equal(done.returncode, 0, f"the exit code ({done.stderr[-300:]})")
         equal(proxy.stop(), 0, "the proxy's exit code")
-        equal(sum("it is not asked again" in line for line in proxy.said), 1, "how often it says so")
+        equal(sum("it is not queried again" in line for line in proxy.said), 1, "how often it says so")
 
 
 def a_reply_that_unpacks_without_end():

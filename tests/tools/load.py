@@ -176,18 +176,18 @@ def the_summary_is_for_people(server):
 def mistakes_are_told(server):
     for words, code, text in (
             (("--users", "3", "--rate", "5"), USAGE, "--users"), (("--rate", "5", "-c", "3"), USAGE, "--concurrency"),
-            (("--loops", "3", "--connections", "2"), USAGE, "--connections at least as many"),
-            (("-c", "1", "--connections", "2"), USAGE, "stays idle"), (("--stage", "fast"), USAGE, "RATE:TIME"),
-            (("--stage", "0:1s"), USAGE, "no call in it"), (("--expect", "p99"), USAGE, "p99<20ms"),
-            (("--expect", "p101<1s"), USAGE, "p100"), (("--expect", "speed>1"), USAGE, "not measured"),
-            (("--bands", "5ms,1ms"), USAGE, "go up"), (("--report", "/no/such/folder/x.html"), FAILURE, "cannot be written"),
+            (("--loops", "3", "--connections", "2"), USAGE, "--connections is less than --loops"),
+            (("-c", "1", "--connections", "2"), USAGE, "--concurrency is less than --connections"), (("--stage", "fast"), USAGE, "RATE:TIME"),
+            (("--stage", "0:1s"), USAGE, "the plan has no call"), (("--expect", "p99"), USAGE, "p99<20ms"),
+            (("--expect", "p101<1s"), USAGE, "p100"), (("--expect", "speed>1"), USAGE, "not a measured value"),
+            (("--bands", "5ms,1ms"), USAGE, "must increase"), (("--report", "/no/such/folder/x.html"), FAILURE, "cannot be written"),
             (("--duration", "5"), USAGE, "such as 5s"), (("-d", "{}", "SayHello=0"), USAGE, "from 1 to 1000")):
         done = load(server, *GREET, *words, code=code)
         equal(done.stdout, "", f"what {words} prints")
         expect(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
     done = run(own("coracle"), "load", "127.0.0.1:1", "-p", "a.B/C", "--raw", "/dev/null", "-n", "1")
     equal(done.returncode, FAILURE, "the exit code")
-    expect("cannot be reached: UNAVAILABLE" in done.stderr and "is there a server" in done.stderr, f"it says {done.stderr!r}")
+    expect("cannot be reached: UNAVAILABLE" in done.stderr and "is a server running there" in done.stderr, f"it says {done.stderr!r}")
 
 
 def methods_share_the_calls_by_weight(movies):

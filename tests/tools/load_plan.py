@@ -44,14 +44,14 @@ def a_plan_that_asks_for_too_much_ends(server):
     adds_up(found, 2_000_000)
     by_status = {one["status"]: one for one in found["statuses"]}
     expect(by_status["NOT_STARTED"]["calls"] > 0, f"all have begun: {by_status}")
-    expect("before its turn came" in by_status["NOT_STARTED"]["first"], f"it says {by_status['NOT_STARTED']}")
+    expect("ended before the call began" in by_status["NOT_STARTED"]["first"], f"it says {by_status['NOT_STARTED']}")
     equal([one["calls"] for one in found["methods"]], [500_000, 1_500_000], "the shares")
     expect(took_s < 30, f"it took {took_s} s")
 
 
 def what_would_be_ignored_is_refused(server):
-    for words, text in ((("--kind", "unary"), "--kind goes with --raw"), (("--messages", "3"), "--messages goes with a METHOD"),
-                        (("--messages", "1", "SayHello=2", "-d", "{}"), "--messages goes with a METHOD")):
+    for words, text in ((("--kind", "unary"), "--kind requires --raw"), (("--messages", "3"), "--messages requires a METHOD"),
+                        (("--messages", "1", "SayHello=2", "-d", "{}"), "--messages requires a METHOD")):
         done = load(server, *GREET, "-n", "1", *words, code=USAGE)
         expect(text in done.stderr, f"{words}: {text!r} is not in {done.stderr!r}")
 

@@ -48,7 +48,7 @@ def two_results_never_share_a_place(folder, server):
         for place in ("-", folder / "both"):
             done = load(server, *GREET, "-n", "1", first, place, second, place, code=USAGE)
             equal(done.stdout, "", "what is printed")
-            expect("is said twice" in done.stderr, f"it says {done.stderr!r}")
+            expect("is used twice" in done.stderr, f"it says {done.stderr!r}")
     expect(not (folder / "both").exists(), "a file has been made")
 
 

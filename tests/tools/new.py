@@ -91,7 +91,7 @@ def a_folder_with_something_in_it_is_left_alone(scratch):
     equal(sorted(os.listdir(taken)), ["server.cpp"], "what is in the folder")
     equal((taken / "server.cpp").read_text(), "mine", "what was there")
     (scratch / "file").write_text("mine")
-    refused(scratch / "file", "is no folder")
+    refused(scratch / "file", "is not a directory")
 
 
 def an_empty_folder_is_filled(scratch):

@@ -65,8 +65,8 @@ def nothing_of_a_line_is_dropped(server):
     before = script(server, "call ListMovies {}\n").stdout.count("\n")
     for line, text in (('call AddMovie {"title": "a"} {"title": "b"}', "takes one request; there are more"),
                        ('call AddMovie {"title": "a"} junk', "takes one request; there are more"),
-                       ("service", "service what?"), ("describe", "describe what?"), ("call", "call what?"),
-                       ("header A B", "no header A B was set"), ("header :x", "name: value"), ("header a b: c", "breaks gRPC's rules")):
+                       ("service", "service requires a name"), ("describe", "describe requires the name"), ("call", "call requires a method"),
+                       ("header A B", "no header A B was set"), ("header :x", "name: value"), ("header a b: c", "' is not valid: names have")):
         done = script(server, line + "\nheader\n", code=64)
         expect(text in done.stderr, f"{line!r} says {done.stderr!r}")
         equal(done.stdout, "", f"what {line!r} prints, or sets")
@@ -90,7 +90,7 @@ def mistakes_do_not_end_it(server):
 def nobody_there(_):
     done = run(own("coracle"), "repl", "127.0.0.1:1", "-p", data="")
     equal(done.returncode, 14, "the exit code")
-    expect("is there a server" in done.stderr, f"it says {done.stderr!r}")
+    expect("is a server running there" in done.stderr, f"it says {done.stderr!r}")
 
 
 def controlled_by_the_terminal():

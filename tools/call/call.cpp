@@ -77,7 +77,7 @@ class exchange {
 
   task<> read_all() {
     for (;;) {
-      const auto reply = co_await call_.next_result();
+      const auto reply = co_await call_.next();
       if (!reply.ok() || !reply->has_value()) co_return;
       const std::string& bytes = (*reply)->bytes();
       tell_.received(bytes.size());
@@ -167,7 +167,7 @@ class exchange {
         std::size_t at = 0;
         while (const auto one = batch.next(at)) {
           request.assign(as_bytes(*one));
-          const status sent = co_await call_.write_result(request);
+          const status sent = co_await call_.write(request);
           if (!sent.ok()) co_return;  // the call has ended: its reader has the status
           tell_.sent(one->size());
         }

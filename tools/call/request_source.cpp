@@ -19,9 +19,9 @@ request_source::request_source(const std::vector<std::string>& said, std::string
       from_input_ = true;
       continue;
     }
-    if (from_input_) throw usage_failure("what comes after -d - would never be sent");
+    if (from_input_) throw usage_failure("requests after '-d -' would never be sent");
     if (one == "@" || one == "@-")
-      throw usage_failure("'-d " + one + "' names no file; the standard input is '-d -'");
+      throw usage_failure("'-d " + one + "' names no file; for the standard input use '-d -'");
     values_.add(one.starts_with('@') ? file_content(one.substr(1)) : one);
     values_.add("\n");
   }

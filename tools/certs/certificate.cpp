@@ -125,14 +125,16 @@ credential read_authority(const std::filesystem::path& certificate, const std::f
   };
   credential found;
   found.certificate.reset(PEM_read_bio_X509(open_file(certificate).get(), nullptr, no_passphrase, nullptr));
-  if (!found.certificate) fail_as_openssl_says(read(certificate), "it has to be a CA's certificate in PEM");
+  if (!found.certificate) fail_as_openssl_says(read(certificate), "it must be a CA certificate in PEM form");
   found.key.reset(PEM_read_bio_PrivateKey(open_file(key).get(), nullptr, no_passphrase, nullptr));
-  if (!found.key) fail_as_openssl_says(read(key), "it has to be the CA's key in PEM, without a passphrase");
+  if (!found.key)
+    fail_as_openssl_says(read(key), "it must be the CA's key in PEM form, without a passphrase");
 
   const auto refuse = [&](std::string_view why) {
-    throw failure(certificate.string().append(why).append("; for a new CA, name another folder with --out"));
+    throw failure(
+        certificate.string().append(why).append("; for a new CA, choose another directory with --out"));
   };
-  if (X509_check_ca(found.certificate.get()) != 1) refuse(" is no CA's certificate");
+  if (X509_check_ca(found.certificate.get()) != 1) refuse(" is not a CA certificate");
   if (X509_cmp_current_time(X509_get0_notAfter(found.certificate.get())) <= 0)
     refuse(std::string(" has expired on ").append(found.last_day()));
   if (X509_check_private_key(found.certificate.get(), found.key.get()) != 1)

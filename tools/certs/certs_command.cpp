@@ -70,7 +70,7 @@ void check(const wishes& w) {
   };
   if (w.server.empty() || w.server.front() == '.' || !std::all_of(w.server.begin(), w.server.end(), fits))
     throw usage_failure(
-        "--name is the name of files without .pem and .key, made of letters, digits, '-', '_' and '.': not "
+        "--name is the file name without .pem and .key, made of letters, digits, '-', '_' and '.': not "
         "'" +
         w.server + "'");
   if (w.server == "ca" || w.server == "client")
@@ -89,9 +89,9 @@ plan planned(const wishes& w) {
   const auto authority = p.authority.taken();
   if (authority.size() == 1) {
     const bool has_key = authority.front() == p.authority.key;
-    throw failure(authority.front().string() + " is there without " +
+    throw failure(authority.front().string() + " exists without " +
                   (has_key ? p.authority.certificate : p.authority.key).string() +
-                  ": put that back beside it, or name another folder with --out");
+                  ": restore that file, or choose another directory with --out");
   }
   p.makes_authority = authority.empty();
   auto taken = p.server.taken();
@@ -103,13 +103,13 @@ plan planned(const wishes& w) {
 
   std::vector<std::string> names;
   for (const auto& path : taken) names.push_back(path.string());
-  std::string mend = ": move what you no longer need away";
+  std::string mend = ": move away the files that you no longer need";
   if (!p.server.taken().empty() && !p.makes_authority)
     mend += ", give this server's files another name with --name";
   if (!client.empty() && p.makes_client && w.client_was_named)
-    mend += ", copy ca.pem and ca.key to a folder of the new client's own";
+    mend += ", copy ca.pem and ca.key to a separate directory for the new client";
   throw failure(listed(names) + (names.size() == 1 ? " exists" : " exist") + ", and nothing is overwritten" +
-                mend + ", or name another folder with --out");
+                mend + ", or choose another directory with --out");
 }
 
 // The files of a run with their descriptions.
@@ -171,7 +171,7 @@ int make(const wishes& w) {
   made.write(w.folder);
   made.tell();
   if (!p.makes_authority)
-    std::fprintf(stderr, "%s was there and has signed %s\n", p.authority.certificate.c_str(),
+    std::fprintf(stderr, "%s existed and signed %s\n", p.authority.certificate.c_str(),
                  p.makes_client ? "both" : "it");
   return 0;
 }

@@ -40,15 +40,15 @@ bool is_dns_name(std::string_view name) {
 
 // Suggests what was probably meant.
 std::string_view mend_of(const std::string& text) {
-  if (text.find("://") != text.npos) return "give the host of the URL alone";
-  if (text.find('/') != text.npos) return "give single hosts, no networks";
+  if (text.find("://") != text.npos) return "write only the host of the URL";
+  if (text.find('/') != text.npos) return "write single hosts, not networks";
   if (text.starts_with('[')) return "write an IPv6 address without brackets and port, as ::1";
-  if (text.find('%') != text.npos) return "leave the zone out: certificates know none";
+  if (text.find('%') != text.npos) return "remove the zone: certificates do not support zones";
   if (std::count(text.begin(), text.end(), ':') == 1)
-    return "leave the port out: a certificate is for all of a host's ports";
+    return "remove the port: a certificate is valid for all ports of a host";
   if (std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
     return "write an international name in its ASCII form, which begins with xn--";
-  if (text.ends_with('.')) return "leave the dot at the end out";
+  if (text.ends_with('.')) return "remove the final dot";
   return "names look like localhost, api.example.org or *.example.org, addresses like 127.0.0.1 or ::1";
 }
 

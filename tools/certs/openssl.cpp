@@ -14,12 +14,13 @@ namespace {
 std::string take_reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
-  if (code == 0) return "OpenSSL does not say why";
+  if (code == 0) return "OpenSSL reports no reason";
   if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
-  if (const char* reason = ERR_reason_error_string(code)) return std::string("OpenSSL says ").append(reason);
+  if (const char* reason = ERR_reason_error_string(code))
+    return std::string("OpenSSL reports ").append(reason);
   char text[256];
   ERR_error_string_n(code, text, sizeof text);
-  return std::string("OpenSSL says ").append(text);
+  return std::string("OpenSSL reports ").append(text);
 }
 
 }  // namespace

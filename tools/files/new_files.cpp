@@ -55,7 +55,7 @@ void new_files::folder(const std::filesystem::path& path) {
   const int error = errno;
   // "out/" exists as soon as "out" does.
   if (error == EEXIST && std::filesystem::is_directory(path, unknown)) return;
-  fail("make the folder", path, error == EEXIST ? ENOTDIR : error);
+  fail("create the directory", path, error == EEXIST ? ENOTDIR : error);
 }
 
 void new_files::write(const std::filesystem::path& path, std::string_view content, readable who) {

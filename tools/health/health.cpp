@@ -58,7 +58,7 @@ struct health {
   int follow(const wire::rpc::Health::stub& stub, const wire::HealthCheckRequest& request) {
     auto states = stub.Watch(request);
     for (;;) {
-      const auto state = sync_wait(states.next_result());
+      const auto state = sync_wait(states.next());
       if (!state) return complain(state.status());
       if (!state->has_value()) return complain(status::unknown("the server ended the call"));
       say((*state)->status());
@@ -72,7 +72,7 @@ struct health {
 
   int complain(const status& how) const {
     const std::string hint =
-        how.code() == status_code::unimplemented ? "it has no health service" : where.hint(how);
+        how.code() == status_code::unimplemented ? "the server has no health service" : where.hint(how);
     std::fprintf(stderr, "coracle: %s%s\n", terminal_text(with_option_names(how.to_string())).c_str(),
                  hint.empty() ? "" : ("\n  " + hint).c_str());
     return no_answer;

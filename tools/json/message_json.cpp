@@ -160,7 +160,7 @@ std::string message_json::as_parsed(std::string_view bytes) const {
   if (known_->shape().is_usual(bytes)) return std::string(bytes);
   const auto message = make();
   if (message->ParseFromString(std::string(bytes))) return message->SerializeAsString();
-  throw failure("a message of " + std::to_string(bytes.size()) + " bytes is no " +
+  throw failure("a message of " + std::to_string(bytes.size()) + " bytes is not a valid " +
                 std::string(type_.full_name()) + ": are the definitions those of the server?");
 }
 
@@ -224,7 +224,7 @@ std::string message_json::bytes(std::string_view json) {
   std::string bytes;
   const auto how = json::JsonToBinaryString(known_.get(), known_->url(), std::string(json), &bytes);
   if (how.ok()) return bytes;
-  throw failure("this is no " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
+  throw failure("this is not a valid " + std::string(type_.full_name()) + ": " + std::string(json) + "\n  " +
                 reason(how) + "\n  `coracle describe` shows its fields");
 }
 
@@ -247,7 +247,7 @@ void message_json::add_messages(std::span<const std::string_view> texts, message
 void from_json(std::string_view text, pb::Message& into) {
   const auto how = json::JsonStringToMessage(std::string(text), &into);
   if (how.ok()) return;
-  throw failure("this is no " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
+  throw failure("this is not a valid " + std::string(into.GetTypeName()) + ": " + std::string(text) + "\n  " +
                 reason(how) + "\n  `coracle describe` shows its fields");
 }
 

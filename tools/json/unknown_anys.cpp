@@ -93,7 +93,7 @@ struct finder {
     const std::unique_ptr<pb::Message> inner = message_named(url, types);
     if (!inner) found[url] = "the type is not known; @value is the message's bytes in base64";
     else if (!inner->ParsePartialFromString(value))
-      found[url] = "the bytes are no message of this type; @value is the bytes in base64";
+      found[url] = "the bytes are not a message of this type; @value is the bytes in base64";
     else if (depth == any_depth_max)
       found[url] = "messages of this type are nested too deeply; @value is the message's bytes in base64";
     else ++depth, each_any(*inner, *this), --depth;

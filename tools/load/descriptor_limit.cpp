@@ -12,9 +12,9 @@ void allow_descriptors(std::uint64_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   if (limit.rlim_max < wanted)
-    throw failure("so many connections need " + std::to_string(wanted) +
-                  " descriptors, and the system lets a program have " + std::to_string(limit.rlim_max) +
-                  ": raise it by `ulimit -Hn`, or take fewer");
+    throw failure("these connections require " + std::to_string(wanted) +
+                  " file descriptors, and the limit of a process is " + std::to_string(limit.rlim_max) +
+                  ": raise it with `ulimit -Hn`, or use fewer connections");
   limit.rlim_cur = wanted;
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -32,7 +32,7 @@ expectation::expectation(std::string_view text) : text_(text) {
     return usage_failure("--expect '" + text_ + "': " + why);
   };
   const std::size_t sign = text.find_first_of("<>");
-  if (sign == text.npos) throw refuse("say what is to hold, as in p99<20ms, errors<0.1% or rate>1000");
+  if (sign == text.npos) throw refuse("write a condition, such as p99<20ms, errors<0.1% or rate>1000");
   const bool or_equal = text.substr(sign + 1).starts_with('=');
   if (text[sign] == '<') how_ = or_equal ? comparison::at_most : comparison::less;
   else how_ = or_equal ? comparison::at_least : comparison::more;
@@ -41,7 +41,7 @@ expectation::expectation(std::string_view text) : text_(text) {
 
   const auto number = [&](std::string_view digits) {
     const auto value = read_number(digits);
-    if (!value) throw refuse("'" + std::string(digits) + "' is no number");
+    if (!value) throw refuse("'" + std::string(digits) + "' is not a number");
     return *value;
   };
   if (name == "rate") {
@@ -58,9 +58,9 @@ expectation::expectation(std::string_view text) : text_(text) {
     else if (name.starts_with('p')) what_ = measure::quantile;
     else
       throw refuse("'" + std::string(name) +
-                   "' is not measured; p50 to p100, min, mean, max, errors and rate are");
+                   "' is not a measured value; p50 to p100, min, mean, max, errors and rate are");
     if (what_ == measure::quantile) quantile_ = number(name.substr(1)) / 100;
-    if (quantile_ > 1) throw refuse("percentiles end at p100");
+    if (quantile_ > 1) throw refuse("percentiles must not exceed p100");
     limit_ = static_cast<double>(parse_duration(limit, "--expect '" + text_ + "'").count());
   }
 }
@@ -93,7 +93,7 @@ bool expectation::holds(double found) const noexcept {
 }
 
 std::string expectation::shown(double found) const {
-  if (std::isnan(found)) return "unknown, since no call ended well";
+  if (std::isnan(found)) return "unknown, since no call succeeded";
   switch (what_) {
     case measure::error_count: return plain(found);
     case measure::error_share: return plain(found * 100) + "%";

@@ -51,7 +51,7 @@ task<> write_all(Call& call, const request_source& what, request_place at, traff
   const std::uint32_t messages = what.messages(at);
   for (at.message = 0; at.message < messages; ++at.message) {
     const bytes_message& m = what.message(at, scratch);
-    const status written = co_await call.write_result(m);
+    const status written = co_await call.write(m);
     if (!written.ok()) co_return;  // the read side reports how the call ended
     counted.sent(m);
   }
@@ -67,7 +67,7 @@ task<> write_side(bidi_call<bytes_message, bytes_message>& call, const request_s
 template <class Call>
 task<status> read_all(Call& call, traffic& counted) {
   for (;;) {
-    const result<std::optional<bytes_message>> one = co_await call.next_result();
+    const result<std::optional<bytes_message>> one = co_await call.next();
     if (!one.ok()) co_return one.status();
     if (!*one) co_return status();
     counted.received(**one);

@@ -41,7 +41,7 @@ std::string filled(std::string_view text, const request_place& at) {
     else if (name == "random") made += std::to_string(mixed(at.call * 0x10001 + at.message) >> 33);
     else
       throw failure("{{" + std::string(name) +
-                    "}} stands for nothing; {{call}}, {{user}}, {{message}} and {{random}} do");
+                    "}} is not a known placeholder; use {{call}}, {{user}}, {{message}} or {{random}}");
     text.remove_prefix(end + 2);
   }
 }

@@ -104,7 +104,7 @@ struct load_command {
     for (std::size_t i = 1; i < files.size(); ++i)
       if (!files[i].empty() && files[i] == files[i - 1])
         throw usage_failure("--json, --csv and --report go to different files: '" + files[i] +
-                            "' is said twice");
+                            "' is used twice");
   }
 
   // An ADDRESS that is a URL selects REST only.
@@ -113,7 +113,7 @@ struct load_command {
     if (!rest.empty())
       throw usage_failure("with --rest ADDRESS is the gRPC server; a URL there means REST alone");
     if (!at.has_files())
-      throw usage_failure("a URL has no reflection: say by --proto or --protoset what the request is");
+      throw usage_failure("a URL has no reflection: define the request with --proto or --protoset");
     rest = at.where().typed_address();
     rest_alone = true;
   }
@@ -127,7 +127,7 @@ struct load_command {
           code = exit_not_met;
         }
       if (r.ok() == 0 && code == 0) {
-        std::fputs("coracle: no call ended well\n", stderr);
+        std::fputs("coracle: no call succeeded\n", stderr);
         code = exit_failure;
       }
     }
@@ -139,7 +139,7 @@ struct load_command {
     for (const std::string& text : band_texts) {
       all.push_back(parse_duration(text, "--bands"));
       if (all.size() > 1 && all[all.size() - 2] >= all.back())
-        throw usage_failure("--bands go up: 800ms,1200ms");
+        throw usage_failure("--bands must increase, as in 800ms,1200ms");
     }
     return all;
   }

@@ -56,7 +56,7 @@ void output_file::write(const std::string& text) {
   }
   made_for_nothing_ = false;
   if (!empty(descriptor_) || !write_all(descriptor_, text))
-    throw failure("the file " + path_ + " cannot be written to its end: " + std::strerror(errno));
+    throw failure("the file " + path_ + " cannot be written completely: " + std::strerror(errno));
 }
 
 }  // namespace coracle::tools::load

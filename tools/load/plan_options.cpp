@@ -127,11 +127,10 @@ scenario plan_options::plan() const {
     for (const std::string& one : stages_) s.stages.push_back(parse_stage(one));
     if (!rate_.empty()) {
       const double rate = read_rate(rate_);
-      if (count_ && !duration_.empty())
-        throw usage_failure("--rate goes on for --duration or until --count: give one of them");
+      if (count_ && !duration_.empty()) throw usage_failure("--rate requires --duration or --count");
       s.stages.push_back(count_ ? stage_until(*count_, rate) : stage{rate, rate, length});
     } else if (!duration_.empty()) {
-      throw usage_failure("stages have times of their own: leave --duration out");
+      throw usage_failure("stages have their own durations: remove --duration");
     }
   } else {
     s.concurrency = concurrency_.value_or(std::max(usual_concurrency, s.connections));

@@ -72,21 +72,21 @@ method_mix request_options::mix(session& at, bool rest) const {
   method_mix all;
   if (!data_.empty() && !raw_.empty()) throw usage_failure("give either --data or --raw");
   if (!kind_.empty() && raw_.empty())
-    throw usage_failure("--kind goes with --raw: elsewhere the definition says of which kind a method is");
+    throw usage_failure("--kind requires --raw: otherwise the definition has the kind of the method");
   const std::size_t bodies = data_.size() + raw_.size();
   if (bodies > names_.size() || (bodies != 0 && names_.size() > 1 && bodies != names_.size()))
-    throw usage_failure("give a --data or --raw for each METHOD, in their order");
+    throw usage_failure("pass one --data or --raw for each METHOD, in the same order");
   if (rest && (names_.size() > 1 || !raw_.empty()))
-    throw usage_failure("--rest goes with one METHOD, whose request is JSON");
+    throw usage_failure("--rest requires one METHOD whose request is JSON");
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto [name, weight] = weighted(names_[i]);
     if (!raw_.empty()) all.add(from_bytes(name, file_content(raw_[i])), weight);
     else all.add(from_json_text(at, name, i < data_.size() ? data_[i] : std::string()), weight);
   }
   if (messages_ && !sends_streams(all))
-    throw usage_failure("--messages goes with a METHOD to which the client sends a stream");
+    throw usage_failure("--messages requires a METHOD with a client stream");
   if (rest && all.at(0).kind() != call_kind::unary)
-    throw usage_failure("--rest goes with a unary METHOD: HTTP/1.1 has one request and one response");
+    throw usage_failure("--rest requires a unary METHOD: HTTP/1.1 has one request and one response");
   return all;
 }
 
@@ -94,8 +94,7 @@ std::unique_ptr<request_source> request_options::from_bytes(const std::string& n
                                                             std::string bytes) const {
   std::string path = name.starts_with('/') ? name : "/" + name;
   if (path.find('/', 1) == path.npos)
-    throw usage_failure("with --raw nobody is asked for definitions: say package.Service/Method, not '" +
-                        name + "'");
+    throw usage_failure("--raw uses no definitions: write package.Service/Method, not '" + name + "'");
   return std::make_unique<fixed_requests>(std::move(path), kinds.at(kind_.empty() ? "unary" : kind_),
                                           std::move(bytes), messages_.value_or(1));
 }

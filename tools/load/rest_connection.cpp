@@ -1,10 +1,9 @@
 #include "tools/load/rest_connection.hpp"
 
-#include "tools/load/http_response.hpp"
-
 #include <coracle/base/bytes.hpp>
 #include <coracle/base/result.hpp>
 #include <coracle/coro/with_timeout.hpp>
+#include <coracle/http1/impl/response_reader.hpp>
 #include <coracle/net/address.hpp>
 #include <coracle/net/connect.hpp>
 #include <coracle/net/stream.hpp>
@@ -42,7 +41,7 @@ class rest_connection final : public connection {
   task<call_end> call(const request_source& what, request_place which) override {
     const std::string body = what.json(which).value_or(std::string());
     call_end end;
-    result<http_response> reply = co_await coracle::with_timeout(timeout_, ask(body));
+    result<http1::response_reader> reply = co_await coracle::with_timeout(timeout_, ask(body));
     if (!reply.ok()) end = end_of(reply.status());
     else if (reply->code() < 200 || reply->code() > 299)
       end = call_end::failed("HTTP " + std::to_string(reply->code()), reply->reason());
@@ -63,7 +62,7 @@ class rest_connection final : public connection {
     co_return co_await net::connect(url_.host(), url_.port());
   }
 
-  task<result<http_response>> ask(const std::string& body) {
+  task<result<http1::response_reader>> ask(const std::string& body) {
     const std::string request =
         "POST " + url_.path() + " HTTP/1.1\r\nHost: " + url_.authority() +
         "\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: " +
@@ -71,7 +70,7 @@ class rest_connection final : public connection {
     while (!idle_.empty()) {
       net::stream kept = std::move(idle_.back());
       idle_.pop_back();
-      http_response reply;
+      http1::response_reader reply;
       const status how = co_await exchange(kept, request, reply);
       if (how.ok()) co_return leave(std::move(kept), std::move(reply));
       // A server may close an idle connection just as the request is sent. If no response has begun, it has
@@ -81,19 +80,19 @@ class rest_connection final : public connection {
     result<net::stream> fresh = co_await dial();
     if (!fresh.ok()) co_return fresh.status();
     ++reconnects_;
-    http_response reply;
+    http1::response_reader reply;
     const status how = co_await exchange(*fresh, request, reply);
     if (!how.ok()) co_return how;
     co_return leave(std::move(*fresh), std::move(reply));
   }
 
   // Keeps the stream for reuse if the server keeps it alive.
-  http_response leave(net::stream over, http_response reply) {
+  http1::response_reader leave(net::stream over, http1::response_reader reply) {
     if (reply.keeps_alive()) idle_.push_back(std::move(over));
     return reply;
   }
 
-  static task<status> exchange(net::stream& over, const std::string& request, http_response& reply) {
+  static task<status> exchange(net::stream& over, const std::string& request, http1::response_reader& reply) {
     const status sent = co_await over.write(as_bytes(request));
     if (!sent.ok()) co_return sent;
     std::array<std::uint8_t, 8192> room;
@@ -102,7 +101,8 @@ class rest_connection final : public connection {
       if (!n.ok()) co_return n.status();
       if (*n == 0) reply.end_of_stream();
       else reply.feed(as_text(bytes_view(room.data(), *n)));
-      if (!reply.broken().empty()) co_return status::unavailable("the response is broken: " + reply.broken());
+      if (!reply.broken().empty())
+        co_return status::unavailable("the response is not valid: " + reply.broken());
     }
     co_return status();
   }

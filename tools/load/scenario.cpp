@@ -33,9 +33,9 @@ std::string describe_stages(const std::vector<stage>& stages) {
 }
 
 usage_failure too_long() {
-  return usage_failure("a plan goes on for at most " +
+  return usage_failure("a plan lasts at most " +
                        std::to_string(std::chrono::duration_cast<std::chrono::hours>(length_max).count()) +
-                       "h: give a shorter time, or a smaller count at a higher rate");
+                       "h: choose a shorter time, or a smaller count at a higher rate");
 }
 
 }  // namespace
@@ -80,24 +80,20 @@ void check_bounds(const scenario& s) {
 void check(const scenario& s) {
   check_bounds(s);
   if (s.how == shape::users) {
-    if (s.users < s.loops)
-      throw usage_failure("--loops is more than --users: give no more loops than there are users");
+    if (s.users < s.loops) throw usage_failure("--loops exceeds --users: use at most as many loops as users");
     if (!s.calls_per_user && !s.length)
-      throw usage_failure("how long do users stay? Give --calls-per-user or --duration");
+      throw usage_failure("--users requires --calls-per-user or --duration");
     if (s.warm_up > duration())
       throw usage_failure(
-          "--warm-up goes with connections that are kept; users bring their own: leave it out");
+          "--warm-up requires persistent connections, and each user opens its own: remove it");
     return;
   }
   if (s.connections < s.loops)
-    throw usage_failure(
-        "a loop without a connection has nothing to do: give --connections at least as many as --loops");
+    throw usage_failure("--connections is less than --loops: use at least one connection per loop");
   if (s.how == shape::closed && s.concurrency < s.connections)
-    throw usage_failure(
-        "a connection without a worker stays idle: give --concurrency at least as much as --connections");
+    throw usage_failure("--concurrency is less than --connections: use at least one worker per connection");
   if (s.how == shape::open && arrivals(s.stages).planned() == 0)
-    throw usage_failure(
-        "the plan has no call in it: give --rate, --ramp or --stage a rate above 0 and a time");
+    throw usage_failure("the plan has no call: set --rate, --ramp or --stage to a rate above 0 and a time");
 }
 
 std::string describe(const scenario& s) {

@@ -151,7 +151,7 @@ void station::start_call(scope& in, time_point planned, bool counts) {
 // may be many.
 void station::give_up(std::uint64_t calls) {
   const call_end why =
-      call_end::failed("NOT_STARTED", "the plan and a call's time limit were over before its turn came");
+      call_end::failed("NOT_STARTED", "the plan and the time limit of a call ended before the call began");
   const std::uint64_t cycle = methods_.cycle();
   for (std::uint64_t i = 0; i < std::min(cycle, calls); ++i)
     counted_.not_begun(methods_.pick(numbered_ + i), (calls - i - 1) / cycle + 1, now(), why);

@@ -23,9 +23,9 @@ void refuse_what_is_there(const fs::path& folder) {
   if (!is_taken(folder)) return;
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw failure(folder.string() + " exists and is no folder; choose another name, or move it away");
+    throw failure(folder.string() + " exists and is not a directory; choose another name, or move it away");
   const bool empty = fs::is_empty(folder, error);
-  if (error) throw failure("cannot look into " + folder.string() + ": " + error.message());
+  if (error) throw failure("cannot read the directory " + folder.string() + ": " + error.message());
   if (!empty)
     throw failure(folder.string() + " exists and is not empty; choose another name, or move it away");
 }

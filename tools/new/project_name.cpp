@@ -90,7 +90,7 @@ project_name::project_name(const std::filesystem::path& folder)
   if (!is_name(of_folder))
     throw usage_failure(
         "'" + of_folder +
-        "' cannot be a project's name: it has to begin with a lower-case letter, and go on with lower-case "
+        "' cannot be a project's name: it must begin with a lower-case letter, followed by lower-case "
         "letters, digits and single hyphens or underscores between them, as in movie-shop");
   if (is_keyword(in_code) || is_in_use(in_code) || is_function_of_c(in_code))
     throw usage_failure(

@@ -1,10 +1,10 @@
 #include "tools/proxy/recording.hpp"
 
-#include "tools/base64.hpp"
 #include "tools/failure.hpp"
 #include "tools/files/new_files.hpp"
 #include "tools/utf8.hpp"
 
+#include <coracle/base/impl/base64.hpp>
 #include <coracle/rpc/metadata.hpp>
 
 #include <nlohmann/json.hpp>
@@ -34,14 +34,20 @@ duration from_milliseconds(double ms, duration max) {
 // Throws for a number with a fraction or outside the bounds, which cannot be converted.
 std::int64_t whole(const ordered_json& value, std::int64_t min, std::int64_t max) {
   const std::int64_t n = value.is_number_integer() ? value.get<std::int64_t>() : min - 1;
-  if (n < min || n > max) throw std::out_of_range("no whole number within its bounds");
+  if (n < min || n > max) throw std::out_of_range("not a whole number within the limits");
   return n;
+}
+
+std::string from_base64(const std::string& text) {
+  std::string bytes;
+  if (!base::base64_decode(text, bytes)) throw failure("'" + text + "' is not base64");
+  return bytes;
 }
 
 // JSON text must be UTF-8; other text is stored as base64, under a name of its own.
 void set_text(ordered_json& to, const std::string& name, const std::string& text) {
   if (is_utf8(text)) to[name] = text;
-  else to[name + base64_suffix] = to_base64(text);
+  else to[name + base64_suffix] = base::padded_base64(text);
 }
 
 std::string text_of(const ordered_json& from, const std::string& name) {
@@ -65,7 +71,7 @@ recorder::recorder(const std::string& path) : path_(path) {
 void recorder::write(const std::string& line) {
   file_ << line << '\n';
   file_.flush();
-  if (!file_) throw failure("the file " + path_ + " cannot be written any more: is the disk full?");
+  if (!file_) throw failure("the file " + path_ + " cannot be written: is the disk full?");
 }
 
 void recorder::call(const recorded_call& begun, const metadata& sent) {
@@ -73,19 +79,20 @@ void recorder::call(const recorded_call& begun, const metadata& sent) {
   set_text(e, "method", begun.path);
   if (!begun.content_subtype.empty()) set_text(e, "subtype", begun.content_subtype);
   if (begun.timeout != duration::max()) e["timeout_ms"] = milliseconds(begun.timeout);
-  for (const auto field : sent) e["metadata"].push_back({std::string(field.name), to_base64(field.value)});
+  for (const auto field : sent)
+    e["metadata"].push_back({std::string(field.name), base::padded_base64(field.value)});
   write(e.dump());
 }
 
 void recorder::request(std::uint64_t number, duration at, std::string_view bytes) {
   ordered_json e = event(number, at);
-  e["request"] = to_base64(bytes);
+  e["request"] = base::padded_base64(bytes);
   write(e.dump());
 }
 
 void recorder::reply(std::uint64_t number, duration at, std::string_view bytes) {
   ordered_json e = event(number, at);
-  e["reply"] = to_base64(bytes);
+  e["reply"] = base::padded_base64(bytes);
   write(e.dump());
 }
 
@@ -126,7 +133,7 @@ std::vector<recorded_call> read_recording(const std::string& path) {
       else if (e.contains("status")) c.status = static_cast<int>(whole(e.at("status"), 0, 16)), c.ended = at;
     } catch (const std::exception&) {
       throw failure(path + ":" + std::to_string(number) +
-                    ": this is no line of a recording, or it is of a call that has not begun before it");
+                    ": this is not a line of a recording, or its call has not begun before it");
     }
   return calls;
 }

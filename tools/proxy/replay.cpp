@@ -106,7 +106,7 @@ struct replay {
     if (was_cancelled(one)) aside.spawn(cancel(call, one, began));
     bytes_message reply;
     for (;;) {
-      const auto came = co_await call.next_result();
+      const auto came = co_await call.next();
       if (!came || !*came) break;
     }
     const status how = co_await call.finish();
@@ -135,7 +135,7 @@ struct replay {
     for (const recorded_step& step : one.requests) {
       co_await until(began, step.at);
       const bytes_message request(step.request);
-      const status sent = co_await call.write_result(request);
+      const status sent = co_await call.write(request);
       if (!sent.ok()) co_return;
     }
     co_await call.writes_done();

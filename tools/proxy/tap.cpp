@@ -30,7 +30,7 @@ std::optional<std::string> definitions_in(const std::string& path, const bytes_m
   std::string text = "definitions of " + std::to_string(reply.bytes().size()) + " bytes:";
   for (const std::string& bytes : answer.file_descriptor_response().file_descriptor_proto()) {
     google::protobuf::FileDescriptorProto file;
-    text += " " + (file.ParseFromString(bytes) ? file.name() : "(what is no file)");
+    text += " " + (file.ParseFromString(bytes) ? file.name() : "(not a valid file)");
   }
   return text;
 }
@@ -59,7 +59,7 @@ replies<bytes_message> tap::call(server_context& context, reader<bytes_message> 
     context.send_initial_metadata();
   }
   while (true) {
-    const auto one = co_await onward.next_result();
+    const auto one = co_await onward.next();
     if (!one || !*one) break;
     const bytes_message& bytes = **one;
     co_await offload([&] { reply(c, bytes); });
@@ -79,11 +79,12 @@ task<> tap::pass_on(reader<bytes_message>& requests, onward_call& onward, const 
   try {
     while (co_await requests.read(one)) {
       co_await offload([&] { request(c, one); });
-      co_await onward.write(one);
+      const status sent = co_await onward.write(one);
+      if (!sent.ok()) co_return;  // the onward call has ended: finish() has its status
     }
     co_await onward.writes_done();
   } catch (const call_ended&) {
-    // One of the two calls has ended: the handler learns of it through the other direction.
+    // The client's call has ended, and the handler is stopped.
   }
 }
 
@@ -99,7 +100,7 @@ void tap::record(Write write) {
     } catch (const failure& why) {
       recording_ = nullptr;
       lost_ = true;
-      std::fprintf(stderr, "coracle: %s; calls pass on, and are recorded no longer\n", why.what());
+      std::fprintf(stderr, "coracle: %s; calls are still forwarded, but no longer recorded\n", why.what());
     }
 }
 
@@ -112,7 +113,7 @@ const google::protobuf::MethodDescriptor* tap::definition_of(const std::string& 
   } catch (const failure& why) {
     definitions_are_slow_ = now() - asked > patience;
     if (definitions_are_slow_)
-      std::fprintf(stderr, "coracle: %s\n  it is not asked again: messages are told in bytes\n",
+      std::fprintf(stderr, "coracle: %s\n  it is not queried again: messages are shown in bytes\n",
                    terminal_text(why.what()).c_str());
     return nullptr;
   }

@@ -154,7 +154,8 @@ bool field_prompts::fill_oneof(pb::Message& message, const pb::OneofDescriptor& 
   const bool said =
       ask(before + std::string(one.name()) + " (one of " + listed + ") = ", [&](const std::string& name) {
         chosen = one.containing_type()->FindFieldByName(name);
-        if (!chosen || chosen->real_containing_oneof() != &one) throw failure(name + " is none of " + listed);
+        if (!chosen || chosen->real_containing_oneof() != &one)
+          throw failure(name + " is not one of " + listed);
       });
   lines_.offer_instead(nullptr);
   return said && fill_field(message, *chosen, before, depth);

@@ -132,12 +132,12 @@ class repl {
   }
 
   void choose(const std::string& service) {
-    if (service.empty()) throw usage_failure("service what? ls, or Tab, lists them");
+    if (service.empty()) throw usage_failure("service requires a name: ls, or Tab, lists the services");
     service_ = at.types().service(service).full_name();
   }
 
   void describe(const std::string& name) {
-    if (name.empty()) throw usage_failure("describe what? a service, a method, a message or an enum");
+    if (name.empty()) throw usage_failure("describe requires the name of a service, method, message or enum");
     const auto* const method = own_method(name);
     print(method ? definition_text(*method) : definition_text(at.types(), name));
   }
@@ -175,7 +175,8 @@ class repl {
 
   int call(std::string& rest, line_editor& lines) {
     const std::string name = take_word(rest);
-    if (name.empty()) throw usage_failure("call what? ls -m of the program, or Tab, lists methods");
+    if (name.empty())
+      throw usage_failure("call requires a method: ls -m of the program, or Tab, lists methods");
     const auto* const own = own_method(name);
     const pb::MethodDescriptor& method = own ? *own : at.types().method(name);
     const std::vector<std::string> json = values_of(rest);
@@ -230,7 +231,7 @@ class repl {
     std::optional<bytes_message> only;  // for a method with one reply, shown if no second one arrives
     try {
       for (;;) {
-        const auto reply = sync_wait(c.next_result());
+        const auto reply = sync_wait(c.next());
         if (!std::exchange(headed, true)) tell.head(c.initial_metadata());
         if (!reply.ok()) return;
         if (!reply->has_value()) break;
@@ -250,7 +251,7 @@ class repl {
   void send_all(conversation& c, const pb::MethodDescriptor& method, messages& typed,
                 const std::vector<std::string>& json, line_editor& lines, narrator& tell) {
     const auto send = [&](const bytes_message& request) {
-      const status sent = sync_wait(c.write_result(request));
+      const status sent = sync_wait(c.write(request));
       if (sent.ok()) tell.sent(request.view().size());
       return sent.ok();
     };

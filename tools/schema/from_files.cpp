@@ -69,7 +69,8 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
     if (tree_.DiskFileToVirtualFile(path, &name, &shadowing) == pb::compiler::DiskSourceTree::SUCCESS)
       return name;
     const std::filesystem::path file(path);
-    if (!std::filesystem::exists(file)) throw failure("there is no file " + path + ", also not below an -I");
+    if (!std::filesystem::exists(file))
+      throw failure("there is no file " + path + ", also not in an -I directory");
     tree_.MapPath("", file.has_parent_path() ? file.parent_path().string() : ".");
     return file.filename().string();
   }
@@ -79,7 +80,7 @@ class file_definitions final : public definitions, private pb::compiler::MultiFi
     pb::FileDescriptorSet set;
     if (!in || !set.ParseFromIstream(&in))
       throw failure(path +
-                    " is no descriptor set; protoc --include_imports --descriptor_set_out=FILE makes one");
+                    " is not a descriptor set; protoc --include_imports --descriptor_set_out=FILE makes one");
     for (pb::FileDescriptorProto& file : *set.mutable_file()) {
       forget_usual_json_names(file);
       sets_.Add(file);

@@ -54,7 +54,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   std::string trouble() const override { return trouble_; }
 
  private:
-  static constexpr std::string_view instead = "; say what it serves by --proto FILE or --protoset FILE";
+  static constexpr std::string_view instead = "; define its services with --proto FILE or --protoset FILE";
   static constexpr duration farewell_time = std::chrono::seconds(1);
   static task<> say_farewell(conversation& call) {
     co_await call.writes_done();
@@ -104,12 +104,12 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
     for (const std::string& bytes : answer.file_descriptor_response().file_descriptor_proto()) {
       pb::FileDescriptorProto file;
       if (!file.ParseFromString(bytes))
-        throw failure("the server's reflection sends what is no file descriptor");
+        throw failure("the server's reflection sent an invalid file descriptor");
       if (files_.size() == reflected_files_max)
-        throw failure("the server's reflection tells more than " + std::to_string(reflected_files_max) +
+        throw failure("the server's reflection sent more than " + std::to_string(reflected_files_max) +
                       " files" + std::string(instead));
       if ((bytes_ += bytes.size()) > reflected_bytes_max)
-        throw failure("the server's reflection tells more than " + std::to_string(reflected_bytes_max) +
+        throw failure("the server's reflection sent more than " + std::to_string(reflected_bytes_max) +
                       " bytes of definitions, the last of them the " + std::to_string(bytes.size()) +
                       " bytes of " + file.name() + std::string(instead));
       if (!first) first = file.name();
@@ -125,8 +125,8 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
       if (!call_)
         call_.emplace(stub_.bidi<wire::ServerReflectionRequest, wire::ServerReflectionResponse>(
             paths[version_], within(where_.timeout_or(reflection_time)).compression(encoding::identity)));
-      const status sent = sync_wait(call_->write_result(question));
-      auto answer = sync_wait(call_->next_result());
+      const status sent = sync_wait(call_->write(question));
+      auto answer = sync_wait(call_->next());
       if (answer.ok() && answer->has_value()) {
         spoken_ = true;
         return std::move(**answer);
@@ -144,7 +144,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
   [[noreturn]] void say_why(const status& how, const status& sent) const {
     const std::string hint = where_.hint(how);
     const status& cause = how.ok() ? sent : how;
-    const std::string text = "the server's reflection cannot be asked: " + cause.to_string() +
+    const std::string text = "the server's reflection failed: " + cause.to_string() +
                              (hint.empty() ? std::string() : "\n  " + hint);
     if (cause.ok()) throw failure(text);
     throw call_failure(cause.code(), text);

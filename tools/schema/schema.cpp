@@ -65,7 +65,7 @@ const pb::ServiceDescriptor* schema::find_service(std::string_view name) {
     if (!ends_in_parts(one, name)) continue;
     if (found) return nullptr;  // which of them?
     found = pool_.FindServiceByName(one);
-    if (!found) throw failure("the definition of " + one + " cannot be had" + because());
+    if (!found) throw failure("the definition of " + one + " is not available" + because());
   }
   return found;
 }

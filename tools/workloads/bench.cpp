@@ -79,8 +79,7 @@ struct bench {
     if (names.empty())
       for (const auto& one : workloads::all()) chosen.push_back(&one);
     const duration length = parse_duration(seconds, "--seconds");
-    if (length <= duration::zero())
-      throw usage_failure("--seconds is how long each workload runs: more than 0s");
+    if (length <= duration::zero()) throw usage_failure("--seconds must be more than 0s");
     try {
       do
         for (const std::string& n : loops) print_table(loops_of(n), chosen, length);

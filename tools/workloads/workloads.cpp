@@ -22,7 +22,8 @@ constexpr int big_numbers = 32 * 224 * 224 / 8;
 void expect_numbers(const test::TestResponse& reply, int count) {
   if (reply.data_size() != count || (count > 0 && reply.data(count - 1) != static_cast<std::uint64_t>(count)))
     throw std::runtime_error("a reply has " + std::to_string(reply.data_size()) +
-                             " numbers, or other ones than the " + std::to_string(count) + " that are due");
+                             " numbers, or other ones than the " + std::to_string(count) +
+                             " that were requested");
 }
 
 void expect_ok(const status& how) {
@@ -66,7 +67,7 @@ task<int> big(stub to) {
 task<int> req(stub to) {
   const test::TestRequest request = small_request();
   auto call = to.TestClientStreamRPC();
-  for (int i = 0; i < small_messages; ++i) co_await call.write(request);
+  for (int i = 0; i < small_messages; ++i) (co_await call.write(request)).throw_if_error();
   const auto reply = co_await call.finish();
   expect_numbers(reply.value(), small_messages);
   co_return small_messages;
@@ -77,7 +78,7 @@ task<int> resp(stub to) {
   auto call = to.TestServerStreamRPC(request);
   test::TestResponse reply;
   int count = 0;
-  while (co_await call.read(reply)) expect_numbers(reply, ++count);
+  while ((co_await call.read(reply)).value()) expect_numbers(reply, ++count);
   const status how = co_await call.finish();
   expect_ok(how);
   if (count != small_messages) throw std::runtime_error("replies are missing");
@@ -87,7 +88,10 @@ task<int> resp(stub to) {
 template <class Call>
 task<> write_all(Call& call) {
   const test::TestRequest request = small_request();
-  for (int i = 0; i < small_messages; ++i) co_await call.write(request);
+  for (int i = 0; i < small_messages; ++i) {
+    const status sent = co_await call.write(request);
+    sent.throw_if_error();
+  }
   co_await call.writes_done();
 }
 
@@ -97,7 +101,7 @@ task<int> bidi(stub to) {
   writing.spawn(write_all(call));
   test::TestResponse reply;
   int count = 0;
-  for (; co_await call.read(reply); ++count) expect_numbers(reply, 1);
+  for (; (co_await call.read(reply)).value(); ++count) expect_numbers(reply, 1);
   co_await writing.join();
   const status how = co_await call.finish();
   expect_ok(how);

@@ -39,10 +39,18 @@ template <class T>
 class [[nodiscard]] result {
  public:
   static_assert(!std::is_reference_v<T> && !std::is_same_v<T, coracle::status>,
-                "a result holds a value; use status alone for none");
+                "result<T> requires a value type; use status for no value");
   using value_type = T;
 
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  /// Accepts a pointer to a derived class where T is a pointer to its base.
+  template <class U>
+    requires(!std::is_same_v<U, T> && std::is_convertible_v<U, T> &&
+             requires {
+               typename U::element_type;
+               typename T::element_type;
+             })
+  result(U value) : result(T(std::move(value))) {}
   result(coracle::status why) : state_(std::in_place_index<1>, std::move(why)) {
     CORACLE_REQUIRE(!std::get<1>(state_).ok(), "a result without a value needs a status that is not OK");
   }

@@ -49,7 +49,8 @@ class channel final : public call_channel {
   /// Makes a channel on the runtime `on`, which must outlive every call.
   channel(runtime& on, std::string_view target, channel_credentials credentials,
           channel_options options = {});
-  /// Makes a channel to a server in this process: server::in_process().
+  /// Makes a channel to a server in this process (server::in_process()), or over connections that a
+  /// coracle::connector makes.
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_options options = {});
   channel(runtime& on, std::shared_ptr<transport::connector> to, channel_credentials credentials,
           channel_options options = {});

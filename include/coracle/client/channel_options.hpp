@@ -6,6 +6,7 @@
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/client/service_config.hpp"
+#include "coracle/net/address.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -96,6 +97,14 @@ class channel_options {
     keepalive_time_ = std::max<duration>(time, std::chrono::seconds(10));
     return keepalive_timeout_ = timeout, keepalive_without_calls_ = without_calls, *this;
   }
+  /// Binds the connections to a local address, such as net::address::parse("10.0.0.2:0") on a machine with
+  /// several networks.
+  ///
+  /// Its port is normally 0, for any free port; with another port there can be only one connection to a
+  /// server. Servers of the other IP version cannot be reached, and an address that this machine does not
+  /// have fails every connection; the status of calls then says so. The connections to a proxy are bound,
+  /// too. Does not apply to the connections of a connector. Default: none, the system chooses.
+  channel_options& local_address(net::address a) { return local_ = std::move(a), *this; }
   /// Checks the health of `service` on every server (grpc.health.v1.Health/Watch, gRFC A17); "" stands for
   /// the server as a whole.
   ///
@@ -128,6 +137,7 @@ class channel_options {
   [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
 
+  [[nodiscard]] const net::address& local_address() const noexcept { return local_; }
   [[nodiscard]] duration keepalive_time() const noexcept { return keepalive_time_; }
   [[nodiscard]] duration keepalive_timeout() const noexcept { return keepalive_timeout_; }
   [[nodiscard]] bool keepalive_without_calls() const noexcept { return keepalive_without_calls_; }
@@ -153,6 +163,7 @@ class channel_options {
   duration keepalive_time_ = duration::max();
   duration keepalive_timeout_ = std::chrono::seconds(20);
   bool keepalive_without_calls_ = false;
+  net::address local_;
   std::optional<std::string> health_service_;
   std::optional<std::string> proxy_;
   std::string proxy_except_;

@@ -23,6 +23,9 @@ namespace client {
 /// Nothing is sent before the first await. The call then belongs to the loop of that await, and inherits its
 /// deadline. The destructor cancels the call.
 ///
+/// Operations report the end of the call as unary calls do: by a status or a result, whose value() throws
+/// status_error.
+///
 /// A stop of the awaiter's environment ends next(), read() or write() with CANCELLED, and the call continues:
 /// a read that was stopped has consumed no message. A stop of finish() cancels the call.
 class client_stream {
@@ -73,18 +76,14 @@ class [[nodiscard]] client_streaming_call : public client::client_stream {
  public:
   client_streaming_call(call_channel& channel, const char* path, const call_options& options)
       : client::client_stream(channel, path, options, true) {}
-  /// Sends a message. Waits while there is no room. Throws call_ended with the status of the call if the call
-  /// is over.
+  /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
+  /// any other status means that the call is over, and is the status of the call. finish() gives it, too.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
-    return client::begun<rpc::write_awaiter<Request>>(*call_, m, options);
-  }
-  /// Like write(), but returns a status. OK does not mean that the message has arrived.
-  [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options);
   }
   /// Like write(), for the last message: the same frame ends the client's side of the stream.
   [[nodiscard]] auto write_last(const Request& m, const write_options& options = {}) {
-    return client::begun<rpc::write_awaiter<Request>>(*call_, m, options, true);
+    return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options, true);
   }
   /// Ends the requests, and waits for the end of the call: `result<Reply>`.
   [[nodiscard]] client::reply_awaiter<Reply> finish() { return client::reply_awaiter<Reply>(*call_); }
@@ -99,13 +98,14 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
                         const call_options& options)
       : client::client_stream(channel, path, options, rpc::codec_of<Request>::get(),
                               rpc::codec_of<Request>::address(request)) {}
-  /// Awaits the next reply: `std::optional<Reply>`, empty only if the call ended with OK. Throws call_ended
-  /// with any other status.
-  [[nodiscard]] auto next() { return client::begun<rpc::next_awaiter<Reply>>(*call_); }
-  /// Like next(), without throwing: `result<std::optional<Reply>>`.
-  [[nodiscard]] auto next_result() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
-  /// Like next(), but decodes into `into` and reuses its memory: `bool`. `into` must outlive the await.
-  [[nodiscard]] auto read(Reply& into) { return client::begun<rpc::read_awaiter<Reply>>(*call_, into); }
+  /// Awaits the next reply and decodes it into `into`, whose memory it reuses: `result<bool>`. False means
+  /// that the call ended with OK; a failed result has the status of the call. `into` must outlive the await.
+  [[nodiscard]] auto read(Reply& into) {
+    return client::begun<rpc::read_result_awaiter<Reply>>(*call_, into);
+  }
+  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK:
+  /// `while (const auto reply = (co_await call.next()).value())`.
+  [[nodiscard]] auto next() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
   /// Waits for the end of the call and drops unread replies: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }
 };
@@ -116,29 +116,26 @@ class [[nodiscard]] bidi_call : public client::client_stream {
  public:
   bidi_call(call_channel& channel, const char* path, const call_options& options)
       : client::client_stream(channel, path, options) {}
-  /// Sends a message. Waits while there is no room. Throws call_ended with the status of the call if the call
-  /// is over.
+  /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
+  /// any other status means that the call is over, and is the status of the call. finish() gives it, too.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
-    return client::begun<rpc::write_awaiter<Request>>(*call_, m, options);
-  }
-  /// Like write(), but returns a status. OK does not mean that the message has arrived.
-  [[nodiscard]] auto write_result(const Request& m, const write_options& options = {}) {
     return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options);
   }
   /// Like write(), for the last message: the same frame ends the client's side of the stream, as
   /// writes_done() does.
   [[nodiscard]] auto write_last(const Request& m, const write_options& options = {}) {
-    return client::begun<rpc::write_awaiter<Request>>(*call_, m, options, true);
+    return client::begun<rpc::write_result_awaiter<Request>>(*call_, m, options, true);
   }
   /// Ends the requests; replies may still arrive. It does not wait.
   [[nodiscard]] client::writes_done_awaiter writes_done() { return client::writes_done_awaiter(*call_); }
-  /// Awaits the next reply: `std::optional<Reply>`, empty only if the call ended with OK. Throws call_ended
-  /// with any other status.
-  [[nodiscard]] auto next() { return client::begun<rpc::next_awaiter<Reply>>(*call_); }
-  /// Like next(), without throwing: `result<std::optional<Reply>>`.
-  [[nodiscard]] auto next_result() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
-  /// Like next(), but decodes into `into` and reuses its memory: `bool`. `into` must outlive the await.
-  [[nodiscard]] auto read(Reply& into) { return client::begun<rpc::read_awaiter<Reply>>(*call_, into); }
+  /// Awaits the next reply and decodes it into `into`, whose memory it reuses: `result<bool>`. False means
+  /// that the call ended with OK; a failed result has the status of the call. `into` must outlive the await.
+  [[nodiscard]] auto read(Reply& into) {
+    return client::begun<rpc::read_result_awaiter<Reply>>(*call_, into);
+  }
+  /// Awaits the next reply: `result<std::optional<Reply>>`, empty if the call ended with OK:
+  /// `while (const auto reply = (co_await call.next()).value())`.
+  [[nodiscard]] auto next() { return client::begun<rpc::next_result_awaiter<Reply>>(*call_); }
   /// Ends the requests, unless writes_done() has, and waits for the end of the call: `status`.
   [[nodiscard]] client::finish_awaiter finish() { return client::finish_awaiter(*call_); }
 };

@@ -92,7 +92,8 @@ class as_completed {
     [[nodiscard]] bool await_ready() const noexcept { return from_.first_ || from_.left_ == 0; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
-      CORACLE_REQUIRE(!from_.waiting_, "as_completed is read by one next() at a time");
+      CORACLE_REQUIRE(!from_.waiting_,
+                      "concurrent next() calls on one as_completed: await one before the next");
       from_.some_.reset();
       from_.waiting_ = waits_ = true;
       return wait_.await_suspend(h);
@@ -119,7 +120,9 @@ class as_completed {
     explicit join_awaiter(as_completed& all) noexcept : all_(all) {}
     [[nodiscard]] bool await_ready() const noexcept { return all_.running_ == 0; }
     void await_suspend(std::coroutine_handle<> h) {
-      CORACLE_REQUIRE(!all_.joiner_ && !all_.waiting_, "as_completed has one reader, which joins it, too");
+      CORACLE_REQUIRE(
+          !all_.joiner_ && !all_.waiting_,
+          "join() of an as_completed while another task reads it: use one reader, which also joins");
       all_.joiner_ = h;
     }
     void await_resume() const noexcept {}

@@ -74,7 +74,7 @@ class async_generator_promise : public promise_base {
 /// same time throws usage_error.
 template <class T>
 class [[nodiscard]] async_generator {
-  static_assert(std::is_object_v<T> && !std::is_const_v<T>, "an async_generator gives values");
+  static_assert(std::is_object_v<T> && !std::is_const_v<T>, "an async_generator yields values");
 
  public:
   using value_type = T;
@@ -105,7 +105,8 @@ class [[nodiscard]] async_generator {
     template <class Promise>
     coro::promise_base::transfer await_suspend(std::coroutine_handle<Promise> parent) {
       promise_type& body = frame_.promise();
-      CORACLE_REQUIRE(!body.waiting, "an async_generator gives one item at a time: a next() still waits");
+      CORACLE_REQUIRE(!body.waiting,
+                      "concurrent next() calls on one async_generator: await one before the next");
       const coro::environment& e = coro::environment_of(parent);
       if (e.stop.stop_requested()) {
         stopped_ = true;

@@ -43,7 +43,7 @@ class barrier : public coro::primitive<barrier> {
     friend waiting_call;
     bool attempt() noexcept {
       CORACLE_ASSERT(at().parties_ != 0,
-                     "arrived at a barrier that all have dropped: drop() once a task, at its end");
+                     "arrived at a barrier with no participants left: call drop() once per task, at its end");
       last_ = at().arrived_ + 1 == at().parties_;
       if (last_) at().end_phase();
       return last_;
@@ -75,11 +75,11 @@ class barrier : public coro::primitive<barrier> {
   friend class coro::waiting_call;
   void check() const {
     CORACLE_REQUIRE(parties_ != 0,
-                    "a barrier of no parties: give it the number of tasks that arrive, 1 or more");
+                    "a barrier of 0 participants: pass the number of tasks that arrive, 1 or more");
   }
   void drop_here(std::size_t n) noexcept {
     CORACLE_ASSERT(parties_ - arrived_ >= n,
-                   "dropped out of a barrier that has no party left to come: drop() once a task");
+                   "drop() on a barrier with no participants left: call drop() once per task");
     parties_ -= n;
     if (parties_ == arrived_) end_phase();
   }

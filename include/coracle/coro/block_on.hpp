@@ -100,7 +100,8 @@ template <class Call>
   requires requires(Call& c) { c.home(); }
 auto block_on(Call&& call) {
   executor* home = call.home();
-  CORACLE_REQUIRE(home, "blocked on a primitive that has no home yet: give it its loop in the constructor");
+  CORACLE_REQUIRE(home,
+                  "blocked on a primitive that has no owner loop yet: pass the loop to its constructor");
   if constexpr (requires { call.await_ready(); }) {
     using value = decltype(call.await_resume());
     return block_on(*home, [](Call& c) -> task<std::remove_cvref_t<value>> { co_return co_await c; }(call));

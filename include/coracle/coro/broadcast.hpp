@@ -37,7 +37,7 @@ namespace coracle {
 /// memory for `capacity` messages; send() allocates only when it is called off the owner loop.
 template <class T>
 class broadcast : public coro::primitive<broadcast<T>> {
-  static_assert(std::is_copy_constructible_v<T>, "every subscriber gets a copy of the message");
+  static_assert(std::is_copy_constructible_v<T>, "every subscriber receives a copy of the message");
   static_assert(std::is_nothrow_move_constructible_v<T>, "a message must not be lost in a throwing move");
   using base = coro::primitive<broadcast<T>>;
 
@@ -124,7 +124,7 @@ class broadcast : public coro::primitive<broadcast<T>> {
   template <class, class>
   friend class coro::waiting_call;
   static std::unique_ptr<std::optional<T>[]> memory(std::size_t capacity) {
-    CORACLE_REQUIRE(capacity != 0, "a broadcast that keeps nothing: give it a capacity of 1 or more");
+    CORACLE_REQUIRE(capacity != 0, "a broadcast of capacity 0: pass a capacity of 1 or more");
     return std::make_unique<std::optional<T>[]>(capacity);
   }
   [[nodiscard]] std::uint64_t lost_from(std::uint64_t next) const noexcept {

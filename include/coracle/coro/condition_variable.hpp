@@ -44,9 +44,10 @@ class condition_variable : public coro::primitive<condition_variable> {
   class [[nodiscard]] awaiter : public coro::waiting_call<awaiter, condition_variable> {
    public:
     awaiter(condition_variable& c, mutex::guard& held) : waiting_call(c), held_(held), mutex_(held.mutex_) {
-      CORACLE_REQUIRE(mutex_, "waited for a condition without its lock: lock the mutex and pass the guard");
-      CORACLE_REQUIRE(c.live_with(*mutex_),
-                      "a condition_variable lives on another loop than the mutex: make both on one");
+      CORACLE_REQUIRE(mutex_, "wait() without a lock: lock the mutex and pass its guard");
+      CORACLE_REQUIRE(
+          c.live_with(*mutex_),
+          "the condition_variable and the mutex have different owner loops: construct both on one loop");
     }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) noexcept {

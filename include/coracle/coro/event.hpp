@@ -42,7 +42,7 @@ class event<void> : public coro::primitive<event<void>> {
   }
   /// Clears the event. Throws usage_error off the owner loop.
   void reset() {
-    CORACLE_REQUIRE(at_home(), "an event was reset away from its home loop: post that to its home()");
+    CORACLE_REQUIRE(at_home(), "reset() of an event on another loop: post the call to its owner loop");
     set_ = false;
   }
   /// Returns whether the event is set. For the owner loop.
@@ -88,7 +88,7 @@ class event<void> : public coro::primitive<event<void>> {
 /// they run, so call reset() and the destructor only when they no longer use it. Otherwise as event<>.
 template <class T>
 class event : public coro::primitive<event<T>> {
-  static_assert(std::is_object_v<T>, "event<T> keeps the value: for no value it is event<>");
+  static_assert(std::is_object_v<T>, "event<T> requires a value type: use event<> for no value");
   using base = coro::primitive<event<T>>;
 
  public:
@@ -103,14 +103,14 @@ class event : public coro::primitive<event<T>> {
   /// first.
   void set(T value) {
     CORACLE_REQUIRE(!given_.exchange(true, std::memory_order_acquire),
-                    "an event got a second value: reset() it in between, or use a watch or a channel");
+                    "an event was set twice: call reset() in between, or use a watch or a queue");
     value_.emplace(std::move(value));
     if (this->at_home()) open();
     else this->call_home();
   }
   /// Destroys the value and clears the event. Throws usage_error off the owner loop.
   void reset() {
-    CORACLE_REQUIRE(this->at_home(), "an event was reset away from its home loop: post that to its home()");
+    CORACLE_REQUIRE(this->at_home(), "reset() of an event on another loop: post the call to its owner loop");
     if (!set_) return;
     set_ = false;
     value_.reset();

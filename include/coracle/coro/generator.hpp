@@ -113,7 +113,7 @@ class generator<T>::promise_type {
  private:
   friend class generator;
   void advance(handle self) {
-    CORACLE_REQUIRE(!self.done(), "a generator is walked through once: it has ended");
+    CORACLE_REQUIRE(!self.done(), "begin() of a generator that has ended: a generator is iterated once");
     self.resume();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }

@@ -66,7 +66,8 @@ class latch : public coro::primitive<latch> {
   template <class, class>
   friend class coro::waiting_call;
   void count_down_here(std::size_t n) noexcept {
-    CORACLE_ASSERT(n <= count_, "a latch was counted down below zero: give it the number of all arrivals");
+    CORACLE_ASSERT(n <= count_,
+                   "a latch was counted down below zero: construct it with the number of all arrivals");
     count_ -= n;
     if (count_ == 0) coro::resume_all(waiters_);
   }

@@ -82,7 +82,8 @@ class mutex : public coro::primitive<mutex> {
   /// Locks the mutex if it is free and returns a guard, which is empty otherwise. Does not wait. Throws
   /// usage_error off the owner loop.
   guard try_lock() {
-    CORACLE_REQUIRE(at_home(), "try_lock() of a mutex away from its home loop: co_await lock() there");
+    CORACLE_REQUIRE(at_home(),
+                    "try_lock() of a mutex on another loop than its owner loop: use co_await lock()");
     return std::exchange(locked_, true) ? guard() : guard(*this);
   }
   /// Returns whether the mutex is locked. For the owner loop.

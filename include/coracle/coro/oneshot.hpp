@@ -38,7 +38,7 @@ class oneshot : public coro::primitive<oneshot<T>> {
   /// Sends the value. Does not wait. Throws usage_error after send() or close().
   void send(T value) {
     CORACLE_REQUIRE(!sender_ended_,
-                    "a oneshot was sent to after its value or its close(): for more values use a channel");
+                    "send() to a oneshot that has a value or is closed: use a queue for several values");
     value_.emplace(std::move(value));
     end();
   }
@@ -66,12 +66,13 @@ class oneshot : public coro::primitive<oneshot<T>> {
       return this->at().ended_;
     }
     void enqueue(coro::waiter& w) noexcept {
-      CORACLE_ASSERT(this->at().waiters_.empty(), "a oneshot is received by one task at a time");
+      CORACLE_ASSERT(this->at().waiters_.empty(),
+                     "concurrent receives of one oneshot: only one task may wait");
       this->at().waiters_.push_back(w);
     }
     void take() noexcept {
       oneshot& from = this->at();
-      CORACLE_ASSERT(!from.taken_, "a oneshot was received twice: its value was moved out the first time");
+      CORACLE_ASSERT(!from.taken_, "a oneshot was received twice: the first receive moved its value out");
       from.taken_ = from.value_.has_value();
       if (from.taken_) value_.emplace(std::move(*from.value_));
     }

@@ -141,13 +141,14 @@ class queue : public coro::primitive<queue<T>> {
   /// not want to wait call post().
   [[nodiscard]] bool try_send(T&& message) {
     CORACLE_REQUIRE(this->at_home(),
-                    "try_send() away from the queue's home loop: co_await send(), or post()");
+                    "try_send() on another loop than the queue's owner loop: use co_await send(), or post()");
     return take_in(std::move(message));
   }
   /// Returns the next message; nothing if receive() would wait or the queue is closed and drained. Throws
   /// usage_error off the owner loop.
   [[nodiscard]] std::optional<T> try_receive() {
-    CORACLE_REQUIRE(this->at_home(), "try_receive() away from the queue's home loop: co_await receive()");
+    CORACLE_REQUIRE(this->at_home(),
+                    "try_receive() on another loop than the queue's owner loop: use co_await receive()");
     std::optional<T> message;
     hand_out(message);
     return message;

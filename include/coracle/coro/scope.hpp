@@ -53,7 +53,7 @@ class scope final : coro::completion {
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
     [[nodiscard]] bool await_ready() const noexcept { return scope_.running_ == 0; }
     void await_suspend(std::coroutine_handle<> h) {
-      CORACLE_REQUIRE(!scope_.joiner_, "a scope is joined by one task at a time");
+      CORACLE_REQUIRE(!scope_.joiner_, "concurrent join() calls of one scope: only one task may join");
       scope_.joiner_ = h;
     }
     void await_resume() {

@@ -106,7 +106,8 @@ class semaphore : public coro::primitive<semaphore> {
   /// Takes n permits if they are available and no task waits; returns whether it did. Throws usage_error off
   /// the owner loop.
   [[nodiscard]] bool try_acquire(std::size_t n = 1) {
-    CORACLE_REQUIRE(at_home(), "try_acquire() away from the semaphore's home loop: co_await acquire() there");
+    CORACLE_REQUIRE(at_home(),
+                    "try_acquire() on another loop than the semaphore's owner loop: use co_await acquire()");
     return take(n);
   }
   /// Like try_acquire(), but returns a guard, which is empty where try_acquire() would return false.

@@ -108,7 +108,8 @@ class shared_mutex : public coro::primitive<shared_mutex> {
   }
   template <mode M>
   basic_guard<M> try_take() {
-    CORACLE_REQUIRE(at_home(), "try_lock() of a shared_mutex away from its home loop: co_await lock() there");
+    CORACLE_REQUIRE(at_home(),
+                    "try_lock() of a shared_mutex on another loop than its owner loop: use co_await lock()");
     return waiters_.empty() && take(M) ? held<M>() : basic_guard<M>();
   }
   bool take(mode m) noexcept {

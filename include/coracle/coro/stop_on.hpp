@@ -20,7 +20,7 @@ class second_stop : stop_callback {
   second_stop& operator=(const second_stop&) = delete;
   [[nodiscard]] bool expired() const noexcept { return expired_; }
   [[nodiscard]] const environment& inner() const noexcept { return inner_; }
-  [[nodiscard]] static status reason() { return status::cancelled("the stop token fired"); }
+  [[nodiscard]] static status reason() { return status::cancelled("the stop token requested a stop"); }
 
  private:
   void expire() noexcept {
@@ -36,10 +36,10 @@ class second_stop : stop_callback {
 
 /// co_await stop_on(token, wait) runs a wait that `token` may stop. `wait` is a task<T>, or another movable
 /// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
-/// are): the value of the wait, or CANCELLED when the token fired and the task ended with coro::cancelled. A
-/// task that completes in spite of the stop keeps its value. Its other exceptions propagate, and so does
-/// coro::cancelled when the environment's own stop is the cause. A token that fired before stops the wait
-/// immediately. The token's source must outlive the wait, and belong to the same loop.
+/// are): the value of the wait, or CANCELLED when the token fired and the task ended with coro::cancelled or
+/// the status CANCELLED. A task that completes in spite of the stop keeps its value. Its other exceptions
+/// propagate, and so does coro::cancelled when the environment's own stop is the cause. A token that fired
+/// before stops the wait immediately. The token's source must outlive the wait, and belong to the same loop.
 template <class T>
 class [[nodiscard]] stop_on : public coro::limited_wait<T, coro::second_stop, coro::stop_token> {
  public:

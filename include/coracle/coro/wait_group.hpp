@@ -36,7 +36,7 @@ class wait_group : public coro::primitive<wait_group> {
 
   /// Adds n to the count; n is at most 2^32 - 1, else throws usage_error. Does not wait.
   void add(std::size_t n = 1) {
-    CORACLE_REQUIRE(n < one_add, "wait_group::add() of 2^32 or more at once: add less at a time");
+    CORACLE_REQUIRE(n < one_add, "wait_group::add() of 2^32 or more: add fewer at a time");
     if (at_home()) count_ += n;
     else call_home(n * one_add);
   }
@@ -80,7 +80,7 @@ class wait_group : public coro::primitive<wait_group> {
   friend class coro::waiting_call;
   void done_here(std::size_t n) noexcept {
     CORACLE_ASSERT(n <= count_,
-                   "wait_group::done() without add(): add before the work starts, once for each done");
+                   "wait_group::done() without add(): call add() before the work starts, once per done()");
     count_ -= n;
     if (count_ == 0) coro::resume_all(waiters_);
   }

@@ -30,7 +30,7 @@ namespace coracle {
 /// it is called off the owner loop.
 template <class T>
 class watch : public coro::primitive<watch<T>> {
-  static_assert(std::is_copy_constructible_v<T>, "every observer gets a copy of the value");
+  static_assert(std::is_copy_constructible_v<T>, "every observer receives a copy of the value");
   static_assert(std::is_nothrow_move_assignable_v<T>, "a value must not be lost in a throwing move");
   using base = coro::primitive<watch<T>>;
 

@@ -16,7 +16,7 @@ class time_limit : timer {
   ~time_limit();
   [[nodiscard]] bool expired() const noexcept { return expired_; }
   [[nodiscard]] const environment& inner() const noexcept { return inner_; }
-  [[nodiscard]] static status reason() { return status::deadline_exceeded("the time limit passed"); }
+  [[nodiscard]] static status reason() { return status::deadline_exceeded("the timeout expired"); }
 
  private:
   time_limit(const environment& outer, executor& on, time_point end) noexcept;
@@ -31,8 +31,8 @@ class time_limit : timer {
 /// co_await with_timeout(1s, wait) runs a wait with a time limit. `wait` is a task<T>, or another movable
 /// awaiter with the result T. The result is a result<T> (status for void; result<T> and status stay as they
 /// are): the value of the wait, or DEADLINE_EXCEEDED when the limit passed and the task ended with
-/// coro::cancelled. A task that completes in spite of the stop keeps its value; its other exceptions
-/// propagate. Calls made inside inherit the deadline.
+/// coro::cancelled or the status CANCELLED. A task that completes in spite of the stop keeps its value; its
+/// other exceptions propagate. Calls made inside inherit the deadline.
 template <class T>
 class [[nodiscard]] with_timeout : public coro::limited_wait<T, coro::time_limit, duration> {
  public:

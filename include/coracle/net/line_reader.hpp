@@ -35,8 +35,8 @@ class line_reader {
       if (ended_ && held_.empty()) co_return std::optional<std::string>();
       if (ended_) co_return take(held_.size(), held_.size());
       if (held_.size() > line_bytes_max_)
-        co_return status::resource_exhausted("a line is longer than " + std::to_string(line_bytes_max_) +
-                                             " bytes");
+        co_return status::resource_exhausted("a line exceeds the limit of " +
+                                             std::to_string(line_bytes_max_) + " bytes");
       constexpr std::size_t step_bytes = 4096;
       held_.resize(searched_ + step_bytes);
       const mutable_bytes room(reinterpret_cast<std::uint8_t*>(held_.data()) + searched_, step_bytes);

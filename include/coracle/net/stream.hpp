@@ -95,6 +95,7 @@ class stream {
 
  private:
   friend class listener;
+  friend class byte_stream_of_socket;  // private: src/net/byte_stream_duplex.cpp
   friend task<result<stream>> connect(std::vector<address> to);
   explicit stream(std::unique_ptr<open_stream> opened) noexcept;
   std::unique_ptr<open_stream> open_;

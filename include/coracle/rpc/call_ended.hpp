@@ -8,11 +8,11 @@
 
 namespace coracle {
 
-/// Thrown by a read or a write whose call has ended.
+/// Thrown in a handler by a read or a write whose call has ended (reset by the client, deadline exceeded,
+/// malformed message, drain).
 ///
-/// A handler should let it propagate: the call has ended (reset by the client, deadline exceeded, malformed
-/// message, drain), and no reply can reach the client. On the client it carries the status of the call. The
-/// `_result` form of an operation returns a value instead of throwing.
+/// A handler should let it propagate, since no reply can reach the client. The `_result` form of an operation
+/// returns a value instead of throwing. The operations of a client's call return results and never throw it.
 class call_ended : public coro::cancelled {
  public:
   explicit call_ended(status why) : why_(std::move(why)), text_(why_.to_string()) {}

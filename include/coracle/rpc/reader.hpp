@@ -13,7 +13,8 @@ namespace coracle {
 
 namespace rpc {
 
-// Awaits one message of a call. The two classes below differ in how they report the end of the call.
+// Awaits one message of a call. Handlers unwind when the call ends: their operations throw call_ended. Those
+// of a client return a result.
 template <class T>
 class message_awaiter : protected read_operation {
  public:
@@ -53,23 +54,33 @@ class next_result_awaiter : public message_awaiter<T> {
 
 // Reads into a message of the caller and reuses its memory, for long streams.
 template <class T>
-class read_awaiter : protected read_operation {
+class read_result_awaiter : protected read_operation {
  public:
-  read_awaiter(call* c, T& into) noexcept
+  read_result_awaiter(call* c, T& into) noexcept
       : read_operation(codec_of<T>::get(), true), from_(c), into_(&into) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
     return start(from_, codec_of<T>::address(*into_), h, coro::environment_of(h).stop);
   }
-  bool await_resume() {
-    if (how() == outcome::failed) throw call_ended(why());
+  result<bool> await_resume() {
+    if (how() == outcome::failed) return why();
     return how() == outcome::message;
   }
 
  protected:
   call* from_;
   T* into_;
+};
+
+template <class T>
+class read_awaiter : public read_result_awaiter<T> {
+ public:
+  using read_result_awaiter<T>::read_result_awaiter;
+  bool await_resume() {
+    if (this->how() == read_operation::outcome::failed) throw call_ended(this->why());
+    return this->how() == read_operation::outcome::message;
+  }
 };
 
 }  // namespace rpc

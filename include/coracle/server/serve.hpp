@@ -32,7 +32,7 @@ template <std::derived_from<service>... Services>
 [[nodiscard]] int serve(std::string_view address, const server_credentials& credentials,
                         Services&... services) {
   static_assert(sizeof...(Services) > 0,
-                "serve() needs a service: pass at least one object of a generated service class");
+                "serve() requires a service: pass at least one object of a generated service class");
   server one;
   (one.add(services), ...);
   return server_internal::serve(one, address, credentials);

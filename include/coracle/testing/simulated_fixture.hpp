@@ -38,7 +38,8 @@ class simulated_fixture {
   [[nodiscard]] coracle::channel& channel() {
     if (!channel_) {
       const status bound = server_.listen("0.0.0.0:50051", insecure());
-      CORACLE_ASSERT(bound.ok(), "the simulated server has no port 50051: leave it to the fixture");
+      CORACLE_ASSERT(bound.ok(),
+                     "the fixture cannot listen on the simulated port 50051: do not use that port elsewhere");
       channel_.emplace(runtime(), world_.address_of("server") + ":50051", insecure());
     }
     return *channel_;

@@ -6,6 +6,7 @@
 #include "coracle/security/security.hpp"
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
+#include "coracle/tls/peer_verifier.hpp"
 
 #include <memory>
 #include <optional>
@@ -41,6 +42,12 @@ class client_options {
   /// Disables the verification of the server's certificate, and with it all protection against impersonation.
   /// For tests.
   client_options& without_verification() noexcept { return verify_ = false, *this; }
+  /// Sets a function that accepts or rejects the server in addition to the normal verification, and after
+  /// it: for pinned keys, SPIFFE ids and the like. See peer_verifier for its rules. With
+  /// without_verification() it is the only verification.
+  client_options& verifier(peer_verifier v) {
+    return verifier_ = v ? std::make_shared<const peer_verifier>(std::move(v)) : nullptr, *this;
+  }
   /// Sets the handshake timeout. A connection whose handshake takes longer is closed, and the attempt to
   /// connect fails. Default: limits::handshake_time (10 s).
   client_options& handshake_timeout(duration d) noexcept { return handshake_timeout_ = d, *this; }
@@ -55,7 +62,9 @@ class client_options {
   [[nodiscard]] const std::string& target_name() const noexcept { return target_name_; }
   [[nodiscard]] bool verifies() const noexcept { return verify_; }
   [[nodiscard]] duration handshake_timeout() const noexcept { return handshake_timeout_; }
+  [[nodiscard]] const std::shared_ptr<const peer_verifier>& verifier() const noexcept { return verifier_; }
   /// Compares all options; channel_pool uses it. Options with a key_pair::passphrase() never compare equal.
+  /// Options with a verifier() are equal only to copies of themselves: make them once.
   friend bool operator==(const client_options&, const client_options&) = default;
 
  private:
@@ -63,6 +72,7 @@ class client_options {
   std::optional<key_pair> pair_;
   std::string target_name_;
   duration handshake_timeout_ = limits::handshake_time;
+  std::shared_ptr<const peer_verifier> verifier_;
   bool verify_ = true;
 };
 static_assert(!std::is_aggregate_v<client_options>,

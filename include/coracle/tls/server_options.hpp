@@ -6,6 +6,7 @@
 #include "coracle/security/security.hpp"
 #include "coracle/tls/key_pair.hpp"
 #include "coracle/tls/limits.hpp"
+#include "coracle/tls/peer_verifier.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,12 @@ class server_options {
   server_options& client_ca_file(std::string path, client_certificates c = client_certificates::required) {
     return client_ca(pem_source::file(std::move(path)), c);
   }
+  /// Sets a function that accepts or rejects a client by its certificate, after the verification by
+  /// client_ca(), which it requires. See peer_verifier for its rules. Not called for clients without a
+  /// certificate, which client_certificates::requested admits.
+  server_options& verifier(peer_verifier v) {
+    return verifier_ = v ? std::make_shared<const peer_verifier>(std::move(v)) : nullptr, *this;
+  }
   /// Sets the handshake timeout. A connection whose handshake takes longer is closed. Default:
   /// limits::handshake_time (10 s).
   server_options& handshake_timeout(duration d) noexcept { return handshake_timeout_ = d, *this; }
@@ -65,11 +72,13 @@ class server_options {
   [[nodiscard]] const std::vector<pem_source>& client_cas() const noexcept { return client_cas_; }
   [[nodiscard]] client_certificates clients() const noexcept { return clients_; }
   [[nodiscard]] duration handshake_timeout() const noexcept { return handshake_timeout_; }
+  [[nodiscard]] const std::shared_ptr<const peer_verifier>& verifier() const noexcept { return verifier_; }
 
  private:
   std::vector<key_pair> pairs_;
   std::vector<pem_source> client_cas_;
   duration handshake_timeout_ = limits::handshake_time;
+  std::shared_ptr<const peer_verifier> verifier_;
   client_certificates clients_ = client_certificates::ignored;
 };
 static_assert(!std::is_aggregate_v<server_options>,

@@ -130,7 +130,9 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
   if (gone) return;
   const int ours = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (ours < 0)  // c-ares' timeout ends the query
-    return self.on_.log().write(log_level::warning, "no descriptor left to watch a name server's socket");
+    return self.on_.log().write(
+        log_level::warning,
+        "no file descriptor left for a name server's socket: raise the limit (ulimit -n)");
   auto* made = new socket_watch(self, socket, ours);
   ++self.watched_;
   self.watches_.push_back(made);
@@ -138,7 +140,7 @@ void dns_channel::socket_changed(void* channel, int socket, int readable, int wr
 }
 
 dns_channel::closing dns_channel::close() noexcept {
-  CORACLE_ASSERT(line_.empty(), "a dns_channel is closed when nobody waits");
+  CORACLE_ASSERT(line_.empty(), "a dns_channel was closed while a lookup waits");
   if (holder) on_.disarm(*this);
   if (ares_) ares_destroy(std::exchange(ares_, nullptr));
   return closing(*this);
@@ -211,7 +213,7 @@ void socket_watch::end_if_idle() noexcept {
 namespace {
 
 status failed(int error) {
-  const std::string text = std::string("looking up names: ") + ares_strerror(error);
+  const std::string text = std::string("name lookup failed: ") + ares_strerror(error);
   return error == ARES_ENOMEM ? status::resource_exhausted(text) : status::unavailable(text);
 }
 

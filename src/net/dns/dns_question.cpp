@@ -95,7 +95,7 @@ status what_went_wrong(int ares_status, std::string_view host) {
     case ARES_ECANCELLED:
     case ARES_EDESTRUCTION: return name_stopped(host);
     case ARES_EBADRESP:
-      return status::unavailable(std::string(host) + ": the name server gave an answer that makes no sense");
+      return status::unavailable(std::string(host) + ": the name server sent an invalid response");
     // Versions of c-ares differ in which of these they return when all servers have failed.
     case ARES_ECONNREFUSED:
     case ARES_ESERVFAIL:

@@ -15,7 +15,7 @@ dns_source::~dns_source() {
 }
 
 task<result<std::vector<address>>> dns_source::look_up(std::string host, std::uint16_t port) {
-  CORACLE_ASSERT(on_.is_current(), "a resolver was used on another loop than its own");
+  CORACLE_ASSERT(on_.is_current(), "a resolver was used on a loop other than its owner loop");
   if (!open_) {
     result<std::unique_ptr<dns_channel>> made = dns_channel::open(on_, settings_);
     if (!made) co_return made.status();

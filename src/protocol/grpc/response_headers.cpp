@@ -1,7 +1,8 @@
 #include "protocol/grpc/response_headers.hpp"
 
+#include "base/percent.hpp"
+#include "coracle/base/impl/base64.hpp"
 #include "protocol/grpc/accepted_encodings.hpp"
-#include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/header_names.hpp"
 #include "protocol/grpc/status_headers.hpp"
@@ -31,9 +32,9 @@ response_headers::meaning response_headers::read_text(std::string_view name, std
     return grpc_content && subtype.empty() ? meaning::grpc_content : meaning::unknown;
   }
   if (name == message_header) {
-    message = percent_decode(value);
+    message = base::percent_decode(value);
   } else if (name == status_details_header) {
-    base64_decode(value, details);
+    (void)base::base64_decode(value, details);
   } else if (name == retry_pushback_header) {
     read_pushback(value);
   } else if (name == encoding_header) {

@@ -2,8 +2,8 @@
 // of ends that carry no grpc-status.
 #pragma once
 
+#include "coracle/base/impl/base64.hpp"
 #include "coracle/base/status.hpp"
-#include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/header_names.hpp"
 
 #include <charconv>
@@ -16,10 +16,9 @@ namespace coracle::protocol::grpc {
 
 // grpc-message is percent-encoded UTF-8 (grpc/grpc doc/PROTOCOL-HTTP2.md).
 // Appends `text`. Bytes outside 0x20..0x7E and '%' are written as %XX, and so are a leading and a trailing
-// space, because HTTP/2 forbids whitespace at the edges of a value (RFC 9113 8.2.1).
-void percent_encode(std::string_view text, std::string& out);
-// Decodes leniently, as the protocol requires: an invalid escape is kept unchanged.
-std::string percent_decode(std::string_view wire);
+// space, because HTTP/2 forbids whitespace at the edges of a value (RFC 9113 8.2.1). base::percent_decode()
+// is the reverse.
+void encode_message(std::string_view text, std::string& out);
 
 // Adds the trailer fields of a status with to.add(name, value). This is the only writer of a status: the
 // message is always percent-encoded.
@@ -30,12 +29,12 @@ void add_status(Block& to, const status& s) {
   to.add(status_header, std::string_view(digits, static_cast<std::size_t>(end - digits)));
   std::string text;
   if (!s.message().empty()) {
-    percent_encode(s.message(), text);
+    encode_message(s.message(), text);
     to.add(message_header, text);
   }
   if (!s.details().empty()) {
     text.clear();
-    base64_encode(s.details(), text);
+    base::base64_encode(s.details(), text);
     to.add(status_details_header, text);
   }
 }

@@ -1,7 +1,7 @@
 // wire_metadata: metadata as header fields: valid names, and base64 for names that end in "-bin".
 #pragma once
 
-#include "protocol/grpc/base64.hpp"
+#include "coracle/base/impl/base64.hpp"
 
 #include <cstddef>
 #include <string>
@@ -27,7 +27,7 @@ void for_each_wire_field(const Metadata& from, Put&& put) {
   for (const auto field : from) {
     if (is_binary_key(field.name)) {
       encoded.clear();
-      base64_encode(field.value, encoded);
+      base::base64_encode(field.value, encoded);
       put(field.name, std::string_view(encoded));
     } else {
       put(field.name, field.value);
@@ -54,7 +54,7 @@ bool read_wire_field(std::string_view name, std::string_view value, Put&& put) {
     std::string_view one = value.substr(0, comma);
     while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
     while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
-    if (!base64_decode(one, decoded)) return false;
+    if (!base::base64_decode(one, decoded)) return false;
     const std::size_t cost_bytes = name.size() + decoded.size();
     if (cost_bytes > budget_bytes) return false;
     budget_bytes -= cost_bytes;

@@ -72,7 +72,7 @@ kernel_backend::~kernel_backend() {
                "a loop ends with " + std::to_string(counted_.in_flight) + " operations in flight");
 #ifndef NDEBUG
     CORACLE_ASSERT(counted_.in_flight == 0,
-                   "whoever started an operation or a source waits for its end before the loop ends");
+                   "wait for the end of each operation and source before the loop ends");
 #endif
   }
   ::close(event_);
@@ -81,6 +81,15 @@ kernel_backend::~kernel_backend() {
 std::int64_t kernel_backend::open_stream(int family) noexcept {
   ++counted_.system_calls;
   return stream_socket(family);
+}
+
+// Without IP_BIND_ADDRESS_NO_PORT the kernel would choose the port here, and one that is free for all
+// servers: connections to several servers could then not share a port.
+std::int64_t kernel_backend::bind_stream(handle h, const raw_address& at) noexcept {
+  counted_.system_calls += 2;
+  const sockaddr_storage address = unwrap(at);
+  set_option(h, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  return ::bind(h, reinterpret_cast<const sockaddr*>(&address), at.size) < 0 ? -errno : 0;
 }
 
 // Updates no counters: they belong to the loop, and this may run on any thread.
@@ -191,8 +200,7 @@ bool kernel_backend::is_fault_of_one_connection(int error) noexcept {
 void kernel_backend::exhausted(int error) noexcept {
   if (said_exhausted_) return;
   said_exhausted_ = true;
-  log_.write(log_level::warning,
-             "cannot accept connections, trying again every 50 ms: " + describe_error(error));
+  log_.write(log_level::warning, "cannot accept connections, retrying every 50 ms: " + describe_error(error));
 }
 
 send_progress& send_progress::begin(operation& op) noexcept {

@@ -20,6 +20,7 @@ class kernel_backend : public backend {
   ~kernel_backend() override;
 
   std::int64_t open_stream(int family) noexcept final;
+  std::int64_t bind_stream(handle h, const raw_address& at) noexcept final;
   std::int64_t open_listener(const raw_address& at, const listen_options& options) noexcept final;
   std::int64_t open_datagram(const raw_address& at, const listen_options& options) noexcept final;
   std::int64_t connect_datagram(handle h, const raw_address& to) noexcept final;

@@ -127,7 +127,7 @@ void restore(std::uint32_t set) noexcept {
 watcher& watcher_of(handle h) noexcept {
   for (watcher& w : watchers)
     if (w.event.load() == h) return w;
-  CORACLE_ASSERT(false, "this handle watches no signals");
+  CORACLE_ASSERT(false, "the handle is not a signal watch");
 }
 
 constexpr std::uint32_t termination = 1u << static_cast<unsigned>(process_signal::terminate);

@@ -158,16 +158,16 @@ void hosts::drive_buried(bool (*done)(const void*) noexcept, const void* context
   for (std::uint64_t turns = 0; !done(context); ++turns) {
     CORACLE_ASSERT(
         turns < last_turns_max,
-        "a task of a crashed host goes on for ever, although it was stopped and its I/O fails: let it "
-        "end when it is stopped");
+        "a task of a crashed host does not end, although it was asked to stop and its I/O fails: end it "
+        "when a stop is requested");
     if (turn_buried()) continue;
     time_point next = never;
     for (std::size_t i = 0; i < buried_->backends.size(); ++i)
       next = std::min(next, buried_->rt->core().loop_at(i).next_deadline());
     CORACLE_ASSERT(
         next != never,
-        "a task of a crashed host waits for what neither a stop nor failing I/O ends: let it wait in a "
-        "way that a stop token ends");
+        "a task of a crashed host waits for an event that neither a stop nor failing I/O triggers: "
+        "use a wait that a stop token ends");
     buried_->own_time = std::max(buried_->own_time, next);
   }
 }

@@ -275,7 +275,7 @@ runtime_internal::handle network::give_handle(socket& s) {
 socket& network::at(host_state& h, runtime_internal::handle handle) noexcept {
   const auto found = h.handles.find(handle);
   CORACLE_ASSERT(found != h.handles.end(),
-                 "a handle was used after it was closed, or on another host than its own");
+                 "a handle was used after it was closed, or on a host other than its own");
   return *find(found->second);
 }
 
@@ -341,14 +341,22 @@ duration network::latency_to(const socket& from, const host_state* to) const noe
   return to == from.owner ? loopback_latency : options_.latency;
 }
 
+std::int64_t network::bind(socket& s, const endpoint& at) {
+  if (!owns(*s.owner, at)) return -EADDRNOTAVAIL;
+  s.local = at;
+  return 0;
+}
+
 void network::connect(socket& s, const endpoint& to) {
   s.state = phase::connecting;
   s.peer = to;
   const host_state* host = host_of(s, to);
   s.latency = latency_to(s, host);
   if (to.kind != endpoint::family::local) {
-    s.local = host == s.owner ? to : s.owner->ip;
-    s.local.port = s.owner->take_port();
+    const std::uint16_t port = s.local.port;
+    if (s.local.kind == endpoint::family::none || s.local.is_wildcard())
+      s.local = host == s.owner ? to : s.owner->ip;
+    s.local.port = port != 0 ? port : s.owner->take_port();
   }
   trace_.add(now_, event_kind::connect, s.id, to.port);
   const duration jitter = host == s.owner ? duration::zero() : random_.up_to(going_wrong.jitter());

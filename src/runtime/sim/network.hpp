@@ -195,6 +195,8 @@ class network {
                            runtime_internal::handle handle) noexcept;  // aborts when there is none
   [[nodiscard]] socket* find(std::uint64_t id) noexcept;
   std::int64_t listen(host_state& h, const endpoint& where, const runtime_internal::listen_options& options);
+  // Sets the local address of a connection before connect(). Ports that other connections use do not matter.
+  std::int64_t bind(socket& s, const endpoint& at);
   void connect(socket& s, const endpoint& to);
   std::int64_t open_datagram(host_state& h, const endpoint& where,
                              const runtime_internal::listen_options& options);

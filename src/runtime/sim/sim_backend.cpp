@@ -50,7 +50,7 @@ runtime_internal::operation** sim_backend::slot(socket& s, const runtime_interna
     case kind::poll_out: return &s.poll_out_op;
     case kind::file: break;  // not used, because takes_files() is false
   }
-  CORACLE_ASSERT(false, "a simulated backend takes no files");
+  CORACLE_ASSERT(false, "a simulated backend does not support files");
 }
 
 void sim_backend::submit(runtime_internal::operation& op) noexcept {
@@ -59,7 +59,7 @@ void sim_backend::submit(runtime_internal::operation& op) noexcept {
   if (is_cut_off()) return finish(op, -ECANCELED);
   socket& s = net_.at(host_, op.on);
   runtime_internal::operation** where = slot(s, op);
-  CORACLE_ASSERT(!*where, "two operations of one kind on one handle at a time");
+  CORACLE_ASSERT(!*where, "two concurrent operations of one kind on one handle");
   const bool sends = op.what == runtime_internal::operation::kind::send ||
                      op.what == runtime_internal::operation::kind::send_to;
   if (sends && net_.short_of(host_, ENOBUFS)) return finish(op, -ENOBUFS);
@@ -213,6 +213,11 @@ std::int64_t sim_backend::open_stream(int) noexcept {
   if (is_cut_off()) return -ECANCELED;
   if (net_.short_of(host_, EMFILE)) return -EMFILE;
   return net_.give_handle(net_.open(host_, phase::fresh));
+}
+
+std::int64_t sim_backend::bind_stream(runtime_internal::handle h,
+                                      const runtime_internal::raw_address& at) noexcept {
+  return is_cut_off() ? -ECANCELED : net_.bind(net_.at(host_, h), from_raw(at));
 }
 
 std::int64_t sim_backend::open_listener(const runtime_internal::raw_address& at,

@@ -42,6 +42,8 @@ class sim_backend final : public runtime_internal::backend {
   void stop_receive(runtime_internal::receive_source& source) noexcept override;
 
   std::int64_t open_stream(int family) noexcept override;
+  std::int64_t bind_stream(runtime_internal::handle h,
+                           const runtime_internal::raw_address& at) noexcept override;
   std::int64_t open_listener(const runtime_internal::raw_address& at,
                              const runtime_internal::listen_options& options) noexcept override;
   std::int64_t open_datagram(const runtime_internal::raw_address& at,

@@ -32,9 +32,8 @@ struct world::state final : runtime_internal::driver {
     if (all.burying()) return all.drive_buried(done, context);
     while (!done(context)) {
       if (step(never)) continue;
-      log.write(log_level::error, "these tasks of a simulated world wait:\n" + all.tasks());
-      CORACLE_ASSERT(false,
-                     "the simulated world has nothing left to do, and what is waited for has not happened");
+      log.write(log_level::error, "the waiting tasks of the simulated world:\n" + all.tasks());
+      CORACLE_ASSERT(false, "deadlock: the simulated world has no event left, and its tasks still wait");
     }
   }
   duration offload_delay() noexcept override {
@@ -53,7 +52,7 @@ struct world::state final : runtime_internal::driver {
   }
   [[nodiscard]] simulated_host& known(std::string_view name) noexcept {
     simulated_host* host = all.find(name);
-    CORACLE_ASSERT(host, "there is no host of that name in this world");
+    CORACLE_ASSERT(host, "this world has no host of that name");
     return *host;
   }
 
@@ -74,7 +73,7 @@ bool world::state::step(time_point limit) {
   trouble.run_due();
   if (round()) {
     CORACLE_ASSERT(++rounds_now < rounds_at_one_moment_max,
-                   "a task of the simulated world is busy for ever: give it something to wait for");
+                   "livelock: a task of the simulated world never waits for time or I/O");
     return true;
   }
   time_point next = next_moment();
@@ -118,12 +117,12 @@ world::~world() {
 runtime& world::host(std::string_view name, std::size_t loops) {
   simulated_host* known = state_->all.find(name);
   if (!known) known = &state_->all.add(name, loops, nullptr);
-  CORACLE_ASSERT(known->life, "that host is down, and has no runtime until it is restarted");
+  CORACLE_ASSERT(known->life, "the host is down: it has no runtime until it is restarted");
   return *known->life->rt;
 }
 
 runtime& world::start(std::string_view name, program starts, std::size_t loops) {
-  CORACLE_ASSERT(!state_->all.find(name), "a host is given its program when it is made, once");
+  CORACLE_ASSERT(!state_->all.find(name), "the host already has a program: a host is created once");
   return *state_->all.add(name, loops, std::move(starts)).life->rt;
 }
 

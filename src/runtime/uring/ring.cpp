@@ -89,9 +89,9 @@ bool ring_refusal::may_pass() const noexcept {
 }
 
 std::string ring_refusal::text() const {
-  if (!error) return std::string("the kernel's io_uring is older than ") + call;
+  if (!error) return std::string("the kernel's io_uring is older than that of ") + call;
   std::string text = std::string(call) + ": " + describe_error(error);
-  if (error == EPERM) text += ", kept off by seccomp or by the sysctl kernel.io_uring_disabled";
+  if (error == EPERM) text += ", blocked by seccomp or by the sysctl kernel.io_uring_disabled";
   if (error == ENOMEM) text += ", RLIMIT_MEMLOCK may be too small";
   return text;
 }
@@ -153,7 +153,7 @@ void ring::enable(bool registered) noexcept {
   // liburing 2.3 declares io_uring_enable_rings() without exporting it.
   const int error =
       io_uring_register(static_cast<unsigned>(raw_.ring_fd), IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-  CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refuses to enable a ring that it has made");
+  CORACLE_ASSERT(error == 0 || error == -EBADFD, "the kernel refused to enable a new ring");
   if (registered) io_uring_register_ring_fd(&raw_);  // optional: a failure costs nothing
 }
 

@@ -79,7 +79,7 @@ io_uring_sqe& uring_loop::entry(std::uint64_t user_data) noexcept {
     ++counted_.system_calls;
     const int outcome = ring_->submit();
     CORACLE_ASSERT(outcome >= 0 || outcome == -EBUSY || outcome == -EAGAIN || outcome == -EINTR,
-                   "io_uring does not take what is submitted: is this the thread that drives the loop?");
+                   "io_uring rejected a submission: is this the thread that drives the loop?");
     if (outcome < 0) keep_completions();
     e = ring_->entry();
   }
@@ -166,8 +166,8 @@ void uring_loop::wait_for_ring() noexcept {
   ring_refusal why;
   while (!(ring_ = ring::make(faults_, why))) {
     CORACLE_ASSERT(why.may_pass(),
-                   "the kernel refuses a ring to the thread that drives the loop now, "
-                   "though it gave one to the thread before");
+                   "the kernel refused a ring to the thread that drives the loop now, "
+                   "after it permitted one to the previous thread");
     if (!said && now() - began_at > patience) {
       said = true;
       log_.write(log_level::error, "a loop on a new thread waits for its ring: " + why.text());
@@ -175,7 +175,7 @@ void uring_loop::wait_for_ring() noexcept {
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, longest);
   }
-  if (said) log_.write(log_level::info, "the loop has its ring");
+  if (said) log_.write(log_level::info, "the loop on a new thread has its ring");
 }
 
 void uring_loop::leave() noexcept {
@@ -222,7 +222,7 @@ void uring_loop::enter(time_point until) noexcept {
     outcome = ring_->submit_and_wait(until == never ? day : std::min(day, until - now()));
   }
   CORACLE_ASSERT(outcome != -EEXIST && outcome != -EBADFD && outcome != -EBADF,
-                 "a loop is driven by one thread at a time, which calls leave() before another goes on");
+                 "two threads drive one loop: call leave() on the first before the second continues");
 }
 
 void uring_loop::deliver() noexcept {

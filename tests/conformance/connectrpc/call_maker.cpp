@@ -14,7 +14,7 @@ namespace {
 using stub = pb::rpc::ConformanceService::stub;
 using result = pb::ClientResponseResult;
 
-// What is told of every kind of call once it has ended.
+// The report of every kind of call after its end.
 template <class Call>
 void tell_end(const Call& call, const coracle::status& status, result& into) {
   tell_metadata(call.initial_metadata(), *into.mutable_response_headers());
@@ -27,14 +27,14 @@ void tell_reply(const Reply& reply, result& into) {
   if constexpr (requires { reply.payload(); }) *into.add_payloads() = reply.payload();
 }
 
-// Beside the task that waits for the call's end; ends with it.
+// Runs in parallel to the task that waits for the call's end; ends with it.
 template <class Call>
 coracle::task<> cancel_later(Call& call, std::chrono::milliseconds after) {
   co_await coracle::sleep_for(after);  // sleeps on purpose: the suite says when to cancel
   call.cancel();
 }
 
-// Asks a scope to stop, which cancels the unary calls in it.
+// Requests a stop of a scope, which cancels the unary calls in it.
 coracle::task<> stop_later(coracle::scope& work, std::chrono::milliseconds after) {
   co_await coracle::sleep_for(after);  // sleeps on purpose: the suite says when to cancel
   work.request_stop();
@@ -66,7 +66,7 @@ coracle::task<result> await_unary(Call& call, const pb::ClientCompatRequest& req
   co_return told;
 }
 
-// Sends all requests, or as many as the call takes.
+// Sends all requests, or as many as the call accepts.
 template <class Request, class Call>
 coracle::task<> send_all(Call& call, const pb::ClientCompatRequest& request, result& into) {
   for (int i = 0; i < request.request_messages_size(); ++i) {
@@ -74,17 +74,17 @@ coracle::task<> send_all(Call& call, const pb::ClientCompatRequest& request, res
     // sleeps on purpose: the suite asks for the pause
     if (request.request_delay_ms() > 0)
       co_await coracle::sleep_for(std::chrono::milliseconds(request.request_delay_ms()));
-    const auto sent = co_await call.write_result(message);
+    const auto sent = co_await call.write(message);
     if (sent.ok()) continue;
     into.set_num_unsent_requests(request.request_messages_size() - i);
     co_return;
   }
 }
 
-// Reads until the call ends; true when another reply may come.
+// Reads until the call ends; returns true if another reply may come.
 template <class Call>
 coracle::task<bool> read_one(Call& call, const cancel_plan& plan, coracle::status& status, result& into) {
-  const auto reply = co_await call.next_result();
+  const auto reply = co_await call.next();
   status = reply.status();
   if (!status.ok() || !*reply) co_return false;
   tell_reply(**reply, into);
@@ -100,7 +100,7 @@ coracle::task<> read_all(Call& call, const cancel_plan& plan, result& into) {
   tell_end(call, status, into);
 }
 
-// With a cancellation beside it, if the plan has one for after the sending side was closed.
+// With a concurrent cancellation, if the plan has one after the sending side was closed.
 template <class Call>
 coracle::task<> read_the_rest(Call& call, const cancel_plan& plan, result& into) {
   coracle::scope timer(co_await coracle::coro::this_environment());
@@ -146,7 +146,7 @@ coracle::task<result> half_duplex(const stub& service, const pb::ClientCompatReq
   co_return told;
 }
 
-// A reply is read after each request, while the call takes any.
+// A reply is read after each request, while the call accepts any.
 coracle::task<result> full_duplex(const stub& service, const pb::ClientCompatRequest& request) {
   result told;
   auto call = service.BidiStream(options_for(request));
@@ -156,7 +156,7 @@ coracle::task<result> full_duplex(const stub& service, const pb::ClientCompatReq
     // sleeps on purpose: the suite asks for the pause
     if (request.request_delay_ms() > 0)
       co_await coracle::sleep_for(std::chrono::milliseconds(request.request_delay_ms()));
-    const auto sent = co_await call.write_result(message);
+    const auto sent = co_await call.write(message);
     if (!sent.ok()) {
       told.set_num_unsent_requests(request.request_messages_size() - i);
       break;

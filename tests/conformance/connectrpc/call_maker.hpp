@@ -1,4 +1,4 @@
-// Makes one call as the conformance suite describes it, and tells what came of it.
+// Makes one call as the conformance suite describes it, and reports the result.
 #pragma once
 
 #include "connectrpc/conformance/v1/client_compat.pb.h"
@@ -9,8 +9,8 @@ namespace conformance {
 
 namespace pb = connectrpc::conformance::v1;
 
-// `request` must stay until the task has ended. Throws when the description makes no sense or asks for what this
-// client does not have.
+// `request` must stay valid until the task has ended. Throws if the description is invalid or requests a
+// feature that this client does not have.
 coracle::task<pb::ClientResponseResult> make_call(coracle::runtime& runtime,
                                                   const pb::ClientCompatRequest& request);
 

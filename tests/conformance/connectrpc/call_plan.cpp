@@ -25,7 +25,7 @@ coracle::call_options options_for(const pb::ClientCompatRequest& request) {
   coracle::call_options options;
   if (request.has_timeout_ms()) options.timeout(std::chrono::milliseconds(request.timeout_ms()));
   if (request.message_receive_limit() > 0) options.max_receive_bytes(request.message_receive_limit());
-  // Small messages, too: that they are compressed is the case.
+  // Small messages, too: their compression is what the case tests.
   options.compression(coracle::compression(encoding_of(request.compression())).min_bytes(0));
   if (request.codec() == pb::CODEC_JSON) options.codec(coracle::json_codec());
   for_each_field(request.request_headers(),

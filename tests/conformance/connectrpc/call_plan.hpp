@@ -1,4 +1,4 @@
-// What the description of a call says about its course: options, requests, and when to cancel.
+// The course of a call from its description: options, requests, and when to cancel.
 #pragma once
 
 #include "connectrpc/conformance/v1/client_compat.pb.h"
@@ -25,7 +25,7 @@ struct cancel_plan {
 };
 cancel_plan cancel_plan_for(const pb::ClientCompatRequest& request);
 
-// Request i, which has to be of the method's type.
+// Request i, which must be of the method's type.
 template <class Request>
 Request request_message(const pb::ClientCompatRequest& request, int i) {
   Request message;

@@ -1,4 +1,4 @@
-// conformance_client: makes the calls that connectrpc's conformance suite asks for on stdin, many at a time.
+// conformance_client: makes the calls that connectrpc's conformance suite requests on stdin, many at a time.
 #include "call_maker.hpp"
 #include "framed_message.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace pb = connectrpc::conformance::v1;
 
-// Many cases do nothing but wait; more at a time would make the suite's server late for those with deadlines.
+// Many cases only wait; more at a time would make the suite's server late for those with deadlines.
 constexpr std::size_t calls_at_a_time = 8;
 
 // On a thread that may block.

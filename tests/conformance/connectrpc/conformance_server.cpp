@@ -1,4 +1,5 @@
-// conformance_server: the server that connectrpc's conformance suite starts, once for each way to connect.
+// conformance_server: the server that connectrpc's conformance suite starts, once for each kind of
+// connection.
 #include "conformance_service.hpp"
 #include "connectrpc/conformance/v1/server_compat.pb.h"
 #include "framed_message.hpp"

@@ -12,7 +12,7 @@ namespace {
 
 using request_info = pb::ConformancePayload::RequestInfo;
 
-// What the call says about itself: metadata and the time that is left.
+// The properties of the call: metadata and the remaining time.
 void tell_call(coracle::server_context& context, request_info& info) {
   tell_metadata(context.metadata(), *info.mutable_request_headers());
   if (context.deadline() == coracle::never) return;
@@ -30,7 +30,7 @@ void set_metadata(coracle::server_context& context, const Definition& definition
   });
 }
 
-// Where no reply can tell what the server was told, a detail of the error does.
+// If no reply can report what the server received, a detail of the error does.
 coracle::status status_with(pb::Error error, const request_info& info) {
   error.add_details()->PackFrom(info);
   return status_of(error);

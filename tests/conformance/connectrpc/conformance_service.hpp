@@ -9,7 +9,7 @@ namespace conformance {
 
 namespace pb = connectrpc::conformance::v1;
 
-// Unimplemented is left to the base class: so the suite wants it.
+// Unimplemented is left to the base class, as the suite requires.
 class conformance_service final : public pb::rpc::ConformanceService::service {
   coracle::reply<pb::UnaryResponse> Unary(coracle::server_context& context,
                                           const pb::UnaryRequest& request) override;

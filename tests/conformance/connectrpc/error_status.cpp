@@ -6,7 +6,8 @@ namespace conformance {
 
 namespace pb = connectrpc::conformance::v1;
 
-// Error has the fields of google.rpc.Status under the same numbers: its bytes are those of grpc-status-details-bin.
+// Error has the fields of google.rpc.Status with the same numbers: its bytes are those of
+// grpc-status-details-bin.
 
 coracle::status status_of(const pb::Error& error) {
   const bool known = error.code() >= pb::CODE_CANCELED && error.code() <= pb::CODE_UNAUTHENTICATED;

@@ -1,4 +1,4 @@
-// The suite's Error and a call's status: both ways.
+// Converts between the suite's Error and the status of a call.
 #pragma once
 
 #include "connectrpc/conformance/v1/service.pb.h"
@@ -7,7 +7,7 @@
 
 namespace conformance {
 
-// With the error's details as those of the status. An error without a code has no meaning here: UNKNOWN.
+// With the error's details as those of the status. An error without a code is invalid here: UNKNOWN.
 coracle::status status_of(const connectrpc::conformance::v1::Error& error);
 // `why` is not ok.
 connectrpc::conformance::v1::Error error_of(const coracle::status& why);

@@ -31,7 +31,7 @@ coracle::task<> empty_unary(session& at) {
   require(reply.value().ByteSizeLong() == 0, "the reply is not empty");
 }
 
-// As the description has it: the server is behind a proxy that caches.
+// As the description says: the server is behind a proxy that caches.
 coracle::task<> cacheable_unary(session& at) {
   const stub test(at.channel());
   pb::SimpleRequest request;
@@ -43,7 +43,8 @@ coracle::task<> cacheable_unary(session& at) {
   require(first.value().payload().body() == second.value().payload().body(), "the replies are not the same");
 }
 
-// The server's half of cacheable_unary, without a proxy: each reply has a payload of its own, and may be cached.
+// The server's part of cacheable_unary, without a proxy: each reply has a payload of its own, and may be
+// cached.
 coracle::task<> uncached_unary(session& at) {
   const stub test(at.channel());
   const pb::SimpleRequest request;
@@ -71,7 +72,7 @@ coracle::task<> client_streaming(session& at) {
   for (const auto size : request_sizes) {
     pb::StreamingInputCallRequest request;
     request.mutable_payload()->set_body(body_of(size));
-    co_await call.write(request);
+    (co_await call.write(request)).throw_if_error();
   }
   const auto reply = co_await call.finish();
   const auto sum = reply.value().aggregated_payload_size();
@@ -84,7 +85,7 @@ coracle::task<> server_streaming(session& at) {
   for (const auto size : response_sizes) request.add_response_parameters()->set_size(size);
   auto call = test.StreamingOutputCall(request, coracle::within(patience));
   std::size_t count = 0;
-  while (const auto response = co_await call.next()) {
+  while (const auto response = (co_await call.next()).value()) {
     require(count < response_sizes.size(), "more responses came than were asked for");
     require_size(response->payload(), response_sizes[count++]);
   }
@@ -96,13 +97,13 @@ coracle::task<> ping_pong(session& at) {
   auto call = test.FullDuplexCall(coracle::within(patience));
   for (std::size_t i = 0; i < request_sizes.size(); ++i) {
     const auto request = duplex_request(request_sizes[i], response_sizes[i]);
-    co_await call.write(request);
-    const auto response = co_await call.next();
+    (co_await call.write(request)).throw_if_error();
+    const auto response = (co_await call.next()).value();
     require(response.has_value(), "the stream ended after " + std::to_string(i) + " responses");
     require_size(response->payload(), response_sizes[i]);
   }
   co_await call.writes_done();
-  const auto surplus = co_await call.next();
+  const auto surplus = (co_await call.next()).value();
   require(!surplus, "a response came that nobody asked for");
 }
 
@@ -110,7 +111,7 @@ coracle::task<> empty_stream(session& at) {
   const stub test(at.channel());
   auto call = test.FullDuplexCall(coracle::within(patience));
   co_await call.writes_done();
-  const auto surplus = co_await call.next();
+  const auto surplus = (co_await call.next()).value();
   require(!surplus, "a response came to no request");
   const auto status = co_await call.finish();
   require_code(status, coracle::status_code::ok);
@@ -121,8 +122,8 @@ coracle::task<> timeout_on_sleeping_server(session& at) {
   auto call = test.FullDuplexCall(coracle::within(1ms));
   pb::StreamingOutputCallRequest request;
   request.mutable_payload()->set_body(body_of(27182));
-  (void)co_await call.write_result(request);  // the deadline may have passed already
-  const auto response = co_await call.next_result();
+  (void)co_await call.write(request);  // the deadline may have passed already
+  const auto response = co_await call.next();
   require_code(response.status(), coracle::status_code::deadline_exceeded);
 }
 
@@ -139,8 +140,8 @@ coracle::task<> cancel_after_first_response(session& at) {
   const stub test(at.channel());
   auto call = test.FullDuplexCall(coracle::within(patience));
   const auto request = duplex_request(request_sizes[0], response_sizes[0]);
-  co_await call.write(request);
-  const auto response = co_await call.next();
+  (co_await call.write(request)).throw_if_error();
+  const auto response = (co_await call.next()).value();
   require(response.has_value(), "no response came");
   require_size(response->payload(), response_sizes[0]);
   call.cancel();
@@ -170,7 +171,7 @@ coracle::task<> status_code_and_message(session& at) {
   request.mutable_response_status()->set_code(static_cast<int>(coracle::status_code::unknown));
   request.mutable_response_status()->set_message(message);
   auto call = test.FullDuplexCall(coracle::within(patience));
-  co_await call.write(request);
+  (co_await call.write(request)).throw_if_error();
   const auto status = co_await call.finish();
   require_status(status, coracle::status_code::unknown, message);
 }
@@ -193,8 +194,8 @@ coracle::task<> custom_metadata(session& at) {
 
   auto duplex = test.FullDuplexCall(options);
   const auto wish = duplex_request(large_request, large_response);
-  co_await duplex.write(wish);
-  const auto response = co_await duplex.next();
+  (co_await duplex.write(wish)).throw_if_error();
+  const auto response = (co_await duplex.next()).value();
   require(response.has_value(), "no response came");
   require_size(response->payload(), large_response);
   const auto status = co_await duplex.finish();

@@ -1,4 +1,4 @@
-// Cases about compressed messages, seen by the flag in front of each.
+// Cases about compressed messages, detected by the flag before each.
 #include "expectations.hpp"
 #include "interop_cases.hpp"
 
@@ -61,14 +61,14 @@ coracle::task<> client_compressed_streaming(session& at) {
   const stub test(at.channel());
   auto probe = test.StreamingInputCall(coracle::within(patience));
   const auto compressed = input_request(27182, true);
-  co_await probe.write(compressed);
+  (co_await probe.write(compressed)).throw_if_error();
   const auto refusal = co_await probe.finish();
   require_code(refusal.status(), coracle::status_code::invalid_argument);
 
   auto call = test.StreamingInputCall(packed());
-  co_await call.write(compressed);
+  (co_await call.write(compressed)).throw_if_error();
   const auto plain = input_request(45904, false);
-  co_await call.write(plain, coracle::uncompressed());
+  (co_await call.write(plain, coracle::uncompressed())).throw_if_error();
   const auto reply = co_await call.finish();
   const auto sum = reply.value().aggregated_payload_size();
   require(sum == 73086, "the sum of the sizes is " + std::to_string(sum));
@@ -84,12 +84,12 @@ coracle::task<> server_compressed_streaming(session& at) {
   }
   auto call = test.StreamingOutputCall(request, coracle::within(patience));
   for (const auto& wanted : request.response_parameters()) {
-    const auto response = co_await call.next();
+    const auto response = (co_await call.next()).value();
     require(response.has_value(), "a response is missing");
     require_size(response->payload(), wanted.size());
     require_packed(call.read_compressed(), wanted.compressed().value());
   }
-  const auto surplus = co_await call.next();
+  const auto surplus = (co_await call.next()).value();
   require(!surplus, "a response came that nobody asked for");
 }
 

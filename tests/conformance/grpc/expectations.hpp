@@ -1,4 +1,4 @@
-// What the cases of gRPC's interop description share: sizes, keys, and how they say what is wrong.
+// Shared by the cases of gRPC's interop description: sizes, keys, and how they report a failure.
 #pragma once
 
 #include "grpc/testing/test.coracle.hpp"
@@ -19,12 +19,12 @@ using stub = pb::rpc::TestService::stub;
 // A case that takes longer has failed.
 constexpr auto patience = std::chrono::seconds(20);
 
-// The sizes that the description names, in bytes.
+// The sizes in the description, in bytes.
 constexpr std::int32_t large_request = 271828, large_response = 314159;
 constexpr std::array<std::int32_t, 4> request_sizes = {27182, 8, 1828, 45904};
 constexpr std::array<std::int32_t, 4> response_sizes = {31415, 9, 2653, 58979};
 
-// Each throws when it is not so.
+// Each throws if its condition does not hold.
 void require(bool truth, const std::string& what);
 void require_status(const coracle::status& found, coracle::status_code code, std::string_view message);
 void require_code(const coracle::status& found, coracle::status_code code);

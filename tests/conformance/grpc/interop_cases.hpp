@@ -1,4 +1,4 @@
-// The cases of gRPC's interop description, but for those that need a cloud. Each throws what it found wrong.
+// The cases of gRPC's interop description, except those that need a cloud. Each throws its failure.
 #pragma once
 
 #include "session.hpp"

@@ -1,4 +1,4 @@
-// interop_client: runs one case of gRPC's interop description against somebody's interop server.
+// interop_client: runs one case of gRPC's interop description against an interop server.
 #include "interop_cases.hpp"
 
 #include "../../../examples/command_line.hpp"

@@ -1,4 +1,5 @@
-// interop_server: grpc.testing.TestService as gRPC's interop description has it, for other people's interop clients.
+// interop_server: grpc.testing.TestService as in gRPC's interop description, for the interop clients of other
+// implementations.
 #include "load_reports.hpp"
 #include "test_service.hpp"
 

@@ -22,7 +22,7 @@ void report_load(coracle::server_context& context, const grpc::testing::TestOrca
 
 coracle::replies<load_report> load_reports::StreamCoreMetrics(
     coracle::server_context&, const xds::service::orca::v3::OrcaLoadReportRequest& request) {
-  // A client that asks for less is told no more often: what it may cost has a bound.
+  // A client that requests a shorter interval gets this one: the cost of reports is bounded.
   constexpr coracle::duration least = 10ms;
   const auto& wish = request.report_interval();
   const auto interval = std::chrono::seconds(std::clamp<std::int64_t>(wish.seconds(), 0, 3600)) +

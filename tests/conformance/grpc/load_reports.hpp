@@ -1,4 +1,4 @@
-// The load that clients of the interop server make up, as servers report theirs (gRFC A51).
+// The load that clients of the interop server set, as servers report theirs (gRFC A51).
 #pragma once
 
 #include "grpc/testing/messages.pb.h"
@@ -15,10 +15,10 @@ using load_report = xds::data::orca::v3::OrcaLoadReport;
 
 load_report report_of(const grpc::testing::TestOrcaReport& wanted);
 
-// Adds what the load costs to the trailers of a call.
+// Adds the cost of the load to the trailers of a call.
 void report_load(coracle::server_context& context, const grpc::testing::TestOrcaReport& wanted);
 
-// For a server of one loop. One call at a time makes up the load that is told to all: see load_claim.
+// For a server of one loop. One call at a time sets the load that is reported to all: see load_claim.
 class load_reports final : public xds::service::orca::v3::rpc::OpenRcaService::service {
  public:
   [[nodiscard]] coracle::mutex& turn() noexcept { return turn_; }
@@ -32,7 +32,7 @@ class load_reports final : public xds::service::orca::v3::rpc::OpenRcaService::s
   load_report current_;
 };
 
-// Held by the call whose turn it is. With its end there is no load any more.
+// Held by the call whose turn it is. Its end removes the load.
 class load_claim {
  public:
   load_claim(load_reports& at, coracle::mutex::guard turn) noexcept : at_(at), turn_(std::move(turn)) {}

@@ -1,4 +1,4 @@
-// Cases about what a server says of its load (gRFC A51).
+// Cases about a server's load reports (gRFC A51).
 #include "expectations.hpp"
 #include "interop_cases.hpp"
 #include "xds/service/orca/v3/orca.coracle.hpp"
@@ -37,11 +37,11 @@ using report_stream = coracle::server_streaming_call<load_report>;
 coracle::task<> sets_and_hears(duplex& call, report_stream& reports, const pb::TestOrcaReport& wanted) {
   auto request = duplex_request(0, 1);
   *request.mutable_orca_oob_report() = wanted;
-  co_await call.write(request);
-  const auto response = co_await call.next();
+  (co_await call.write(request)).throw_if_error();
+  const auto response = (co_await call.next()).value();
   require(response.has_value(), "no response came");
   while (true) {
-    const auto told = co_await reports.next();
+    const auto told = (co_await reports.next()).value();
     require(told.has_value(), "the reports ended");
     if (tells(*told, wanted)) co_return;
   }

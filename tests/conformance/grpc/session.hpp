@@ -1,4 +1,4 @@
-// session: whom a case talks to, and what its command line says beside that.
+// session: the server of a case, and the other options of its command line.
 #pragma once
 
 #include <coracle/client.hpp>
@@ -11,7 +11,7 @@
 
 namespace interop {
 
-// How much a soak does; the defaults are the description's.
+// The extent of a soak; the defaults are those of the description.
 struct soak_plan {
   int iterations = 10;
   int failures_max = 0;
@@ -33,9 +33,9 @@ class session {
         soak_(soak),
         channel_(make_channel()) {}
 
-  // The one of most cases.
+  // The channel of most cases.
   [[nodiscard]] coracle::channel& channel() const noexcept { return *channel_; }
-  // Another one to the same server.
+  // Another channel to the same server.
   [[nodiscard]] std::unique_ptr<coracle::channel> make_channel() const {
     return std::make_unique<coracle::channel>(runtime_, target_, credentials_);
   }

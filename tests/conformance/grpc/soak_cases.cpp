@@ -1,4 +1,4 @@
-// Cases that do the same for long, or much at once.
+// Cases that repeat the same for a long time, or in large numbers.
 #include "expectations.hpp"
 #include "interop_cases.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the tasks of a soak share.
+// Shared by the tasks of a soak.
 struct soak_score {
   int begun = 0;
   int done = 0;
@@ -37,7 +37,7 @@ coracle::task<> one_call(coracle::channel& channel, const soak_plan& plan, soak_
   score.last_reason = reply ? "it took " + std::to_string(took / 1ms) + " ms" : reply.status().to_string();
 }
 
-// One of the threads that the description speaks of: a task here.
+// One of the threads of the description: a task here.
 coracle::task<> soak_task(session& at, bool channel_each, coracle::time_point end, soak_score& score) {
   const soak_plan& plan = at.soak();
   while (score.begun < plan.iterations && coracle::coro::this_executor().now() < end) {
@@ -72,7 +72,7 @@ coracle::task<> soak(session& at, bool channel_each) {
 coracle::task<> rpc_soak(session& at) { return soak(at, false); }
 coracle::task<> channel_soak(session& at) { return soak(at, true); }
 
-// Hours elsewhere: calls on one channel with pauses in between.
+// Long runs elsewhere: calls on one channel with pauses in between.
 coracle::task<> long_lived_channel(session& at) {
   const stub test(at.channel());
   const pb::Empty request;

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* initial_key = "x-grpc-test-echo-initial";
 constexpr const char* trailing_key = "x-grpc-test-echo-trailing-bin";
 
-// The largest payload that a client may ask for: what a request can name is not what it costs to send.
+// The largest payload that a client may request: a small request could otherwise cause an expensive reply.
 constexpr std::int32_t payload_bytes_max = 64 << 20;
 
 void echo_metadata(coracle::server_context& context) {
@@ -31,7 +31,7 @@ coracle::status status_of(const pb::EchoStatus& wanted) {
   return {static_cast<coracle::status_code>(wanted.code()), wanted.message()};
 }
 
-// Ok, or why no payload of this kind can be made.
+// Ok, or the reason why no payload of this kind can be created.
 coracle::status check_payload(pb::PayloadType type, std::int32_t size) {
   if (type != pb::COMPRESSABLE) return coracle::status::invalid_argument("there is no such payload type");
   if (size < 0 || size > payload_bytes_max)
@@ -44,7 +44,7 @@ void fill(pb::Payload& payload, std::int32_t size) {
   payload.mutable_body()->assign(static_cast<std::size_t>(size), '\0');
 }
 
-// Whether the request that was read last came otherwise than it says of itself.
+// Whether the compression of the last request differs from what the request claims.
 template <class Request>
 bool unexpectedly_packed(const coracle::server_context& context, const Request& request) {
   return request.has_expect_compressed() && request.expect_compressed().value() != context.read_compressed();
@@ -52,7 +52,7 @@ bool unexpectedly_packed(const coracle::server_context& context, const Request& 
 const auto wrongly_packed =
     coracle::status::invalid_argument("the request came otherwise compressed than it says");
 
-// Whatever their size: what is asked for is seen by the flag of the message.
+// Whatever their size: the compression is detected by the flag of the message.
 const auto gzip = coracle::compression(coracle::encoding::gzip).min_bytes(0);
 
 coracle::reply<pb::SimpleResponse> reply_to(coracle::server_context& context,
@@ -90,7 +90,8 @@ coracle::reply<pb::SimpleResponse> test_service::CacheableUnaryCall(coracle::ser
   return response;
 }
 
-// Nanoseconds of the wall clock as the description has it; later than the last one where the clock has not moved on.
+// Nanoseconds of the wall clock as in the description; later than the previous value if the clock has not
+// advanced.
 std::int64_t test_service::next_timestamp_ns() noexcept {
   const auto now = coracle::loop::current()->wall_now().time_since_epoch();
   const std::int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();

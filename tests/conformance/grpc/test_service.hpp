@@ -1,4 +1,4 @@
-// grpc.testing.TestService as gRPC's interop description has it.
+// grpc.testing.TestService as in gRPC's interop description.
 #pragma once
 
 #include "grpc/testing/test.coracle.hpp"

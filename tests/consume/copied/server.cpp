@@ -1,4 +1,4 @@
-// A server with all that the library brings, and a client that asks it whether it serves.
+// A server with everything that the library offers, and a client that checks its health.
 #include "coracle/server.hpp"
 #include "coracle/client.hpp"
 #include "coracle/client/generic_stub.hpp"

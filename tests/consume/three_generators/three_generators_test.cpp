@@ -1,4 +1,4 @@
-// One program with the classes of three generators for one .proto, all of them at work.
+// One program with the classes of three generators for one .proto, all in use.
 #include "grpc/health/v1/health.coracle.hpp"
 #include "shipyard.coracle.hpp"
 #include "shipyard.grpc.pb.h"
@@ -47,7 +47,7 @@ class generic_yard final : public shipyard::Yard {
   }
 };
 
-// protobuf brings no transport: the shortest one there is.
+// protobuf brings no transport: this is the shortest possible one.
 class direct_channel final : public google::protobuf::RpcChannel {
  public:
   explicit direct_channel(google::protobuf::Service& to) : to_(to) {}
@@ -103,7 +103,7 @@ TEST(ThreeGenerators, ProtobufsStubCallsProtobufsService) {
   EXPECT_EQ(boat.name(), "a raft by protobuf");
 }
 
-// Is the server at that port healthy? Asked with C++ that this program has generated for itself.
+// Checks whether the server at that port is healthy, with C++ that this program has generated for itself.
 bool healthy(int port) {
   coracle::channel channel("127.0.0.1:" + std::to_string(port), coracle::insecure());
   const grpc::health::v1::rpc::Health::stub stub(channel);

@@ -1,4 +1,4 @@
-// A project that moves from grpc++ to Coracle has both for a while.
+// A project that moves from grpc++ to Coracle uses both for a while.
 #include "shipyard.coracle.hpp"
 #include "shipyard.grpc.pb.h"
 #include "shipyard_mock.grpc.pb.h"

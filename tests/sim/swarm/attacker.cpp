@@ -28,7 +28,7 @@ const char* name_of(attack a) {
   return names[static_cast<int>(a)];
 }
 
-// The n-th thing that is done to the server.
+// The n-th attack on the server.
 std::string piece(attack a, int n) {
   const int stream = 2 * n + 1;
   switch (a) {
@@ -52,7 +52,7 @@ std::string piece(attack a, int n) {
                       "\0\0\0\0"s + static_cast<char>(body.size()) + body);
 }
 
-// Until the server takes no more.
+// Until the server accepts no more.
 task<> talk(net::stream& to, attack how, const bool& over) {
   std::string part = how == attack::pinned_replies ? bytes::greeting("\0\4\0\0\0\0"s) : bytes::greeting();
   int n = 0;

@@ -1,4 +1,4 @@
-// attacker: a client of raw HTTP/2 that means harm, and comes again when it is sent away.
+// attacker: a malicious client of raw HTTP/2, which reconnects when it is disconnected.
 #pragma once
 
 #include "sim/swarm/dice.hpp"
@@ -13,7 +13,7 @@ namespace coracle::swarm {
 
 enum class attack : std::uint8_t { rapid_reset, pings, continuations, pinned_replies };
 
-// A root on the attacker's host.
+// A root task on the attacker's host.
 task<> attack_until(const bool& over, run& r, attack how, std::string server);
 
 }  // namespace coracle::swarm

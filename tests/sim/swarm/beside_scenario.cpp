@@ -1,4 +1,4 @@
-// A client that is well-behaved, beside others that are not, on one loop of a server: how much is done for them between the
+// A well-behaved client together with malicious ones on one loop of a server: the work for them between the
 // arrival of its call and the reply is bounded, whatever they do.
 #include "sim/swarm/attacker.hpp"
 #include "sim/swarm/scenario.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Its bytes are read in the loop's first turn that has them, and answered at that turn's end; the second is for a call
-// whose connection is read behind an attacker's.
+// Its bytes are read in the first turn of the loop that has them, and answered at the end of that turn; the
+// second turn is for a call whose connection is read after an attacker's.
 constexpr std::uint64_t turns_max = 2;
 // What a turn may read of each connection, and the shortest frames that begin a call.
 constexpr std::uint64_t read_bytes = 16 * 1024;
@@ -28,7 +28,7 @@ constexpr std::uint64_t shortest_call_bytes = 100;
 constexpr int calls_made = 6;
 constexpr int mark_of_healthy = -1;
 
-// One call of the healthy client, as its server's loop sees it.
+// One call of the healthy client, as its server's loop observes it.
 struct watched {
   run& of;
   duration latency;

@@ -8,9 +8,9 @@ namespace coracle::swarm {
 
 namespace {
 
-// What the client says of a call that no server has taken.
+// What the client says of a call that no server has accepted.
 bool never_begun(const status& s) {
-  return s.message().find("did not take the call") != std::string_view::npos ||
+  return s.message().find("did not accept the call") != std::string_view::npos ||
          s.message().find("cannot connect") != std::string_view::npos;
 }
 
@@ -22,7 +22,7 @@ void call_ledger::begun(const call_plan& p, time_point now) {
   e.fails = p.fails;
 }
 
-// A transparent retry is of a call that no handler has seen: it does not count.
+// A transparent retry repeats a call that no handler has received: it does not count.
 bool call_ledger::handler_began(std::uint64_t id) {
   ++running_;
   const auto found = calls_.find(id);
@@ -65,7 +65,7 @@ void call_ledger::ended(const call_plan& p, const status& how, time_point now, b
                        " ns after its deadline: " + how.to_string());
 }
 
-// A status needs its reason.
+// An error status must have a reason.
 void call_ledger::check_end(const call_plan& p, const status& how, const entry& e, time_point now,
                             bool asked) {
   switch (how.code()) {
@@ -76,7 +76,7 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
       if (p.deadline > duration::zero() && now >= e.begun + p.deadline) return;
       break;
     case status_code::unavailable:
-      // GOAWAY says which calls were begun: only the others may be made again without a policy.
+      // GOAWAY names the calls that were begun: only the others may be repeated without a policy.
       if (e.handlers > 0 && rules_.most == 1 && !mixture_.breaks && never_begun(how))
         complain(p.id, "it had begun, and the client does not know: " + how.to_string());
       if (!calm()) return;
@@ -87,7 +87,7 @@ void call_ledger::check_end(const call_plan& p, const status& how, const entry& 
   complain(p.id, "nothing explains its end: " + how.to_string() + " (" + told(p, e, now) + ")");
 }
 
-// By its handler, as often as it was made: then no attempt must have been left, or no token.
+// By its handler, as often as it was called: then no attempt or no token was left.
 void call_ledger::check_refused(const call_plan& p, const entry& e) {
   constexpr std::uint64_t kept_bytes = 100'000;  // a longer one may be too long to be made again
   if (e.handlers == rules_.most) return run_.tally("attempts used up");
@@ -95,7 +95,7 @@ void call_ledger::check_refused(const call_plan& p, const entry& e) {
   if (!rules_.hedged && p.messages * p.bytes < kept_bytes) complain(p.id, "it was given up early");
 }
 
-// Each retry takes a token of the upper half, and each call gives at most half a one back.
+// Each retry takes a token of the upper half, and each call returns at most half a token.
 void call_ledger::check_throttle() {
   if (rules_.tokens == 0 || rules_.hedged || mixture_.crashes) return;
   int again = 0;
@@ -104,7 +104,7 @@ void call_ledger::check_throttle() {
     run_.complain(std::to_string(again) + " retries are more than the throttle allows");
 }
 
-// For people: what the call was to do.
+// For readers of the report: what the call was to do.
 std::string call_ledger::told(const call_plan& p, const entry& e, time_point now) {
   constexpr const char* kinds[] = {"unary", "client streaming", "server streaming", "bidi"};
   std::string text = kinds[static_cast<int>(p.kind)];

@@ -14,7 +14,7 @@ namespace coracle::swarm {
 
 enum class call_kind : std::uint8_t { unary, client_streaming, server_streaming, bidi };
 
-// What a caller means to do.
+// What a caller intends to do.
 struct call_plan {
   std::uint64_t id = 0;
   call_kind kind{};
@@ -24,14 +24,14 @@ struct call_plan {
   duration deadline{};         // zero: none
   duration cancel_after{};     // zero: never
   std::uint64_t drop_after = 0;  // messages; then the call object is destroyed. Zero: never
-  int fails = 0;  // so often its handler says UNAVAILABLE at once
+  int fails = 0;  // how often its handler replies UNAVAILABLE immediately
 };
 
 // How often a call may be made, and why.
 struct attempt_rules {
   int most = 1;
   bool hedged = false;
-  int tokens = 0;  // of a channel's throttle, of which a call that ends well gives half a one back; 0: none
+  int tokens = 0;  // of a channel's throttle, of which a successful call returns half a token; 0: none
 };
 
 class call_ledger {
@@ -39,21 +39,21 @@ class call_ledger {
   call_ledger(run& r, const mixture& m) noexcept : run_(r), mixture_(m) {}
 
   void begun(const call_plan& p, time_point now);
-  // The server's handler, twice. True: it is to say UNAVAILABLE.
+  // The server's handler, twice. True: it must reply UNAVAILABLE.
   bool handler_began(std::uint64_t id);
   void handler_ended(std::uint64_t id, bool stopped) noexcept;
-  // `whole`: everything that an OK promises has arrived. `asked`: the caller has asked for the end itself.
+  // `whole`: everything that an OK promises has arrived. `asked`: the caller itself has requested the end.
   void ended(const call_plan& p, const status& how, time_point now, bool whole, bool asked);
-  // Its host has crashed: nobody can say how it ended, but it has.
+  // Its host has crashed: the call has ended, with an unknown status.
   void cut_off(const call_plan& p);
   // From now on servers drain and stop as well.
   void expect_drains() noexcept { drains_ = true; }
   void expect_attempts(const attempt_rules& rules) noexcept { rules_ = rules; }
-  // One more, each with a throttle of its own.
+  // One more channel, each with a throttle of its own.
   void channel_made() noexcept { ++channels_; }
 
   void complain(std::uint64_t id, const std::string& what);
-  // After the world's end.
+  // After the end of the world.
   void check_all_ended();
 
  private:
@@ -64,7 +64,7 @@ class call_ledger {
     int fails = 0;
     bool well = false;  // it has ended with OK
   };
-  // Nothing but its policy, and what handlers say, decides how often a call is made.
+  // Only the policy and the handlers' statuses decide how often a call is made.
   [[nodiscard]] bool calm() const noexcept { return !mixture_.breaks && !drains_; }
   void check_end(const call_plan& p, const status& how, const entry& e, time_point now, bool asked);
   void check_refused(const call_plan& p, const entry& e);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How a call came out.
+// The result of a call.
 struct attempt {
   status how = status::internal("it never ended");
   bool whole = false;
@@ -43,7 +43,7 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
   auto call = server.Collect(options_of(p));
   for (std::uint64_t i = 0; i < p.messages; ++i) {
     const echo::Text one = numbered_text(p.id, i, p.bytes);
-    const status sent = co_await call.write_result(one);
+    const status sent = co_await call.write(one);
     if (!sent.ok()) break;
     if (i + 1 == p.drop_after) {
       a.told = true;
@@ -56,11 +56,11 @@ task<> call_collect(echo_stub server, const call_plan& p, attempt& a) {
   a.whole = reply && is_numbered(*reply, p.id, p.messages);
 }
 
-// Reads to the end; whole when all came, each once and in order.
+// Reads to the end; whole if all messages arrived, each once and in order.
 template <class Call>
 task<> read_all(Call& call, const call_plan& p, call_ledger& ledger, attempt& a) {
   for (std::uint64_t count = 0;; ++count) {
-    const auto next = co_await call.next_result();
+    const auto next = co_await call.next();
     if (!next || !*next) {
       a.how = next.status();
       a.whole = count == p.messages;
@@ -86,7 +86,7 @@ template <class Call>
 task<> write_all(Call& call, const call_plan& p) {
   for (std::uint64_t i = 0; i < p.messages; ++i) {
     const echo::Text one = numbered_text(p.id, i, p.bytes);
-    const status sent = co_await call.write_result(one);
+    const status sent = co_await call.write(one);
     if (!sent.ok()) co_return;
   }
   co_await call.writes_done();
@@ -97,7 +97,7 @@ task<> call_chat(echo_stub server, const call_plan& p, call_ledger& ledger, atte
   scope writing{co_await coro::this_environment()};
   writing.spawn(write_all(call, p));
   co_await read_all(call, p, ledger, a);
-  if (a.told) call.cancel();  // ends what still writes
+  if (a.told) call.cancel();  // ends pending writes
   co_await writing.join();
 }
 
@@ -109,15 +109,13 @@ task<> make_one(echo_stub server, const call_plan& p, call_ledger& ledger, attem
       case call_kind::server_streaming: co_await call_repeat(server, p, ledger, a); break;
       case call_kind::bidi: co_await call_chat(server, p, ledger, a); break;
     }
-  } catch (const call_ended& e) {
-    a.how = e.why();
   } catch (const coro::cancelled&) {
     a.how = status::cancelled("stopped");
   }
   a.ended = coro::this_executor().now();
 }
 
-// False when it was stopped.
+// False if it was stopped.
 task<bool> rest(duration d) {
   try {
     co_await sleep_for(d);  // sleeps on purpose: virtual time
@@ -174,7 +172,7 @@ task<> make_calls(caller& who, std::vector<echo_stub> servers) {
 }
 
 task<> make_last_call(echo_stub server, bool& succeeded, int& left) {
-  // A connection that fell silent is given up after a quarter of an hour.
+  // A connection that stops responding is given up after a quarter of an hour.
   for (int i = 0; i < 8; ++i) {
     const echo::Text request = numbered_text(0, 0, 10);
     const call_options limit = within(30s);

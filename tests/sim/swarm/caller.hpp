@@ -1,4 +1,5 @@
-// caller: makes one call after the other, and goes on with the next one when its host has crashed and started again.
+// caller: makes one call after the other, and continues with the next one when its host has crashed and
+// started again.
 #pragma once
 
 #include "sim/swarm/call_ledger.hpp"
@@ -16,7 +17,7 @@ namespace coracle::swarm {
 
 using echo_stub = echo::rpc::Echo::stub;
 
-// The scenario's, for as long as its world; what a caller remembers over crashes.
+// Belongs to the scenario, for the life of its world; what a caller remembers over crashes.
 struct caller {
   call_ledger& ledger;
   const mixture& mix;
@@ -30,9 +31,9 @@ struct caller {
   call_plan plan_next();
 };
 
-// A root on the caller's host, over channels to each server.
+// A root task on the caller's host, over channels to each server.
 task<> make_calls(caller& who, std::vector<echo_stub> servers);
-// Tries until one unary call succeeds; the servers are well again.
+// Tries until one unary call succeeds; the servers work again.
 task<> make_last_call(echo_stub server, bool& succeeded, int& left);
 
 }  // namespace coracle::swarm

@@ -1,4 +1,4 @@
-// gRPC: clients call servers with calls of every kind while the world goes wrong around them.
+// gRPC: clients call servers with calls of every kind while the world injects faults.
 #include "sim/swarm/calls_world.hpp"
 #include "sim/swarm/scenario.hpp"
 

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A client's program owns its channels.
+// The program of a client owns its channels.
 using channels = std::vector<std::unique_ptr<channel>>;
 
 constexpr duration scenario_limit = 24h;
@@ -47,8 +47,8 @@ calls_world::calls_world(run& r, const mixture& m, call_ledger& ledger, const dr
   if (secure_) start_operator();
 }
 
-// Renewals matter to new connections: over TLS they come often. On a slow line the end of one refuses calls, as a drain
-// does: its PING takes longer than it waits.
+// Renewals affect new connections: over TLS they are frequent. On a slow line the end of one rejects calls,
+// as a drain does: its PING takes longer than it waits.
 server_options calls_world::draw_server() {
   server_options o;
   o.drain_grace(draws_.up_to(2s));
@@ -135,7 +135,7 @@ void calls_world::play() {
   run_.note(world_);
 }
 
-// A hang is a world in which nothing is left to do, or too much time has passed.
+// A hang is a world without events left, or one in which too much time has passed.
 bool calls_world::wait_and_drain() {
   const time_point limit = world_.now() + scenario_limit;
   while (!all_done()) {
@@ -166,12 +166,12 @@ void calls_world::drain_one() {
 void calls_world::mend_all() {
   world_.set_faults({});
   world_.heal();
-  world_.run_for(20min);  // whatever is silent has been noticed
+  world_.run_for(20min);  // every silent connection has been detected
   for (const std::string& h : hosts_)
     if (!world_.is_up(h)) run_.complain(h + " was not started again");
 }
 
-// Of clients that were there all the time, so that what they remember is there, too.
+// Of clients that existed all the time, so that their memory of calls exists, too.
 void calls_world::call_once_more() {
   channel_credentials credentials = insecure();
   if (secure_) {

@@ -1,4 +1,4 @@
-// calls_world: server hosts and client hosts, their programs, and the trouble that a scenario makes for them.
+// calls_world: hosts of servers and clients, their programs, and the faults that a scenario injects.
 #pragma once
 
 #include "sim/swarm/caller.hpp"
@@ -14,7 +14,7 @@
 
 namespace coracle::swarm {
 
-// What a server's program owns.
+// What the program of a server owns.
 class serving {
  public:
   // secure: null for plaintext.
@@ -22,7 +22,7 @@ class serving {
       : runtime_(on), service_(ledger, secure), options_(options) {
     if (secure) credentials_ = secure->serve();
   }
-  // A server that listens; the status of listen().
+  // A server that listens; returns the status of listen().
   status open();
   void stop() noexcept { server_->stop(); }
   void close() { server_.reset(); }
@@ -40,7 +40,7 @@ class calls_world {
   // policies: of the clients' channels; null for none. secure: null for plaintext.
   calls_world(run& r, const mixture& m, call_ledger& ledger, const drawn_policies* policies = nullptr,
               certified* secure = nullptr);
-  // Everything, up to the last call on a mended network.
+  // Everything, up to the last call on a repaired network.
   void play();
 
  private:

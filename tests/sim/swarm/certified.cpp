@@ -36,7 +36,7 @@ std::shared_ptr<Security> remember(run& r, const result<std::shared_ptr<Security
   return *built;
 }
 
-// 0: it is none of ours.
+// 0: not one of our certificates.
 std::uint32_t number_of_client(const auth_context& who) {
   constexpr std::string_view head = "client-";
   for (const peer_identity& i : who.identities())
@@ -132,8 +132,8 @@ void certified::write_keys() {
   write("client.key", client_.key);
 }
 
-// At once, and never in the size of the one before: neither the clock of the real machine nor its numbers of files
-// decide whether a change is seen.
+// Immediately, and never with the size of the previous one: neither the clock of the real machine nor its
+// inode numbers decide whether a change is detected.
 void certified::write(const std::string& name, const std::string& text) {
   std::ofstream(path("new"), std::ios::binary) << std::string(number_, '#') << '\n' << text;
   fs::rename(path("new"), path(name));

@@ -1,5 +1,5 @@
-// certified: what the servers and clients of a scenario prove with who they are: in files, which an operator writes anew
-// while calls go on.
+// certified: the certificates of the servers and clients of a scenario, in files that an operator rewrites
+// while calls run.
 #pragma once
 
 #include "sim/swarm/authority.hpp"
@@ -17,7 +17,7 @@
 
 namespace coracle::swarm {
 
-// The scenario's, for as long as its world.
+// Belongs to the scenario, for the life of its world.
 class certified {
  public:
   certified(run& r, const mixture& m);
@@ -25,18 +25,18 @@ class certified {
   certified& operator=(const certified&) = delete;
   ~certified();  // removes the files
 
-  // Read anew in each life of a host.
+  // Read again in each life of a host.
   std::shared_ptr<security::server_security> serve();
   std::shared_ptr<security::client_security> call();
-  // The clients' that came last.
+  // The latest ones of the clients.
   [[nodiscard]] std::shared_ptr<security::client_security> last_client() const { return last_client_; }
 
-  // A root on the operator's host: some renewals. What is done is remembered over crashes.
+  // A root task on the operator's host: some renewals. The progress is remembered over crashes.
   task<> renew_often();
-  // Everything, another authority too: what was before is believed by nobody from now on.
+  // Replaces everything, including the authority: the earlier certificates are trusted no longer.
   void replace_all();
 
-  // In a handler: a client is who it says. `newest`: and of the certificates that are in force now.
+  // In a handler: a client is who it claims to be. `newest`: and its certificate is a current one.
   void look_at(const server_context& context, bool newest);
 
  private:
@@ -44,17 +44,17 @@ class certified {
   void write_chains();
   void write_keys();
   void write(const std::string& name, const std::string& text);
-  // whole: chains and keys fit together.
+  // whole: chains and keys match.
   void reload(bool whole);
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
   run& run_;
   dice draws_;
   const bool mutual_;
-  const bool by_call_;  // else whoever connects looks at the files
+  const bool by_call_;  // otherwise each new connection checks the files
   const bool halves_;  // chains and keys do not change at once
   std::uint64_t renewals_;
-  std::uint32_t number_ = 0;  // of the certificates in force, the operator thinks
+  std::uint32_t number_ = 0;  // of the current certificates, as the operator assumes
   std::uint32_t authorities_ = 1;
   authority authority_{1};
   issued server_;

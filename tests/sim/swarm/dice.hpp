@@ -1,4 +1,4 @@
-// dice: what a scenario draws from its seed, apart from what the world draws.
+// dice: the random numbers that a scenario draws from its seed, separate from those of the world.
 #pragma once
 
 #include "coracle/base/clock.hpp"
@@ -7,8 +7,8 @@
 
 namespace coracle::swarm {
 
-// SplitMix64, as in the world; each user makes dice of its own from a seed and a number, so that nobody's draws depend
-// on when others draw.
+// SplitMix64, as in the world. Each user constructs its own dice from a seed and a number, so that its draws
+// do not depend on when others draw.
 class dice {
  public:
   dice(std::uint64_t seed, std::uint64_t whose) noexcept : state_(seed * 0x2545f4914f6cdd1du + whose) {

@@ -1,4 +1,4 @@
-// Channels: several servers behind a name that changes, while the world goes wrong around them.
+// Channels: several servers behind a name that changes, while the world injects faults.
 #include "sim/swarm/fleet_world.hpp"
 #include "sim/swarm/scenario.hpp"
 

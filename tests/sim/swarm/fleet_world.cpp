@@ -67,7 +67,7 @@ task<> call(fleet_findings& f, stub s, dice d) {
     f.of.complain("a call ended with " + reply.status().to_string());
 }
 
-// Several channels, one after the other; each goes while some of its calls are open.
+// Several channels, one after the other; each is destroyed while some of its calls are open.
 task<> use_channels(fleet_findings& f, runtime& rt, dice d) {
   ++f.left;
   ++f.lives;
@@ -100,7 +100,7 @@ task<> last_call(run& r, channel& to, bool& answered) {
   if (!reply) r.complain("a mended world serves no calls: " + reply.status().to_string());
 }
 
-// Calls after a while. The first ones may find out that servers have gone.
+// Calls after a while. The first ones may discover that servers are gone.
 task<> call_the_one(run& r, channel& to, std::string host, bool& answered) {
   for (int i = 0; i < 16; ++i) {
     const bool settled = i >= 8;
@@ -149,7 +149,7 @@ void fleet_world::start_clients() {
     world_.start(
         clients_.back(),
         [this](runtime& rt) -> std::shared_ptr<void> {
-          if (findings_.lives > 20) return nullptr;  // crashes must not go on for ever
+          if (findings_.lives > 20) return nullptr;  // crashes must end at some time
           for (std::uint64_t i = draws_.between(1, 3); i > 0; --i)
             rt.spawn(use_channels(findings_, rt, dice(draws_.draw(), i)));
           return nullptr;
@@ -207,7 +207,7 @@ void fleet_world::call_once_more() {
   if (!world_.run_until([&] { return answered; }, 6h)) run_.complain("hang: calls of the one do not end");
 }
 
-// The name stands for one of the servers, and the others lose their connections.
+// The name resolves to one of the servers, and the others lose their connections.
 const std::string& fleet_world::leave_one() {
   const std::string& one = servers_[draws_.below(servers_.size())];
   rename_to({one});

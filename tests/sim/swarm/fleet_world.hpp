@@ -1,5 +1,5 @@
-// fleet_world: several servers behind one name that changes, and clients whose channels are as different as their
-// options allow.
+// fleet_world: several servers behind one name that changes, and clients whose channels differ as much as
+// their options permit.
 #pragma once
 
 #include "sim/swarm/mixture.hpp"
@@ -30,7 +30,7 @@ class fleet_world {
  private:
   void start_servers();
   void start_clients();
-  // The name stands for some of the servers from now on, or cannot be looked up.
+  // From now on, the name resolves to some of the servers, or cannot be resolved.
   void rename();
   void rename_to(const std::vector<std::string>& hosts);
   const std::string& leave_one();

@@ -1,4 +1,4 @@
-// live_memory: how many blocks this program has taken from the heap and not given back.
+// live_memory: the number of heap blocks that this program has allocated and not freed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The plain runtime: timers, timeouts, offload, scopes, channels and mutexes on the loops of one host, cut off by
-// crashes at any moment.
+// The plain runtime: timers, timeouts, offload, scopes, queues and mutexes on the loops of one host,
+// interrupted by crashes at any moment.
 #include "sim/swarm/mixture.hpp"
 #include "sim/swarm/scenario.hpp"
 
@@ -27,7 +27,7 @@ struct findings {
   int begun = 0;
   int ended = 0;
   int lives = 0;  // of loops
-  int whole = 0;  // loops that did all they had to do
+  int whole = 0;  // loops that completed their work
 };
 
 class counted {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What leaves connections whole.
+// The faults that keep connections intact.
 void add_mild(sim::faults& f, dice& d) {
   if (d.one_in(2)) f.jitter(d.up_to(50ms));
   if (d.one_in(2)) f.packet_loss(0.04);

@@ -1,4 +1,4 @@
-// numbered_service: answers numbered texts, and reports to the ledger what it sees.
+// numbered_service: replies with numbered texts, and reports its observations to the ledger.
 #pragma once
 
 #include "sim/swarm/call_ledger.hpp"
@@ -13,14 +13,14 @@
 
 namespace coracle::swarm {
 
-// A call says in its metadata what it wants: x-call (its number), x-messages, x-bytes, x-pause-ms.
+// The metadata of a call are its parameters: x-call (its number), x-messages, x-bytes, x-pause-ms.
 class numbered_service : public echo::rpc::Echo::service {
  public:
   // secure: null for plaintext.
   numbered_service(call_ledger& ledger, certified* secure) noexcept : ledger_(ledger), secure_(secure) {}
 
   reply<echo::Text> Say(server_context& context, const echo::Text& request) override;
-  // Of a world that is mended.
+  // Of a repaired world.
   reply<echo::Text> SayAtOnce(server_context& context, const echo::Text& request) override {
     if (secure_) secure_->look_at(context, true);
     return request;
@@ -32,7 +32,7 @@ class numbered_service : public echo::rpc::Echo::service {
   static std::uint64_t number_in(const server_context& context, const char* key);
 
  private:
-  // A handler that runs.
+  // A running handler.
   class presence {
    public:
     presence(call_ledger& l, const server_context& c, std::uint64_t id)
@@ -48,9 +48,9 @@ class numbered_service : public echo::rpc::Echo::service {
     const std::uint64_t id_;
     const bool refuses_;
   };
-  // A handler that takes its time.
+  // A slow handler.
   static task<> think(const server_context& context);
-  // Which call it is.
+  // The number of the call.
   std::uint64_t begin(const server_context& context);
 
   call_ledger& ledger_;

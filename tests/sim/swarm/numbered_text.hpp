@@ -1,4 +1,4 @@
-// numbered_text: a message that says which call it belongs to, which of its messages it is, and what it must hold.
+// numbered_text: a message that contains the number of its call, its own number, and a verifiable text.
 #pragma once
 
 #include "echo.pb.h"

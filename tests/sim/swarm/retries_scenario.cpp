@@ -1,4 +1,5 @@
-// gRPC with policies of retries or hedging: calls of every kind end once, whole and in order, however often they are made.
+// gRPC with policies of retries or hedging: calls of every kind end once, complete and in order, however
+// often they are made.
 #include "sim/swarm/calls_world.hpp"
 #include "sim/swarm/policies.hpp"
 #include "sim/swarm/scenario.hpp"

@@ -1,4 +1,4 @@
-// run: one scenario with one seed, and what came of it.
+// run: one scenario with one seed, and its result.
 #pragma once
 
 #include "sim/swarm/dice.hpp"
@@ -16,7 +16,7 @@
 
 namespace coracle::swarm {
 
-// Faults make hosts log; that is no news here.
+// Faults make hosts log, which is expected here.
 class silent_log final : public logger {
  public:
   silent_log() { set_least(log_level::error); }
@@ -36,15 +36,15 @@ class run {
   [[nodiscard]] sim::world_options world_options() {
     return sim::world_options().keep_events(kept_events_).log_to(log_);
   }
-  // An invariant was broken.
+  // An invariant was violated.
   void complain(std::string what) { complaints_.push_back(std::move(what)); }
-  // Something came about: a swarm that never sees an end of some kind proves nothing about it.
+  // An expected event occurred: a swarm that never sees an end of some kind proves nothing about it.
   void tally(std::string_view what) {
     const auto found = tallies_.find(what);
     if (found != tallies_.end()) ++found->second;
     else tallies_.emplace(what, 1);
   }
-  // To be called at the end, before the world's.
+  // To be called at the end, before the end of the world.
   void note(const sim::world& w) {
     hash_ = w.trace_hash();
     events_ = w.trace_length();

@@ -1,4 +1,4 @@
-// scenario: a world, programs in it, and what must hold whatever goes wrong.
+// scenario: a world, programs in it, and the invariants that hold under every fault.
 #pragma once
 
 #include "sim/swarm/run.hpp"
@@ -11,7 +11,7 @@ namespace coracle::swarm {
 struct scenario {
   const char* name;
   void (*play)(run&);
-  // What some seed of a long row must have come to; scripts/sim.py sees to it, over all its processes.
+  // What some seed of a long series must reach; scripts/sim.py checks it, over all its processes.
   std::array<std::string_view, 6> expected;
 };
 

@@ -1,4 +1,4 @@
-// gRPC over TLS: certificates are renewed while calls go on, and a renewal alone never costs one.
+// gRPC over TLS: certificates are renewed while calls run, and a renewal alone never fails a call.
 #include "sim/swarm/calls_world.hpp"
 #include "sim/swarm/certified.hpp"
 #include "sim/swarm/policies.hpp"

@@ -1,4 +1,5 @@
-#define OPENSSL_SUPPRESS_DEPRECATED  // since 3.0 a provider is the official way; it would be of ten times the length
+// Since OpenSSL 3.0 a provider is the official way; it would be ten times as long.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "sim/swarm/seeded_openssl.hpp"
 
 #include "sim/swarm/dice.hpp"

@@ -1,4 +1,4 @@
-// TCP: bytes go to an echo and come back, each direction ending on its own.
+// TCP: bytes go to an echo and return, and each direction ends on its own.
 #include "sim/swarm/mixture.hpp"
 #include "sim/swarm/scenario.hpp"
 
@@ -20,10 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One connection, as its client sees it. It remembers over crashes that it has been.
+// One connection, as its client observes it. It remembers over crashes that it existed.
 struct exchange {
   std::string sent;
-  duration pause{};  // before each of its writes, so that there is something going on when a host goes down
+  duration pause{};  // before each of its writes, so that a crash interrupts work
   std::string back;
   status how;
   bool begun = false;
@@ -65,7 +65,7 @@ task<> serve_echo() {
   co_await work.join();
 }
 
-// A write that fails gives the connection up: its reader would wait for ever.
+// A write that fails closes the connection: its reader would otherwise wait forever.
 task<> write_whole(net::stream& to, const exchange& e, status& how, scope& both) {
   constexpr std::size_t writes = 4;
   const bytes_view bytes = view_of(e.sent);

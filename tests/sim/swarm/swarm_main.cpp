@@ -1,4 +1,4 @@
-// sim_swarm: plays scenarios in simulated worlds, a seed each, every one twice. See usage().
+// sim_swarm: plays scenarios in simulated worlds, one seed each, every one twice. See usage().
 #include "sim/swarm/live_memory.hpp"
 #include "sim/swarm/scenario.hpp"
 
@@ -58,7 +58,7 @@ bool parse(int count, char** arguments, command_line& out) {
   return true;
 }
 
-// For those who find this process dead: what it was at.
+// For the analysis of a dead process: its current scenario and seed.
 char replay_line[160];
 
 void remember(const scenario& s, std::uint64_t seed) {
@@ -76,7 +76,7 @@ void last_words(int signal) {
   ::raise(signal);
 }
 
-// Null when both came to the same, step by step.
+// Null if both runs had the same steps.
 const char* difference(const run& first, const run& second) {
   if (first.hash() != second.hash()) return "the second run took other steps than the first";
   if (first.complaints() != second.complaints())
@@ -97,7 +97,7 @@ void report(const scenario& s, const run& r, const std::vector<std::string>& com
   if (!r.waiting().empty()) std::printf("these tasks wait:\n%s", r.waiting().c_str());
 }
 
-// True when everything held.
+// True if all invariants held.
 bool play_twice(const scenario& s, std::uint64_t seed, bool trace, tallies& counted) {
   remember(s, seed);
   ::alarm(seconds_max);

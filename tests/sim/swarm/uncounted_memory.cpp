@@ -1,4 +1,5 @@
-// In place of live_memory.cpp under ThreadSanitizer, which has operators new and delete of its own. Other builds count.
+// Replaces live_memory.cpp under ThreadSanitizer, which has its own operators new and delete. Other builds
+// count.
 #include "sim/swarm/live_memory.hpp"
 
 namespace coracle::swarm {

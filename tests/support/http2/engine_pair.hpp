@@ -1,4 +1,4 @@
-// A client's and a server's engine whose outputs are fed to each other, without a socket.
+// The engines of a client and a server whose outputs are fed to each other, without a socket.
 #pragma once
 
 #include "http2/connection.hpp"
@@ -15,7 +15,7 @@ struct engine_pair {
 
   using handler = std::function<void(const event&)>;
 
-  // Feeds what `from` has to say to `to`, whose events go to `h`. False if there was nothing.
+  // Feeds the output of `from` to `to`, whose events go to `h`. Returns false if there was none.
   bool move(connection& from, connection& to, const handler& h) {
     from.produce();
     if (from.output().empty()) return false;
@@ -28,7 +28,7 @@ struct engine_pair {
   static void drain(connection& of, const handler& h) {
     for (event e = of.next(); e.what != event::kind::none; e = of.next()) h(e);
   }
-  // Until neither side has anything to say.
+  // Until neither side has output.
   void run() {
     drain(client, on_client);
     drain(server, on_server);

@@ -1,4 +1,4 @@
-// Watches what goes into and comes out of one engine and checks its flow control, with arithmetic of its own.
+// Observes the input and output of one engine and checks its flow control, with arithmetic of its own.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -12,8 +12,8 @@
 
 namespace coracle::http2::test {
 
-// Frames may come in any pieces. Windows count down with each DATA frame that the engine sends and up with
-// what it was told; neither the connection's nor a stream's may be overdrawn.
+// Frames may arrive in any pieces. Windows decrease with each DATA frame that the engine sends and increase
+// with received updates; neither the connection's window nor a stream's may be exceeded.
 class flow_auditor {
  public:
   void told(bytes_view bytes) {

@@ -1,4 +1,4 @@
-// Frames as bytes, right and wrong ones, for tests to feed to an engine. A string of octets each.
+// Valid and invalid frames as bytes, for tests to feed to an engine. Each is a string of octets.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -70,7 +70,7 @@ inline constexpr unsigned end = flag::end_stream;
 inline constexpr unsigned end_headers = flag::end_headers;
 inline constexpr unsigned end_both = flag::end_stream | flag::end_headers;
 
-// What every conversation begins with.
+// The beginning of every conversation.
 inline std::string from_client() { return std::string(client_preface) + settings() + settings_ack(); }
 inline std::string from_server() { return settings() + settings_ack(); }
 

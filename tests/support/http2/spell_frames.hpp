@@ -1,4 +1,4 @@
-// Frames as words, for tests to compare.
+// Frames as text, for tests to compare.
 #pragma once
 
 #include "coracle/base/bytes.hpp"
@@ -17,7 +17,7 @@ inline std::string number(std::uint64_t n) { return std::to_string(n); }
 inline std::string code(std::string_view payload, std::size_t at) {
   return std::string(name_of(static_cast<error_code>(load_u32(as_bytes(payload).data() + at))));
 }
-// Long payloads by their length.
+// Long payloads are represented by their length.
 inline std::string text(std::string_view bytes) {
   return bytes.size() > 40 ? "<" + number(bytes.size()) + ">" : "'" + std::string(bytes) + "'";
 }
@@ -53,7 +53,7 @@ inline std::string one(const frame_header& f, std::string_view payload) {
 
 }  // namespace spelling
 
-// Whole frames, perhaps behind a client's preface; a line each.
+// Complete frames, optionally after a client's preface; one line each.
 inline std::string spell_frames(std::string_view bytes) {
   std::string words;
   if (bytes.starts_with(client_preface)) bytes.remove_prefix(client_preface.size());

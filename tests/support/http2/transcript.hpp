@@ -1,4 +1,4 @@
-// Plays a conversation with one engine and writes down what it said, to its user and to its peer.
+// Plays a conversation with one engine and records its events and its frames.
 #pragma once
 
 #include "http2/connection.hpp"
@@ -16,8 +16,8 @@
 
 namespace coracle::http2::test {
 
-// An engine with a user who writes everything down. Pieces of DATA are joined, so that the story does not
-// depend on how the bytes came in.
+// An engine with a user that records everything. Pieces of DATA are joined, so that the record does not
+// depend on how the bytes arrived.
 class session {
  public:
   using reaction = std::function<void(session&, const event&)>;
@@ -25,21 +25,21 @@ class session {
   session(role r, const limits& l, reaction react) : engine(r, l, time_point{}), react_(std::move(react)) {
     engine.output().clear();
   }
-  // Each piece lies in memory of its own, so that a sanitizer sees who reads beyond it or keeps it.
+  // Each piece has memory of its own, so that a sanitizer detects reads beyond it or after its life.
   void feed(std::string_view bytes) {
     const std::unique_ptr<std::uint8_t[]> copy(new std::uint8_t[bytes.size()]);
     if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
     engine.feed({copy.get(), bytes.size()}, now);
     pump();
   }
-  // Takes events, also those that are due without bytes.
+  // Takes events, also those that are pending without bytes.
   void pump() {
     for (event e = engine.next(); e.what != event::kind::none; e = engine.next()) {
       write_down(e);
       react_(*this, e);
     }
   }
-  // What went out since the last time, in words.
+  // Returns the frames that were sent since the last call, as text.
   std::string take_frames() {
     engine.produce();
     const std::string words = spell_frames(as_text(engine.output().pending()));
@@ -55,13 +55,13 @@ class session {
     events_.append(line).append("\n");
   }
 
-  // Streams in the order in which they were opened or told of.
+  // Streams in the order in which they were opened or reported.
   [[nodiscard]] stream_ref stream(std::size_t i) const {
     return i < streams_.size() ? streams_[i] : no_stream;
   }
   [[nodiscard]] stream_ref stream() const { return streams_.empty() ? no_stream : streams_.back(); }
 
-  // Small things that a user does.
+  // Small actions of a user.
   stream_ref open() {
     const stream_ref s = engine.open(nullptr);
     if (s != no_stream) streams_.push_back(s);
@@ -162,7 +162,7 @@ inline void session::write_down(const event& e) {
   }
 }
 
-// A conversation: what the user does first, what comes in, what the user does upon events and at the end.
+// A conversation: the user's first action, the input, and the user's actions upon events and at the end.
 struct script {
   role side = role::server;
   std::string input;
@@ -199,7 +199,7 @@ inline story play_in_pieces(const script& s, const std::vector<std::size_t>& pie
 }
 
 // Plays it in one piece, octet by octet, and at every split into two (at about 500 of them if the input is
-// long), and expects the same story every time.
+// long), and expects the same record every time.
 inline story play(const script& s) {
   const story whole = play_in_pieces(s, {});
   EXPECT_EQ(play_in_pieces(s, std::vector<std::size_t>(s.input.size(), 1)), whole) << "octet by octet";

@@ -118,7 +118,7 @@ TEST(SlabDeathTest, ErasingTwiceAborts) {
   slab<int> s;
   int& one = s.emplace(1);
   s.erase(one);
-  EXPECT_DEATH(s.erase(one), "not in it");
+  EXPECT_DEATH(s.erase(one), "not in the slab");
 }
 
 TEST(Slab, ARefFindsItsObjectAloneAndOnlyWhileItLives) {

@@ -58,8 +58,8 @@ TEST(Result, ThrowsItsStatusWhenAskedForAValueItHasNot) {
 
 TEST(Result, MisuseThrowsAndSaysTheStatus) {
   const result<int> bad = status::not_found("gone");
-  test::expect_misuse([&] { (void)*bad; }, "test it first, or use value(); its status is NOT_FOUND: gone");
-  test::expect_misuse([&] { (void)bad.operator->(); }, "test it first");
+  test::expect_misuse([&] { (void)*bad; }, "check it first, or use value(); its status is NOT_FOUND: gone");
+  test::expect_misuse([&] { (void)bad.operator->(); }, "check it first");
   test::expect_misuse([] { (void)result<int>(status()); }, "not OK");
 }
 

@@ -1,4 +1,4 @@
-// gRFC A6 as a table: what follows each end of an attempt, under either policy.
+// gRFC A6 as a table: what follows each end of an attempt, under each policy.
 #include "client/attempt_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST_F(retries, FollowARetryableStatusAfterABackoff) {
   EXPECT_EQ(s.pause, 100ms);
 }
 
-// "10000000000s" of a service config is more than a duration has.
+// "10000000000s" of a service config exceeds the range of a duration.
 TEST_F(retries, WaitNoLongerThanTheLongestDuration) {
   auto longest = four_tries();
   longest->initial_backoff = longest->max_backoff = duration::max();

@@ -35,7 +35,7 @@ inline text text_of(std::string s) {
   return t;
 }
 
-// The channel with a method's configuration and an observer.
+// The channel with the configuration of a method and an observer.
 class configured_channel final : public call_channel {
  public:
   explicit configured_channel(channel& inner) noexcept : inner_(inner) {}
@@ -68,7 +68,7 @@ class attempts_fixture : public testing::Test {
   T run(task<T> t) {
     return sync_wait(host_, host_.at(0), std::move(t));
   }
-  // The time since the fixture's beginning, in ms.
+  // Returns the time since the start of the fixture, in ms.
   [[nodiscard]] std::int64_t ms(time_point t) const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(t - began_).count();
   }
@@ -90,7 +90,7 @@ class attempts_fixture : public testing::Test {
     calls_.config.hedging = std::move(p);
   }
 
-  // One unary call; what it brings stays in the fixture.
+  // Makes one unary call; its results stay in the fixture.
   struct answer {
     status how;
     std::string text;

@@ -47,7 +47,7 @@ TEST(Backoff, GrowsWithEachShortConnectionButTheFirst) {
   EXPECT_EQ(b.lost(10ms, no_jitter), 1s);
 }
 
-// Its server closes each connection after 5 s, say by max_connection_age.
+// Its server closes each connection after 5 s, for example because of max_connection_age.
 TEST(Backoff, IsResetByAConnectionThatStayedUpForLongerThanThePause) {
   backoff b;
   for (int i = 0; i < 20; ++i) EXPECT_EQ(b.lost(5s, no_jitter), 0s);

@@ -1,4 +1,4 @@
-// balancer_fixture: a balancer in a simulated world, in a host that records what it says.
+// balancer_fixture: a balancer in a simulated world, in a host that records what it publishes.
 #pragma once
 
 #include "client/balancer.hpp"
@@ -51,7 +51,7 @@ class held_call final : public client::call_attempt {
   transport::exchange x_;
 };
 
-// What a shard does for its balancer, and a record of it.
+// What a shard does for its balancer, with a record of it.
 class recording_host final : public balancer_host, subchannel_owner {
  public:
   explicit recording_host(loop& home) : home_(home) {
@@ -78,7 +78,7 @@ class recording_host final : public balancer_host, subchannel_owner {
     return record.empty() ? connectivity::idle : record.back().what;
   }
   [[nodiscard]] const std::string& why() const { return record.back().why; }
-  // A call; null where it goes: it has to wait.
+  // A call; null means that the call must wait.
   subchannel* call(held_call& c) {
     const pick p = policy->choose(pick_info(c));
     if (!p.to) return nullptr;
@@ -90,7 +90,7 @@ class recording_host final : public balancer_host, subchannel_owner {
     c.begin(x);
     return p.to;
   }
-  // Ends everything and waits for it.
+  // Ends everything and waits for the end.
   task<> end() {
     policy.reset();
     for (const auto& s : alive) s->close("the test is over");
@@ -125,7 +125,7 @@ class recording_host final : public balancer_host, subchannel_owner {
 
 class balancer_fixture : public testing::Test {
  protected:
-  // play: a coroutine that gets the host, whose policy is made.
+  // play: a coroutine that receives the host after its policy was constructed.
   template <class Play>
   void run(const balancing& how, Play play) {
     sync_wait(host_, host_.at(0), whole(how, play));

@@ -1,4 +1,4 @@
-// What a call takes from its channel's defaults, and what not.
+// Which options a call inherits from the defaults of its channel.
 #include "coracle/client/call_options.hpp"
 
 #include <gtest/gtest.h>

@@ -1,15 +1,15 @@
-// What an observer is told of a client's calls and of their attempts.
+// The notifications of an observer about a client's calls and their attempts.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
 namespace {
 
-// Notes each event in a line.
+// Records each event as a line.
 class notes final : public client_observer {
  public:
   std::string lines;
   made_call* last = nullptr;
-  call_traffic traffic;  // of the attempt that ended last
+  call_traffic traffic;  // of the last attempt that ended
   duration retry_delay{};
 
   void call_started(made_call& c) noexcept override {
@@ -151,17 +151,17 @@ TEST_F(an_observer, SeesEachMessageOfAStream) {
       stream_call call(to, "/s/m", call_options());
       for (int i = 0; i < 2; ++i) {
         const text m = text_of("x");
-        co_await call.write(m);
+        (co_await call.write(m)).throw_if_error();
       }
       co_await call.writes_done();
-      while (co_await call.next()) {
+      while ((co_await call.next()).value()) {
       }
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());
     }
   };
   run(program::talk(calls_));
-  // Those that nobody had read at the call's end, too.
+  // Also the messages that were not read when the call ended.
   EXPECT_EQ(notes_.lines,
             "call /s/m\n  begins first\n  attached\n  sent 3/3\n  sent 3/3\n  head\n"
             "  received 5\n  received 7\n  ends OK\nended OK\n");

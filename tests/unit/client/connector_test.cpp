@@ -1,4 +1,4 @@
-// Connectors of the user's own that fail in other ways than by a status.
+// Custom connectors that fail in other ways than by a status.
 #include "coracle/transport/connector.hpp"
 #include "coracle/client/channel.hpp"
 #include "coracle/client/unary_call.hpp"
@@ -21,16 +21,16 @@ using namespace std::chrono_literals;
 using text = google::protobuf::StringValue;
 using made = result<std::unique_ptr<net::duplex>>;
 
-// No coroutine: throws out of the call itself.
+// Not a coroutine: throws from the call itself.
 class throws_at_once final : public transport::connector {
  public:
-  task<made> connect(loop&) override { throw std::runtime_error("at once"); }
+  task<made> make_duplex(loop&) override { throw std::runtime_error("at once"); }
   [[nodiscard]] std::string authority() const override { return "nowhere"; }
 };
 
 class throws_later final : public transport::connector {
  public:
-  task<made> connect(loop&) override {
+  task<made> make_duplex(loop&) override {
     if (authority() == "nowhere") throw std::runtime_error("later");
     co_return status::unavailable("never");
   }

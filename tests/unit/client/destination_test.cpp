@@ -1,4 +1,4 @@
-// What targets come to: every scheme of naming.md, and lines for those that come to nothing.
+// The results of targets: every scheme of naming.md, and the messages for invalid targets.
 #include "client/destination.hpp"
 
 #include <gtest/gtest.h>
@@ -68,14 +68,15 @@ TEST_P(bad_target, SaysTheMendInOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Targets, bad_target,
-    testing::Values(bad_row{"", "write host:port"}, bad_row{"dns:", "names nothing"},
-                    bad_row{"dns://example.org", "third slash"},
+    testing::Values(bad_row{"", "write host:port"}, bad_row{"dns:", "has no name after its scheme"},
+                    bad_row{"dns://example.org", "has no slash after its authority"},
                     bad_row{"dns://8.8.8.8/example.org", "DNS server"},
                     bad_row{"http://example.org:1", "dns:///host:port"},
                     bad_row{"example.org:port", "host:port"}, bad_row{"example.org:70000", "host:port"},
-                    bad_row{"no address at all", "no name"}, bad_row{"passthrough:///example.org", "no port"},
-                    bad_row{"ipv4:[::1]:1", "IPv4"}, bad_row{"ipv4:1.2.3.4:1,", "IPv4"},
-                    bad_row{"ipv6:1.2.3.4:1", "IPv6"}, bad_row{"unix://host/path", "names a host"}));
+                    bad_row{"no address at all", "not a valid address or host name"},
+                    bad_row{"passthrough:///example.org", "no port"}, bad_row{"ipv4:[::1]:1", "IPv4"},
+                    bad_row{"ipv4:1.2.3.4:1,", "IPv4"}, bad_row{"ipv6:1.2.3.4:1", "IPv6"},
+                    bad_row{"unix://host/path", "names a host"}));
 
 TEST(Destination, TakesASchemeOfTheUsers) {
   channel_options o;

@@ -1,4 +1,4 @@
-// Waiting for a server's initial metadata while attempts fail and others begin (gRFC A6).
+// Waiting for the initial metadata of a server while attempts fail and others begin (gRFC A6).
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
@@ -6,7 +6,7 @@ namespace {
 
 class early_head : public attempts_fixture {
  protected:
-  // Which attempt's it was.
+  // The number of the attempt.
   static task<std::string> wait(configured_channel& to) {
     stream_call call(to, "/s/m", within(60s));
     const status came = co_await call.wait_for_initial_metadata();

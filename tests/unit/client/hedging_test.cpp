@@ -1,4 +1,4 @@
-// Hedging (gRFC A6), as a call and its server see it.
+// Hedging (gRFC A6), as a call and its server observe it.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
@@ -8,7 +8,7 @@ class hedging : public attempts_fixture {
  protected:
   [[nodiscard]] std::int64_t came_ms(std::size_t i) const { return ms(server_.requests[i]->came); }
   [[nodiscard]] std::int64_t distance_ms(std::size_t i) const { return came_ms(i) - came_ms(i - 1); }
-  // Lets what is cancelled arrive.
+  // Lets the cancellations arrive.
   void settle() { world_.run_for(1s); }
 };
 

@@ -36,7 +36,7 @@ TEST(Proxy, ThatCannotBeUsedSaysSoWithoutItsPassword) {
   }
 }
 
-// The proxies' variables, which are as they were when the test has ended.
+// The environment variables of proxies, which are restored at the end of the test.
 class the_environment : public testing::Test {
  protected:
   the_environment() {

@@ -1,10 +1,11 @@
-// Streams under a policy (gRFC A6): what was written is sent again, memory is bounded, writers wait for room.
+// Streams under a policy (gRFC A6): written messages are sent again, memory is bounded, writers wait for
+// room.
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
 namespace {
 
-// Messages of a body, without their prefixes.
+// The messages of a body, without their prefixes.
 std::vector<std::string> messages_in(const std::string& body) {
   std::vector<std::string> found;
   for (std::size_t at = 0; at + 5 <= body.size();) {
@@ -22,23 +23,23 @@ std::vector<std::string> messages_in(const std::string& body) {
 class replaying : public attempts_fixture {
  protected:
   struct program {
-    // Writes `count` messages of `bytes`; the number of those that were taken.
+    // Writes `count` messages of `bytes`; returns the number of messages that were accepted.
     static task<int> write_some(stream_call& call, int count, std::size_t bytes) {
       for (int i = 0; i < count; ++i) {
         const text m = text_of(std::to_string(i) + std::string(bytes, '.'));
-        const status sent = co_await call.write_result(m);
+        const status sent = co_await call.write(m);
         if (!sent.ok()) co_return i;
       }
       co_return count;
     }
-    // Three messages, and four after a pause: what the reply says of them.
+    // Writes three messages, and four after a pause; returns what the reply reports about them.
     static task<std::string> talk_with_a_pause(configured_channel& to, duration pause) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 3, 100);
       co_await sleep_for(pause);  // sleeps on purpose: virtual time
       co_await write_some(call, 4, 100);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());
       co_return reply ? reply->value() : "none";
@@ -59,7 +60,7 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 5, 1000);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       const status how = co_await call.finish();
       EXPECT_EQ(how, status());
       co_return reply ? reply->value() : "none";
@@ -72,7 +73,7 @@ TEST_F(replaying, WhatWasWrittenIsSentAgainInOrder) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(sent[i].substr(0, 2), std::to_string(i) + ".");
 }
 
-// With a policy and without.
+// With and without a policy.
 TEST_F(replaying, TheLastMessageAndTheEndAreOneFrame) {
   server_.script = [](scripted_request& r) {
     r.when_complete = [](scripted_request& c) { c.reply(std::to_string(c.pieces)); };
@@ -82,10 +83,10 @@ TEST_F(replaying, TheLastMessageAndTheEndAreOneFrame) {
       stream_call call(to, "/s/m", call_options());
       co_await write_some(call, 1, 100);
       const text m = text_of("last");
-      if (last) co_await call.write_last(m);
-      else co_await call.write(m);
+      if (last) (co_await call.write_last(m)).throw_if_error();
+      else (co_await call.write(m)).throw_if_error();
       if (!last) co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -109,7 +110,7 @@ TEST_F(replaying, AMessageThatIsWrittenInAPauseGoesWithTheNextAttempt) {
       co_await sleep_for(500ms);  // sleeps on purpose: virtual time
       co_await write_some(call, 3, 10);
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -148,7 +149,7 @@ TEST_F(replaying, AWriterWaitsWhileNoAttemptHasRoom) {
         static task<> go(stream_call& c, int& count) {
           for (;; ++count) {
             const text m = text_of(std::string(10'000, '.'));
-            const status sent = co_await c.write_result(m);
+            const status sent = co_await c.write(m);
             if (!sent.ok()) co_return;
           }
         }
@@ -161,7 +162,7 @@ TEST_F(replaying, AWriterWaitsWhileNoAttemptHasRoom) {
       co_return taken;
     }
   };
-  // The window's 64 KiB, and 64 KiB ahead of it.
+  // The window's 64 KiB, and 64 KiB of queued data beyond it.
   const int taken = run(talk::it(calls_));
   EXPECT_GE(taken, 6);
   EXPECT_LE(taken, 14);
@@ -180,7 +181,7 @@ TEST_F(replaying, AWriterThatWaitsInAPauseGoesOnWithTheNextAttempt) {
       co_await sleep_for(100ms);  // sleeps on purpose: virtual time; now it pauses
       co_await write_some(call, 59, 10'000);  // more than is kept
       co_await call.writes_done();
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -227,14 +228,14 @@ TEST_F(replaying, WhatIsWrittenAfterCommitmentGoesToThatAttemptAlone) {
   EXPECT_TRUE(server_.requests[0]->cancelled);
 }
 
-// The second attempt has less unsent than is too much for one stream and more than wakes a writer, and no piece left.
+// The second attempt has less unsent data than blocks a writer, more than wakes one, and no piece left.
 TEST_F(replaying, AWriterIsNotForgottenWhenItsAttemptTakesTheLastPieceFromTheBuffer) {
   retry(2);
   server_.limits.initial_window_bytes = 65'535;
   struct talk : program {
     static task<> write_last(stream_call& call, bool& done) {
       const text m = text_of(std::string(50'000, '.'));
-      const status sent = co_await call.write_result(m);
+      const status sent = co_await call.write(m);
       EXPECT_EQ(sent, status());
       done = true;
     }

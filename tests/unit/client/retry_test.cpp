@@ -1,4 +1,4 @@
-// Retries (gRFC A6), as a call and its server see them.
+// Retries (gRFC A6), as a call and its server observe them.
 #include "unit/client/attempts_fixture.hpp"
 
 #include "coracle/client/intercepted_channel.hpp"
@@ -171,12 +171,12 @@ TEST_F(retrying, CallsAreThrottledTogether) {
   retry(5);
   calls_.config.throttle = std::make_shared<client::retry_throttle>(10, 100);
   server_.script = [](scripted_request& r) { r.fail(status_code::unavailable); };
-  // Five failures bring ten tokens to the half: the fifth of the first call, and the first of any other.
+  // Five failures halve ten tokens: the fifth failure of the first call, and the first failure of any other.
   say("x");
   EXPECT_EQ(server_.requests.size(), 5u);
   say("x");
   EXPECT_EQ(server_.requests.size(), 6u);
-  // Successes give a tenth of a token each.
+  // Each success adds a tenth of a token.
   server_.script = [](scripted_request& r) { r.reply("well"); };
   for (int i = 0; i < 31; ++i) EXPECT_EQ(say("x").how, status());
   const std::size_t before = server_.requests.size();
@@ -217,7 +217,7 @@ TEST_F(retrying, ConfigurationsLimitsBoundRequestsAndReplies) {
   server_.script = [](scripted_request& r) { r.reply(std::string(200, 'y')); };
   EXPECT_EQ(say(std::string(200, 'x')).how.code(), status_code::resource_exhausted);
   EXPECT_EQ(say("x").how.code(), status_code::resource_exhausted);
-  // A caller may ask for less, not for more.
+  // A caller may request less, but not more.
   EXPECT_EQ(say("x", call_options().max_receive_bytes(1000)).how.code(), status_code::resource_exhausted);
   calls_.config.max_response_bytes = 1000;
   EXPECT_EQ(say("x").how, status());
@@ -250,7 +250,7 @@ TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
     static task<status> talk(call_channel& to) {
       stream_call call(to, "/s/m", call_options().max_send_bytes(100));
       const text m = text_of(std::string(200, '.'));
-      const status sent = co_await call.write_result(m);
+      const status sent = co_await call.write(m);
       EXPECT_EQ(sent.code(), status_code::resource_exhausted);
       co_return co_await call.finish();
     }

@@ -1,4 +1,4 @@
-// scripted_servers: a dialer whose addresses do as they are told; those that serve speak HTTP/2 in memory.
+// scripted_servers: a dialer whose addresses behave as scripted; those that serve use HTTP/2 in memory.
 #pragma once
 
 #include "client/dialer.hpp"
@@ -19,7 +19,7 @@ namespace coracle::client::test {
 
 using namespace std::chrono_literals;
 
-// 10.0.0.n:1 for 1 <= n < 100; beyond that an address of IPv6.
+// 10.0.0.n:1 for 1 <= n < 100; beyond that, an IPv6 address.
 inline net::address at(int n) {
   if (n < 100) return net::address::ipv4({10, 0, 0, static_cast<std::uint8_t>(n)}, 1);
   std::array<std::uint8_t, 16> bytes{0xfd};
@@ -32,7 +32,7 @@ inline std::vector<endpoint> servers(std::initializer_list<int> numbers) {
   return list;
 }
 
-// The far side of one connection. Keeps each request open until told.
+// The server side of one connection. Keeps each request open until the test ends it.
 class scripted_server final : transport::connection_owner, transport::request_acceptor {
  public:
   scripted_server(loop& on, std::unique_ptr<net::duplex> stream, net::address here, std::uint32_t streams)
@@ -44,7 +44,7 @@ class scripted_server final : transport::connection_owner, transport::request_ac
                                                     static_cast<transport::request_acceptor*>(this));
     kept_->start();
   }
-  // All requests end: REFUSED_STREAM and the like are for others to test.
+  // All requests end; REFUSED_STREAM and similar ends are tested elsewhere.
   void end_requests() {
     for (transport::exchange& x : std::exchange(open_, {})) x.release();
   }
@@ -90,9 +90,9 @@ class scripted_servers final : public dialer {
     scripts_[at(n)] = {script::end::serves, after, streams};
   }
   void refuse(int n, duration after = 1ms) { scripts_[at(n)] = {script::end::refuses, after}; }
-  // Takes the connection and never says a word.
+  // Accepts the connection and sends nothing.
   void be_mute(int n) { scripts_[at(n)] = {script::end::mute, 1ms}; }
-  // Never answers.
+  // Never replies.
   void vanish(int n) { scripts_[at(n)] = {script::end::refuses, 24h}; }
 
   struct dialed {
@@ -100,13 +100,13 @@ class scripted_servers final : public dialer {
     net::address to;
   };
   std::vector<dialed> log;
-  std::vector<std::unique_ptr<scripted_server>> made;  // each that was ever connected to
+  std::vector<std::unique_ptr<scripted_server>> made;  // each address that was ever connected
 
   [[nodiscard]] std::size_t dials(int n) const {
     return static_cast<std::size_t>(
         std::count_if(log.begin(), log.end(), [&](const dialed& d) { return d.to == at(n); }));
   }
-  // The living connections there.
+  // The open connections to that address.
   [[nodiscard]] std::vector<scripted_server*> of(int n) const {
     std::vector<scripted_server*> found;
     for (const auto& s : made)

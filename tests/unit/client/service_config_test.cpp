@@ -1,4 +1,4 @@
-// Service configs: what they say, and by which texts broken ones are refused (gRFC A6, A21).
+// Service configs: their contents, and the messages for invalid ones (gRFC A6, A21).
 #include "coracle/client/service_config.hpp"
 
 #include "client/method_config.hpp"
@@ -163,7 +163,7 @@ TEST(ServiceConfig, ReadsDurationsToTheNanosecond) {
   EXPECT_EQ(time_of("315576000000s"), duration::max());
 }
 
-// A broken config, and what its status says.
+// An invalid config, and the message of its status.
 struct broken {
   const char* json;
   const char* why;
@@ -181,8 +181,9 @@ TEST_P(BrokenServiceConfig, IsRefusedWithTheFieldsName) {
 INSTANTIATE_TEST_SUITE_P(
     Each, BrokenServiceConfig,
     testing::Values(
-        broken{"", "it is no JSON, from byte 1 on"}, broken{"{\"a\":1,}", "it is no JSON, from byte 8 on"},
-        broken{"[]", "must be an object"}, broken{R"({"a":1,"a":2})", "the key \"a\" is there twice"},
+        broken{"", "it is not valid JSON: parse error at byte 1"},
+        broken{"{\"a\":1,}", "it is not valid JSON: parse error at byte 8"},
+        broken{"[]", "must be an object"}, broken{R"({"a":1,"a":2})", "duplicate key \"a\""},
         broken{R"({"a":1e999})", "a number is too large"},
         broken{R"({"methodConfig":{}})", "methodConfig must be an array"},
         broken{R"({"methodConfig":[1]})", "methodConfig[0] must be an object"},
@@ -196,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
         broken{R"({"methodConfig":[{"timeout":"1.0000000001s"}]})",
                "methodConfig[0].timeout must be a duration such as \"1.5s\""},
         broken{R"({"methodConfig":[{"timeout":"315576000001s"}]})",
-               "methodConfig[0].timeout is longer than a duration can be"},
+               "methodConfig[0].timeout exceeds the maximum duration, 315576000000s"},
         broken{R"({"methodConfig":[{"waitForReady":"yes"}]})",
                "methodConfig[0].waitForReady must be true or false"},
         broken{R"({"methodConfig":[{"maxRequestMessageBytes":-1}]})",
@@ -204,8 +205,8 @@ INSTANTIATE_TEST_SUITE_P(
         broken{R"({"methodConfig":[{"name":[{"method":"M"}]}]})",
                "methodConfig[0].name[0] has a method without a service"},
         broken{R"({"methodConfig":[{"name":[{"service":"a"}]},{"name":[{},{"service":"a"}]}]})",
-               "methodConfig[1].name[1] is there twice"},
-        broken{RETRY(""), AT_RETRY " needs maxAttempts"},
+               "methodConfig[1].name[1] is a duplicate of an earlier name"},
+        broken{RETRY(""), AT_RETRY " requires maxAttempts"},
         broken{RETRY(R"("maxAttempts":1)"), AT_RETRY ".maxAttempts must be at least 2"},
         broken{RETRY(R"("maxAttempts":2.5)"),
                AT_RETRY ".maxAttempts must be a whole number from 0 to 4294967295"},
@@ -214,18 +215,18 @@ INSTANTIATE_TEST_SUITE_P(
         broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":0)"),
                AT_RETRY ".backoffMultiplier must be more than 0"},
         broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1)"),
-               AT_RETRY " needs retryableStatusCodes"},
+               AT_RETRY " requires retryableStatusCodes"},
         broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,
                         "retryableStatusCodes":[])"),
-               AT_RETRY ".retryableStatusCodes must name a status code"},
+               AT_RETRY ".retryableStatusCodes must name at least one status code"},
         broken{RETRY(R"("maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,
                         "retryableStatusCodes":["AWAY"])"),
-               AT_RETRY ".retryableStatusCodes[0] is no status code"},
+               AT_RETRY ".retryableStatusCodes[0] is not a valid status code"},
         broken{R"({"methodConfig":[{"hedgingPolicy":{"maxAttempts":2,"nonFatalStatusCodes":[17]}}]})",
-               "methodConfig[0].hedgingPolicy.nonFatalStatusCodes[0] is no status code"},
+               "methodConfig[0].hedgingPolicy.nonFatalStatusCodes[0] is not a valid status code"},
         broken{R"({"methodConfig":[{"hedgingPolicy":{"maxAttempts":2},"retryPolicy":{"maxAttempts":2,
                   "initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,"retryableStatusCodes":[1]}}]})",
-               "methodConfig[0] has a retryPolicy and a hedgingPolicy: a method has one of them"},
+               "methodConfig[0] has both a retryPolicy and a hedgingPolicy: remove one"},
         broken{R"({"retryThrottling":{"maxTokens":1001,"tokenRatio":1}})",
                "retryThrottling.maxTokens must be from 1 to 1000"},
         broken{R"({"retryThrottling":{"maxTokens":0,"tokenRatio":1}})",
@@ -239,8 +240,8 @@ INSTANTIATE_TEST_SUITE_P(
         broken{R"({"connectionScaling":3})", "connectionScaling must be an object"},
         broken{R"({"loadBalancingConfig":[{"a":{},"b":{}}]})",
                "loadBalancingConfig[0] must have one field, the policy's name"},
-        broken{R"({"loadBalancingConfig":[{"a":{}}]})", "loadBalancingConfig names no policy that is known"},
-        broken{R"({"loadBalancingPolicy":"a"})", "loadBalancingPolicy names no policy that is known"},
+        broken{R"({"loadBalancingConfig":[{"a":{}}]})", "loadBalancingConfig names no known policy"},
+        broken{R"({"loadBalancingPolicy":"a"})", "loadBalancingPolicy names no known policy"},
         broken{R"({"loadBalancingConfig":[{"least_request_experimental":{"choiceCount":1}}]})",
                "loadBalancingConfig[0].least_request_experimental.choiceCount must be at least 2"},
         broken{R"({"loadBalancingConfig":[{"a":1}]})", "loadBalancingConfig[0].a must be an object"}));
@@ -248,7 +249,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ServiceConfig, ThatIsNestedTooDeepIsRefused) {
   const std::string json =
       R"({"loadBalancingConfig":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
-  EXPECT_EQ(service_config::parse(json).status().message(), "service config: it is nested too deep");
+  EXPECT_EQ(service_config::parse(json).status().message(),
+            "service config: it is nested more than 64 levels deep");
 }
 
 }  // namespace

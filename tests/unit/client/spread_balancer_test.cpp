@@ -12,7 +12,7 @@ class spread : public balancer_fixture {
     for (int n : list) h.net->serve(n);
     h.policy->update(servers(list));
   }
-  // So many calls, all held open, counted by server.
+  // Opens the given number of calls, keeps them open, and counts them by server.
   static std::map<net::address, int> count(recording_host& h, std::vector<std::unique_ptr<held_call>>& calls,
                                            int n) {
     std::map<net::address, int> by;
@@ -113,7 +113,7 @@ TEST_F(spread, WeightsAreSharesOfTheCalls) {
     EXPECT_NEAR(by[at(1)], 10, 1);
     EXPECT_NEAR(by[at(2)], 20, 1);
     EXPECT_NEAR(by[at(3)], 50, 1);
-    EXPECT_EQ(h.net->dials(4), 0u);  // a server of no weight is not even connected to
+    EXPECT_EQ(h.net->dials(4), 0u);  // no connection is made to a server of weight 0
     h.policy->update({endpoint(at(1), 9), endpoint(at(2), 1)});
     calls.clear();
     co_await sleep_for(100ms);
@@ -122,7 +122,7 @@ TEST_F(spread, WeightsAreSharesOfTheCalls) {
   });
 }
 
-// Sends calls of one path to one server, and drops those of another.
+// Sends calls with one path to one server, and drops calls with another.
 class by_path final : public pick_policy {
  public:
   std::size_t pick(std::span<const pick_candidate> ready, const pick_info& call) override {
@@ -176,7 +176,7 @@ TEST_F(spread, StaysReadyWhileAFurtherConnectionFails) {
       co_await sleep_for(100ms);
     }
     EXPECT_EQ(h.state(), connectivity::ready);
-    // One at once, then after pauses: not one a call.
+    // One immediately, then one after each pause: not one per call.
     EXPECT_GE(h.net->dials(1), 2u);
     EXPECT_LE(h.net->dials(1), 4u);
   });

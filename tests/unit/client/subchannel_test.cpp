@@ -1,10 +1,10 @@
-// What a subchannel makes of its connections' ends.
+// How a subchannel reacts to the ends of its connections.
 #include "unit/client/balancer_fixture.hpp"
 
 namespace coracle::client::test {
 namespace {
 
-// What a subchannel by itself tells nobody in particular.
+// The state and the failure of a single subchannel.
 struct silent_owner final : subchannel_owner {
   bool left = false;
   void on_state(subchannel&) noexcept override {}
@@ -40,7 +40,7 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
         co_await sleep_for(5s);
         EXPECT_EQ(s.state(), connectivity::idle);
       }
-      // An end of another kind leaves it at that.
+      // A further end of another kind changes nothing.
       s.connect();
       co_await sleep_for(1s);
       net->made.back()->die();
@@ -61,7 +61,8 @@ TEST(Subchannel, AsksHalfAsOftenOnEachConnectionAfterAServerComplainedOfPings) {
   sync_wait(host, host.at(0), program::go());
 }
 
-// A server in a simulated world, and a subchannel that connects as often as it may, as under a client that keeps calling.
+// A server in a simulated world, and a subchannel that connects as often as permitted, as under a client that
+// keeps calling.
 class subchannel_to_a_bad_server {
  public:
   explicit subchannel_to_a_bad_server(loop& here) : here_(here) {
@@ -70,7 +71,7 @@ class subchannel_to_a_bad_server {
     how_.name = "target";
     subchannel_.emplace(here, how_, endpoint(at(1)), owner_);
   }
-  // The server ends each connection after `life`. How often was it connected to within `time`?
+  // The server ends each connection after `life`. Returns the number of connections within `time`.
   task<std::size_t> connects(duration life, duration time) {
     const std::size_t before = net_->log.size();
     const time_point end = here_.now() + time;
@@ -110,13 +111,14 @@ void run_in_a_world(Program program) {
 TEST(Subchannel, PausesBeforeItConnectsAgainToAServerThatBreaksEachConnection) {
   run_in_a_world([]() -> task<> {
     subchannel_to_a_bad_server s(*loop::current());
-    // At once, after the forgiven one, and then after pauses of 1 s, 1.6 s and so on, give or take a fifth.
+    // Immediately, after the tolerated first loss, and then after pauses of 1 s, 1.6 s and so on, plus or
+    // minus a fifth.
     const std::size_t connects = co_await s.connects(0ms, 1min);
     EXPECT_GE(connects, 6u);
     EXPECT_LE(connects, 12u);
     EXPECT_EQ(s.tested().state(), connectivity::transient_failure);
     EXPECT_EQ(s.tested().failure().code(), status_code::unavailable);
-    EXPECT_NE(s.tested().failure().message().find("target ends its connections shortly after"),
+    EXPECT_NE(s.tested().failure().message().find("target closes connections shortly after"),
               std::string::npos)
         << s.tested().failure().message();
     co_await s.end();
@@ -136,7 +138,8 @@ TEST(Subchannel, ConnectsAtOnceAfterConnectionsThatStayUp) {
   });
 }
 
-// A line in a further attempt's way: the backoff of old must not be that of an attempt made hours later.
+// An established connection delays a further attempt: the earlier backoff must not apply to an attempt made
+// hours later.
 TEST(Subchannel, AFurtherAttemptBesideASettledConnectionBeginsWithTheFirstPause) {
   run_in_a_world([]() -> task<> {
     loop& here = *loop::current();

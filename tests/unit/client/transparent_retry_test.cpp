@@ -1,4 +1,5 @@
-// Transparent retries (gRFC A6): an attempt that the server surely has not seen is made again, policy or not.
+// Transparent retries (gRFC A6): an attempt that the server certainly has not processed is repeated, with or
+// without a policy.
 #include "unit/client/attempts_fixture.hpp"
 
 #include <cerrno>
@@ -7,7 +8,7 @@
 namespace coracle::testing_support {
 namespace {
 
-// Breaks on the spot when it is told to: what it was not given to send by then is not sent.
+// Breaks immediately when the test says so: data that was not passed to it by then is not sent.
 class breakable final : public net::duplex, private net::duplex_sink {
  public:
   explicit breakable(std::unique_ptr<net::duplex> sound) : inner_(std::move(sound)) {}
@@ -48,8 +49,8 @@ class breakable final : public net::duplex, private net::duplex_sink {
 class breakable_way final : public transport::connector {
  public:
   explicit breakable_way(std::shared_ptr<transport::connector> sound) : sound_(std::move(sound)) {}
-  task<result<std::unique_ptr<net::duplex>>> connect(loop& on) override {
-    auto made = co_await sound_->connect(on);
+  task<result<std::unique_ptr<net::duplex>>> make_duplex(loop& on) override {
+    auto made = co_await sound_->make_duplex(on);
     if (!made) co_return made.status();
     auto line = std::make_unique<breakable>(*std::move(made));
     last = line.get();
@@ -93,7 +94,7 @@ TEST_F(transparently, ACallBehindAGoawayGoesToTheNextConnection) {
     r.when_complete = [](scripted_request& c) { c.reply("well"); };
   };
   struct program {
-    // Calls that leave while the GOAWAY is on its way.
+    // Calls that begin while the GOAWAY is in flight.
     static task<int> many(configured_channel& to) {
       scope work{co_await coro::this_environment()};
       int well = 0;
@@ -120,7 +121,7 @@ TEST_F(transparently, AServerStreamingCallSendsItsRequestAgain) {
     static task<std::string> first_reply(configured_channel& to) {
       const text request = text_of("kept");
       server_streaming_call<text> call(to, "/s/m", request, call_options());
-      const auto reply = co_await call.next();
+      const auto reply = (co_await call.next()).value();
       co_return reply ? reply->value() : "none";
     }
   };
@@ -137,13 +138,13 @@ TEST_F(transparently, AStreamIsMadeAgainBeforeAnythingWasWritten) {
         static task<> write(stream_call& c) {
           co_await sleep_for(1s);
           const text m = text_of("late");
-          const status sent = co_await c.write_result(m);
+          const status sent = co_await c.write(m);
           EXPECT_EQ(sent, status());
           co_await c.writes_done();
         }
       };
       work.spawn(later::write(call));
-      const auto reply = co_await call.next_result();
+      const auto reply = co_await call.next();
       EXPECT_TRUE(reply.ok() && *reply && (*reply)->value() == "late");
       const status how = co_await call.finish();
       co_await work.join();
@@ -160,7 +161,7 @@ TEST_F(transparently, AStreamIsNotMadeAgainWhenAMessageIsLost) {
     static task<status> talk(configured_channel& to) {
       stream_call call(to, "/s/m", call_options());
       const text m = text_of("lost");
-      (void)co_await call.write_result(m);
+      (void)co_await call.write(m);
       co_return co_await call.finish();
     }
   };
@@ -215,7 +216,7 @@ TEST_F(transparently, AVeryLargeRequestThatWasMovedInIsNotSentAgain) {
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
-// after: how long the call's head has had to leave.
+// after: the time that the request headers had to leave.
 static task<status> lose_the_connection(channel& by, breakable_way& way, duration after) {
   const text request = text_of("x");
   const auto first = co_await unary_call<text>(by, "/s/m", request, within(60s));

@@ -57,13 +57,13 @@ TEST_P(coder_of, StopsABombAtTheLimitAndLetsTheLimitItselfPass) {
   EXPECT_EQ(unpack(packed(""), 0, back), unpacked::done);
 }
 
-// After each fault the next message is none the worse.
+// A fault does not affect the next message.
 TEST_P(coder_of, TellsWhatIsCutShortAtAnyByte) {
   const std::string text = repeated(200) + noise(100);
   const std::string whole = packed(text);
   std::string back;
   for (std::size_t n = 0; n < whole.size(); ++n) {
-    // snappy's framing has no end: an identifier alone is an empty message, and so is nothing at all.
+    // snappy's framing has no end: an identifier alone is an empty message, and so is empty input.
     if (GetParam() == encoding::snappy && (n == 0 || n == 10)) continue;
     EXPECT_EQ(unpack(whole.substr(0, n), 10'000, back), unpacked::broken) << n;
   }
@@ -122,7 +122,7 @@ TEST(Deflate, IsNotTheRawFormatThatHasNoHeader) {
 }
 
 TEST(Zstd, RefusesAWindowOfGigabytes) {
-  // A frame that asks for a window of 2 GiB (descriptor 0xa8), with one raw block of one byte.
+  // A frame that requests a window of 2 GiB (descriptor 0xa8), with one raw block of one byte.
   const std::uint8_t greedy[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x09, 0x00, 0x00, 'x'};
   coders c;
   base::output_buffer back;

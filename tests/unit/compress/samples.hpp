@@ -1,4 +1,4 @@
-// What the tests of compression compress, and the encodings that this build knows.
+// The input of the compression tests, and the encodings that this build supports.
 #pragma once
 
 #include "compress/coder.hpp"

@@ -104,7 +104,7 @@ TEST(AsCompleted, ALosingNextLosesNothingAndIsAwaitedAgain) {
       co_return item;
     };
     for (bool more = true; more;) {
-      // Timers that fall now before an end, now into the same turn with it.
+      // Timers that expire before an end, or in the same turn.
       auto first = co_await when_any(next(c), pause(5ms));
       if (first.index() == 1) ++lost_races;
       if (!first.ok<0>()) continue;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using test::manual_executor;
 using test::started;
 
-// Somebody else's awaiter: no coroutine, may be moved, gives what cannot be copied.
+// An awaiter of another library: not a coroutine, movable, returns a value that cannot be copied.
 struct box_later {
   int value;
   coro::executor* on = &coro::this_executor();

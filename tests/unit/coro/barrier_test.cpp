@@ -97,7 +97,7 @@ TEST(BarrierDeathTest, DroppingMoreThanAllAborts) {
   manual_executor on;
   barrier b(1);
   b.drop();
-  EXPECT_DEATH(b.drop(), "once a task");
+  EXPECT_DEATH(b.drop(), "once per task");
 }
 
 }  // namespace

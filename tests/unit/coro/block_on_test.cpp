@@ -16,7 +16,7 @@
 namespace coracle::coro {
 namespace {
 
-// Runs what is posted on a thread of its own.
+// Runs the posted work on a thread of its own.
 class threaded_executor final : public executor {
  public:
   threaded_executor() : thread_([this] { serve(); }) {}
@@ -113,7 +113,7 @@ TEST(BlockOn, OnAPrimitiveOnAnExecutorsThreadItThrows) {
 
 TEST(BlockOn, OnAPrimitiveWithoutAHomeItThrows) {
   event<> never_set;
-  test::expect_misuse([&] { block_on(never_set); }, "give it its loop in the constructor");
+  test::expect_misuse([&] { block_on(never_set); }, "pass the loop to its constructor");
 }
 
 TEST(BlockOn, OnAnExecutorsThreadItThrows) {

@@ -165,7 +165,7 @@ TEST(ConditionVariable, AFrameThatIsDestroyedWhileItWaitsLeavesAnothersLockAlone
 TEST(ConditionVariable, WaitingWithoutTheLockThrows) {
   condition_variable changed;
   mutex::guard none;
-  test::expect_misuse([&] { static_cast<void>(changed.wait(none)); }, "lock the mutex and pass the guard");
+  test::expect_misuse([&] { static_cast<void>(changed.wait(none)); }, "lock the mutex and pass its guard");
 }
 
 }  // namespace

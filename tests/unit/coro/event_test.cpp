@@ -166,7 +166,7 @@ TEST(Event, ASecondValueThrows) {
   manual_executor on;
   event<std::string> e;
   e.set("first");
-  test::expect_misuse([&] { e.set("second"); }, "reset() it in between");
+  test::expect_misuse([&] { e.set("second"); }, "call reset() in between");
 }
 
 TEST(EventDeathTest, DestroyingOneThatIsWaitedForAborts) {

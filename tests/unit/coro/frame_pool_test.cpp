@@ -21,7 +21,7 @@ class current_pool {
   frame_pool* before_;
 };
 
-// Sanitizer builds bypass the lists: there every frame comes from the heap.
+// Sanitizer builds bypass the lists: every frame is allocated on the heap there.
 bool pooled() {
   frame_pool pool;
   const current_pool here(pool);

@@ -216,7 +216,7 @@ TEST(Home, CallsThatNeedAnAnswerThrowElsewhere) {
   test::expect_misuse([&] { (void)s.try_acquire(); }, "co_await acquire");
   test::expect_misuse([&] { (void)c.try_send(1); }, "co_await send");
   test::expect_misuse([&] { (void)c.try_receive(); }, "co_await receive");
-  test::expect_misuse([&] { e.reset(); }, "away from its home");
+  test::expect_misuse([&] { e.reset(); }, "on another loop");
 }
 
 TEST(Home, AMutexAndAConditionVariableThatLiveApartThrow) {
@@ -225,7 +225,7 @@ TEST(Home, AMutexAndAConditionVariableThatLiveApartThrow) {
   condition_variable changed(b);
   a.enter([&] {
     mutex::guard held = m.try_lock();
-    test::expect_misuse([&] { (void)changed.wait(held); }, "make both on one");
+    test::expect_misuse([&] { (void)changed.wait(held); }, "construct both on one loop");
   });
 }
 

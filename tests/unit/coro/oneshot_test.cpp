@@ -96,7 +96,7 @@ TEST(Oneshot, AStopAfterSendDoesNotUndoTheReceive) {
 TEST(Oneshot, SendingTwiceThrows) {
   oneshot<int> o;
   o.send(1);
-  test::expect_misuse([&] { o.send(2); }, "use a channel");
+  test::expect_misuse([&] { o.send(2); }, "use a queue for several values");
 }
 
 TEST(OneshotDeathTest, TwoReceiversAtOnceAbort) {
@@ -104,7 +104,7 @@ TEST(OneshotDeathTest, TwoReceiversAtOnceAbort) {
   oneshot<value> o;
   std::optional<value> got;
   started a(receive(o, got));
-  EXPECT_DEATH(started b(receive(o, got)), "one task at a time");
+  EXPECT_DEATH(started b(receive(o, got)), "only one task may wait");
   o.close();
   on.run();
 }

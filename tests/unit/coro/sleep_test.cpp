@@ -86,7 +86,7 @@ TEST(Sleep, AStopAfterItsEndDoesNothing) {
   EXPECT_FALSE(s.error());
 }
 
-TEST(SleepDeathTest, NeedsALoop) { EXPECT_DEATH(started s(doze(1ms)), "this needs a loop"); }
+TEST(SleepDeathTest, NeedsALoop) { EXPECT_DEATH(started s(doze(1ms)), "this requires a loop"); }
 
 }  // namespace
 }  // namespace coracle

@@ -64,7 +64,7 @@ TEST(StopOn, TheTokenEndsTheWait) {
   source.request_stop();
   on.run();
   ASSERT_TRUE(got);
-  EXPECT_EQ(got->status(), status::cancelled("the stop token fired"));
+  EXPECT_EQ(got->status(), status::cancelled("the stop token requested a stop"));
 }
 
 TEST(StopOn, ATokenThatHasFiredEndsTheWaitAtOnce) {
@@ -134,7 +134,7 @@ TEST(StopOn, AWaitWithoutAValueGivesAStatus) {
   started s(body(source.token(), wait(never_set), how));
   source.request_stop();
   on.run();
-  EXPECT_EQ(how, status::cancelled("the stop token fired"));
+  EXPECT_EQ(how, status::cancelled("the stop token requested a stop"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(Task, LetsAnExceptionThroughItsAwaiters) {
   EXPECT_TRUE(s.threw<std::runtime_error>());
 }
 
-// Each await must give back the stack that the child used: a million nested calls would overflow it.
+// Each await must release the stack that the child used: a million nested calls would overflow it.
 TEST(Task, AMillionAwaitsInALoopDoNotGrowTheStack) {
   manual_executor on;
   long sum = 0;
@@ -154,13 +154,12 @@ TEST(Task, AssigningToItDestroysTheFrameItHeld) {
 }
 
 #if !defined(__clang__) && __GNUC__ < 13
-// As g++ 12 makes them now and then: see docs/guides/hazards.md.
+// As GCC 12 occasionally lays them out: see docs/guides/hazards.md.
 TEST(TaskDeathTest, BeginningInAFrameThatIsLaidOutWronglyAborts) {
   alignas(coro::frame_pool::alignment_bytes) char frame[32];
   const coro::promise_base::initial_awaiter begins;
   begins.await_suspend(std::coroutine_handle<>::from_address(frame));
-  EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)),
-               "into a variable first");
+  EXPECT_DEATH(begins.await_suspend(std::coroutine_handle<>::from_address(frame + 8)), "in a variable first");
 }
 #endif
 

@@ -45,7 +45,7 @@ TEST(task_tree, AWaitingTaskStandsBelowItsAwaiter) {
   EXPECT_EQ(loop.tasks().describe(), "");
 }
 
-// A child's frame is gone when its await is: nothing may look at it then.
+// A child's frame is destroyed when its await ends: nothing may read it then.
 TEST(task_tree, ATaskMayLookAtTheTreeBetweenItsAwaits) {
   manual_executor loop;
   std::string seen;
@@ -117,7 +117,7 @@ task<> asks(event<>& e) {
 TEST(task_tree, AScopeThatInheritsNothingHangsItsTasksBelowNobody) {
   manual_executor loop;
   event<> e;
-  started other(asks(e));  // the last who asked, and not the scope's owner
+  started other(asks(e));  // the last task that awaited it, not the owner of the scope
   scope work;
   work.spawn(leaf(e));
   EXPECT_THAT(loop.tasks().describe(), MatchesRegex("[^\n]*asks\\(.*\\) at task_tree_test.cpp:[0-9]+\n"
@@ -181,7 +181,7 @@ TEST(task_tree, AMisuseNamesTheAwaitOfTheTaskThatCommitsIt) {
   test::expect_misuse([&] { std::rethrow_exception(t.error()); }, "task_tree_test.cpp:");
 }
 
-// The place that a misuse is told with is that of the coroutine that runs.
+// The location reported with a misuse is that of the running coroutine.
 TEST(task_tree, AGeneratorThatGoesOnAfterAYieldIsTheOneNoted) {
   const manual_executor loop;
   struct program {

@@ -102,7 +102,7 @@ TEST(WaitGroup, AStopAfterTheLastDoneDoesNotTakeTheWaitBack) {
 TEST(WaitGroupDeathTest, DoneWithoutAddAborts) {
   manual_executor on;
   wait_group g;
-  EXPECT_DEATH(g.done(), "add before the work starts");
+  EXPECT_DEATH(g.done(), "before the work starts, once per done");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A waiting call that travels to another executor, held at every place of its way.
+// A waiting call that moves to another executor, held at every point of its way.
 #include "coracle/coro/impl/waiting_call.hpp"
 
 #include "coracle/coro/mutex.hpp"

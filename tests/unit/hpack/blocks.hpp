@@ -22,7 +22,7 @@ struct owned_field {
   friend bool operator==(const owned_field&, const owned_field&) = default;
 };
 
-// What a block decodes to: the fields before its end or error.
+// The result of decoding a block: the fields before its end or error.
 struct outcome {
   std::vector<owned_field> fields;
   decode_error error = decode_error::none;
@@ -66,7 +66,7 @@ inline void add_raw_string(block& to, std::string_view text) {
   to.insert(to.end(), text.begin(), text.end());
 }
 
-// A whole field in each of its forms; index 0 spells the name out.
+// A whole field in each of its forms; index 0 contains the literal name.
 inline block indexed(std::uint32_t index) {
   block b;
   add_integer(b, 7, 0x80, index);
@@ -99,7 +99,8 @@ inline block operator+(block a, const block& b) {
   return a;
 }
 
-// Decodes a copy of the block that ends where the block ends, so that a sanitizer sees every read beyond it.
+// Decodes a copy of the block that ends where the block ends, so that a sanitizer detects every read beyond
+// it.
 inline outcome decode(decoder& d, bytes_view input) {
   const block exact(input.begin(), input.end());
   outcome o;

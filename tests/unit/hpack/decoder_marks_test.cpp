@@ -1,4 +1,4 @@
-// Marks: what a user attaches to fields that recur.
+// Marks: values that a user attaches to fields that recur.
 #include "hpack/decoder.hpp"
 
 #include "unit/hpack/blocks.hpp"
@@ -21,7 +21,7 @@ using testing::plain;
 using testing::size_update;
 using step = decoder::step;
 
-// Goes to the only field of the block, which must outlive the use of the decoder.
+// Returns the only field of the block, which must outlive the use of the decoder.
 void go_to_field(decoder& d, const block& b) {
   d.start(b);
   ASSERT_EQ(d.next(), step::field);

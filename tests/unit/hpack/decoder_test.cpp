@@ -140,7 +140,7 @@ TEST(HpackDecoder, AFieldThatIsTooLargeForTheTableIsGivenAndEmptiesIt) {
   EXPECT_EQ(decode(d, indexed(62)).error, decode_error::index_out_of_range);
 }
 
-// RFC 7541 4.4, seen through current(): the name's entry goes, the field stays.
+// RFC 7541 4.4, observed through current(): the name's entry is evicted, the field stays.
 TEST(HpackDecoder, AFieldOutlivesTheEntryThatLentItsName) {
   decoder d;
   d.set_table_limit(100);
@@ -252,7 +252,7 @@ TEST(HpackDecoder, ScratchMemoryIsGivenBackOnRequest) {
   EXPECT_EQ(d.capacity_bytes(), 0u);
 }
 
-// Bytes that are likely to mean something, so that most blocks get beyond their first field.
+// Bytes that are likely to be valid, so that most blocks continue after their first field.
 block random_block(testing::random_numbers& random) {
   block b;
   const auto text = [&] { return std::string(random() % 12, static_cast<char>('a' + random() % 4)); };

@@ -90,7 +90,7 @@ TEST(HpackDynamicTable, EmptyEntriesCountTheirOverhead) {
   EXPECT_EQ(t.size_bytes(), 128u);
 }
 
-// Against a deque: sizes from 0 on, names taken from live and dying entries, changes of the maximum.
+// Against a deque: sizes from 0 on, names from live and evicted entries, changes of the maximum.
 TEST(HpackDynamicTable, RandomUseKeepsEveryEntryIntact) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     testing::random_numbers random(seed);

@@ -17,7 +17,7 @@ using testing::outcome;
 using testing::owned_field;
 using testing::size_update;
 
-// Encodes into memory of exactly the promised size, so that a sanitizer sees every write beyond it.
+// Encodes into memory of exactly the promised size, so that a sanitizer detects every write beyond it.
 block encoded(encoder& e, std::string_view name, std::string_view value, indexing policy) {
   std::vector<std::uint8_t> room(encoder::bound(name.size(), value.size()));
   room.resize(static_cast<std::size_t>(e.encode(room.data(), name, value, policy) - room.data()));
@@ -174,8 +174,8 @@ TEST(HpackStatelessEncoder, ItsBlocksDecodeAtAnyTime) {
   EXPECT_EQ(d.table().count(), 1u);
 }
 
-// Random lists from one encoder to a decoder and to the reference, limits changing in between. Values are
-// often repeated; fields are long enough to evict each other.
+// Random lists from one encoder to a decoder and to the reference, with changing limits. Values are often
+// repeated; fields are long enough to evict each other.
 TEST(HpackRoundTrip, RandomListsSurviveChangingTableSizes) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     testing::random_numbers random(seed);

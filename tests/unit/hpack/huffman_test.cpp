@@ -46,7 +46,7 @@ TEST(HpackHuffman, StringsOfRfc7541AppendixC) {
             from_hex("d07a be94 1054 d444 a820 0595 040b 8166 e082 a62d 1bff"));
 }
 
-// RFC 7541 Appendix B at the places where the code's length changes.
+// RFC 7541 Appendix B at the places where the length of the code changes.
 TEST(HpackHuffman, CodesFollowFromTheirLengths) {
   const auto code = [](unsigned symbol) { return huffman::codes[symbol]; };
   EXPECT_EQ(code('0').bits, 0x0u);
@@ -112,14 +112,14 @@ TEST(HpackHuffman, RandomBytesDecodeAsTheReferenceSays) {
   testing::random_numbers random(1);
   for (int round = 0; round < 10000; ++round) {
     block b(random() % 40);
-    // Many ones lead into the long codes.
+    // Many ones lead to the long codes.
     for (std::uint8_t& byte : b) byte = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : 0xff);
     expect_same(b);
   }
 }
 
 TEST(HpackHuffman, PaddingOfSevenOnesIsTheMost) {
-  // '0' is 00000; a byte more of ones is too much (RFC 7541 5.2).
+  // '0' is 00000; another byte of ones is too much padding (RFC 7541 5.2).
   EXPECT_EQ(decoded(from_hex("07")).text, "0");
   EXPECT_EQ(decoded(from_hex("07ff")).error, decode_error::huffman_padding);
   EXPECT_EQ(decoded(from_hex("ff")).error, decode_error::huffman_padding);

@@ -1,4 +1,4 @@
-// A second HPACK decoder: slow, without tricks, to compare the fast one with.
+// A second HPACK decoder: slow and simple, to compare the fast one with.
 #pragma once
 
 #include "hpack/huffman.hpp"
@@ -14,7 +14,7 @@
 
 namespace coracle::hpack::testing {
 
-// Bit by bit. No text means the error.
+// Bit by bit. No text means an error.
 struct reference_text {
   std::string text;
   decode_error error = decode_error::none;

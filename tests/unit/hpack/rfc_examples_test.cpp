@@ -106,7 +106,8 @@ TEST(HpackRfcExamples, AreWhatTheEncoderWrites) {
   }
 }
 
-// A cut block has the fields of the whole one up to the cut, and an error unless the cut lies between fields.
+// A truncated block has the fields of the whole one up to the cut, and an error unless the cut lies between
+// fields.
 TEST(HpackRfcExamples, CutAtEveryByteDecodeAsTheReferenceSays) {
   for (const context& c : read_examples()) {
     SCOPED_TRACE(c.name);

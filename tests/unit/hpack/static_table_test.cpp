@@ -64,7 +64,7 @@ TEST(HpackStaticTable, OtherNamesMatchNothing) {
     EXPECT_EQ(match.name_index, 0) << name;
     EXPECT_EQ(match.field_index, 0) << name;
   }
-  // One character off, at every place.
+  // Names with one changed character, at every position.
   for (std::uint32_t i = 1; i <= static_entry_count; ++i) {
     for (std::size_t at = 0; at < static_table[i].name.size(); ++at) {
       std::string name(static_table[i].name);

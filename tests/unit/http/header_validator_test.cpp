@@ -14,7 +14,7 @@ namespace {
 using list = std::vector<std::pair<std::string_view, std::string_view>>;
 using enum header_kind;
 
-// The verdict on a whole message, reached by check() and again by check_known() where that is possible.
+// The verdict on a whole message, from check(), and again from check_known() where possible.
 field_error verdict(header_kind kind, const list& fields, edge_whitespace edges = edge_whitespace::reject) {
   header_validator full(kind, edges);
   header_validator known(kind, edges);
@@ -162,7 +162,7 @@ TEST(HeaderValidator, ValuesOfRequestPseudoHeadersAreChecked) {
   EXPECT_EQ(verdict(request, request_with(":authority", "")), field_error::none);
 }
 
-// RFC 3986 2. What routers, interceptors and logs get to see of a URI is printable ASCII.
+// RFC 3986 2. The URIs that routers, interceptors and logs see are printable ASCII.
 TEST(HeaderValidator, PathAndAuthorityConsistOfPrintableAsciiCharacters) {
   for (int i = 0; i < 256; ++i) {
     const char c = static_cast<char>(i);

@@ -1,4 +1,4 @@
-// Steady conversations do not touch the heap.
+// Steady conversations do not allocate.
 #include "support/allocation_counter.hpp"
 
 #include "hpack/encoder.hpp"
@@ -14,12 +14,12 @@ namespace {
 using coracle::test::allocation_count;
 using kind = event::kind;
 
-// Two engines, joined by buffers that swap, as sockets' would.
+// Two engines, connected by swapped buffers in place of sockets.
 class steady_pair {
  public:
   steady_pair() : client_(role::client, {}, now_), server_(role::server, {}, now_) { exchange(); }
 
-  // `streams` unary calls at once, each with so many octets of DATA either way.
+  // `streams` concurrent unary calls, each with the given number of octets of DATA in each direction.
   void call(int streams, std::size_t bytes, bool through_the_queue) {
     for (int i = 0; i < streams; ++i) {
       const stream_ref s = client_.open(nullptr);

@@ -14,19 +14,19 @@ using std::chrono_literals::operator""s;
 constexpr std::uint32_t start_bytes = 384u << 10;
 constexpr std::uint32_t most_bytes = 16u << 20;
 
-// A sender that always has something to send, over a line of so much bandwidth and delay; what it may have on its way
-// is the window. Time goes by in steps of an eighth of the delay.
+// A sender that always has data to send, over a line of the given bandwidth and delay; the window limits the
+// bytes in flight. Time advances in steps of an eighth of the delay.
 struct line {
   line(duration round_trip, double bytes_per_s) : delay(round_trip), bandwidth(bytes_per_s) {
     EXPECT_TRUE(of.answered(now += delay));  // our SETTINGS
   }
   [[nodiscard]] std::uint32_t window() const { return std::max(start_bytes, of.wanted_bytes()); }
-  // Bytes that come in so much time.
+  // Receives bytes for the given time.
   double run(duration for_so_long) {
     double all = 0;
     const duration step = delay / 8;
     for (const time_point until = now + for_so_long; now < until; now += step) {
-      // The window, or what the line takes: whatever is less. Behind a full line stands a queue.
+      // Returns the window or the capacity of the line, whichever is less. Beyond a full line, a queue forms.
       const double seconds = std::chrono::duration<double>(step).count();
       const double rate = std::min(bandwidth, window() / std::chrono::duration<double>(delay).count());
       const auto bytes = static_cast<std::uint32_t>(rate * seconds);
@@ -69,7 +69,7 @@ TEST(BandwidthDelay, DoublesWithinAFewRoundTrips) {
   EXPECT_GE(l.window(), 4'000'000u);
 }
 
-// The queue that a window makes at the end of a full line does not make the window larger.
+// The queue that a window causes at the end of a full line does not enlarge the window.
 TEST(BandwidthDelay, DoesNotTakeAQueueForALongerLine) {
   line l(500us, 0.3e9);  // 150 KB
   l.run(5s);
@@ -113,7 +113,7 @@ TEST(BandwidthDelay, TakesNoAnswerThatItDidNotAskFor) {
   EXPECT_FALSE(of.answered(time_point{} + 2ms));
 }
 
-// What a peer sends after a silence says nothing about the line.
+// What a peer sends after an idle period says nothing about the line.
 TEST(BandwidthDelay, AStreamThatPausesDoesNotGrow) {
   bandwidth_delay of{time_point{}};
   time_point now = time_point{} + 20ms;

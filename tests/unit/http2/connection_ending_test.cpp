@@ -1,4 +1,4 @@
-// How connections end: failure, drain, timeouts, and a peer that goes.
+// How connections end: failure, drain, timeouts, and a peer that disconnects.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -113,13 +113,13 @@ TEST(Http2Ending, ADrainTakesTwoSteps) {
   s.engine.drain();
   EXPECT_TRUE(s.engine.draining());
   EXPECT_EQ(s.take_frames(), first_goaway);
-  // What was on its way still comes in.
+  // Data that was in flight is still received.
   s.feed(request(3));
   s.feed(ack_of_drain + request(5) + data(5, "x", end) + request(7, end_both));
   EXPECT_FALSE(s.engine.draining());
   EXPECT_EQ(s.take_frames(), "GOAWAY 3 NO_ERROR\n");
   EXPECT_EQ(s.engine.open_streams(), 2u);
-  // The others go on.
+  // The other streams continue.
   s.respond(s.stream(), true);
   EXPECT_EQ(s.take_frames(), "HEADERS 3 end\n");
 }
@@ -136,7 +136,8 @@ TEST(Http2Ending, BlocksBehindTheFinalGoawayAreStillDecoded) {
   busy_server s("");
   s.engine.drain_now();
   s.feed(headers(1, "\x80"));
-  EXPECT_EQ(s.take_frames(), "GOAWAY 0 NO_ERROR\nGOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(s.take_frames(),
+            "GOAWAY 0 NO_ERROR\nGOAWAY 0 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
 }
 
 TEST(Http2Ending, ADrainingClientOpensNothing) {
@@ -157,7 +158,7 @@ TEST(Http2Ending, ResetEventsComeBeforeFailedAndStreamsMayBeReleasedInThem) {
   EXPECT_TRUE(
       s.events().ends_with("reset 1 FRAME_SIZE_ERROR library\nreset 3 FRAME_SIZE_ERROR library\n"
                            "reset 5 FRAME_SIZE_ERROR library\n"
-                           "failed FRAME_SIZE_ERROR library: PING of a wrong length\n"));
+                           "failed FRAME_SIZE_ERROR library: PING length is not 8 (RFC 9113 6.7)\n"));
 }
 
 TEST(Http2Ending, AStreamReleasedBeforeItsResetEventGetsNone) {

@@ -1,4 +1,4 @@
-// PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY and WINDOW_UPDATE as they come in.
+// Received PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY and WINDOW_UPDATE frames.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -34,7 +34,7 @@ TEST(Http2Priority, IsParsedAndIgnoredInEveryState) {
 }
 
 TEST(Http2Priority, OnStreamZeroIsAConnectionError) {
-  EXPECT_EQ(serve(priority(0, 3)).frames, "GOAWAY 0 PROTOCOL_ERROR 'PRIORITY on stream 0'\n");
+  EXPECT_EQ(serve(priority(0, 3)).frames, "GOAWAY 0 PROTOCOL_ERROR 'PRIORITY on stream 0 (RFC 9113 6.3)'\n");
 }
 
 TEST(Http2Priority, AStreamThatDependsOnItselfIsReset) {
@@ -42,14 +42,15 @@ TEST(Http2Priority, AStreamThatDependsOnItselfIsReset) {
 }
 
 TEST(Http2Priority, AnIdleStreamThatDependsOnItselfIsAConnectionError) {
-  EXPECT_EQ(serve(priority(3, 3)).frames, "GOAWAY 0 PROTOCOL_ERROR 'bad PRIORITY'\n");
+  EXPECT_EQ(serve(priority(3, 3)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'stream depends on itself (RFC 7540 5.3.1)'\n");
 }
 
 TEST(Http2Priority, OfAWrongLengthResetsTheStream) {
   EXPECT_EQ(serve(request(1) + raw(frame_type::priority, 0, 1, "abcd")).frames,
             "RST_STREAM 1 FRAME_SIZE_ERROR\n");
   EXPECT_EQ(serve(raw(frame_type::priority, 0, 1, "abcdef")).frames,
-            "GOAWAY 0 FRAME_SIZE_ERROR 'bad PRIORITY'\n");
+            "GOAWAY 0 FRAME_SIZE_ERROR 'PRIORITY length is not 5 (RFC 9113 6.3)'\n");
 }
 
 // --- RST_STREAM
@@ -72,17 +73,17 @@ TEST(Http2RstStream, RefusedStreamPromisesThatNothingWasProcessed) {
 
 TEST(Http2RstStream, OnStreamZeroIsAConnectionError) {
   EXPECT_EQ(serve(rst_stream(0, error_code::cancel)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on stream 0'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on stream 0 (RFC 9113 6.4)'\n");
 }
 
 TEST(Http2RstStream, OnAnIdleStreamIsAConnectionError) {
   EXPECT_EQ(serve(rst_stream(1, error_code::cancel)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on an idle stream'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'RST_STREAM on stream 1 in state idle (RFC 9113 5.1)'\n");
 }
 
 TEST(Http2RstStream, OfAWrongLengthIsAConnectionError) {
   EXPECT_EQ(serve(request(1) + raw(frame_type::rst_stream, 0, 1, "abc")).frames,
-            "GOAWAY 1 FRAME_SIZE_ERROR 'RST_STREAM of a wrong length'\n");
+            "GOAWAY 1 FRAME_SIZE_ERROR 'RST_STREAM length is not 4 (RFC 9113 6.4)'\n");
 }
 
 // --- SETTINGS
@@ -101,18 +102,24 @@ TEST(Http2Settings, WrongOnesAreConnectionErrors) {
   const auto dies = [](const std::string& frame, const std::string& error) {
     EXPECT_EQ(serve(frame).frames, "GOAWAY 0 " + error + "\n");
   };
-  dies(raw(frame_type::settings, 0, 1, ""), "PROTOCOL_ERROR 'SETTINGS on a stream'");
+  dies(raw(frame_type::settings, 0, 1, ""),
+       "PROTOCOL_ERROR 'SETTINGS on a stream other than 0 (RFC 9113 6.5)'");
   dies(raw(frame_type::settings, flag::ack, 0, u48(3, 1)),
-       "FRAME_SIZE_ERROR 'SETTINGS with ACK and a payload'");
-  dies(raw(frame_type::settings, 0, 0, "abcde"), "FRAME_SIZE_ERROR 'SETTINGS of an odd length'");
-  dies(settings({{2, 2}}), "PROTOCOL_ERROR 'bad SETTINGS_ENABLE_PUSH'");
-  dies(settings({{4, 0x80000000}}), "FLOW_CONTROL_ERROR 'SETTINGS_INITIAL_WINDOW_SIZE above 2^31-1'");
-  dies(settings({{5, 16383}}), "PROTOCOL_ERROR 'SETTINGS_MAX_FRAME_SIZE out of range'");
-  dies(settings({{5, 16777216}}), "PROTOCOL_ERROR 'SETTINGS_MAX_FRAME_SIZE out of range'");
+       "FRAME_SIZE_ERROR 'SETTINGS with ACK and a payload (RFC 9113 6.5)'");
+  dies(raw(frame_type::settings, 0, 0, "abcde"),
+       "FRAME_SIZE_ERROR 'SETTINGS length is not a multiple of 6 (RFC 9113 6.5)'");
+  dies(settings({{2, 2}}), "PROTOCOL_ERROR 'SETTINGS_ENABLE_PUSH is not a permitted value (RFC 9113 6.5.2)'");
+  dies(settings({{4, 0x80000000}}),
+       "FLOW_CONTROL_ERROR 'SETTINGS_INITIAL_WINDOW_SIZE exceeds 2^31-1 (RFC 9113 6.5.2)'");
+  dies(settings({{5, 16383}}),
+       "PROTOCOL_ERROR 'SETTINGS_MAX_FRAME_SIZE is not from 2^14 to 2^24-1 (RFC 9113 6.5.2)'");
+  dies(settings({{5, 16777216}}),
+       "PROTOCOL_ERROR 'SETTINGS_MAX_FRAME_SIZE is not from 2^14 to 2^24-1 (RFC 9113 6.5.2)'");
 }
 
 TEST(Http2Settings, AServerMayNotAllowPush) {
-  EXPECT_EQ(frames_of_client(settings({{2, 1}})), "GOAWAY 0 PROTOCOL_ERROR 'bad SETTINGS_ENABLE_PUSH'\n");
+  EXPECT_EQ(frames_of_client(settings({{2, 1}})),
+            "GOAWAY 0 PROTOCOL_ERROR 'SETTINGS_ENABLE_PUSH is not a permitted value (RFC 9113 6.5.2)'\n");
   EXPECT_EQ(frames_of_client(settings({{2, 0}})), "");
   EXPECT_EQ(serve(settings({{2, 1}})).frames, "SETTINGS ack\n");
 }
@@ -136,7 +143,7 @@ TEST(Http2Settings, TheInitialWindowHoldsForOpenStreamsAndMayGoBelowZero) {
   EXPECT_EQ(tell(""), "");
   EXPECT_EQ(tell(settings({{4, 5}})), "SETTINGS ack\nDATA 1 'de'\n");
   EXPECT_EQ(tell(settings({{4, 100}})), "SETTINGS ack\nDATA 1 'defgh' end\n");
-  // Down to -2: two octets of credit bring it to zero only.
+  // The window is -2: two octets of credit only raise it to zero.
   EXPECT_EQ(tell(settings({{4, 1}}) + window_update(1, 2)), "SETTINGS ack\n");
   EXPECT_EQ(tell(settings({{4, 1}}) + window_update(1, 3)), "SETTINGS ack\nDATA 1 'd'\n");
   EXPECT_EQ(tell(settings({{4, 1}}) + settings({{4, 4}})), "SETTINGS ack\nSETTINGS ack\nDATA 1 'd'\n");
@@ -144,7 +151,8 @@ TEST(Http2Settings, TheInitialWindowHoldsForOpenStreamsAndMayGoBelowZero) {
 
 TEST(Http2Settings, AnInitialWindowThatOverflowsAStreamIsAConnectionError) {
   EXPECT_EQ(serve(request(1) + window_update(1, 0x7fffffff - 65535) + settings({{4, 65536}})).frames,
-            "GOAWAY 1 FLOW_CONTROL_ERROR 'SETTINGS overflow a stream's window'\n");
+            "GOAWAY 1 FLOW_CONTROL_ERROR 'SETTINGS_INITIAL_WINDOW_SIZE raises the window of a stream above "
+            "2^31-1 (RFC 9113 6.9.2)'\n");
 }
 
 TEST(Http2Settings, TheHeaderTableSizeHoldsForOurEncoder) {
@@ -181,9 +189,10 @@ TEST(Http2Ping, ThoseOfThePeerAreCounted) {
 TEST(Http2Ping, AnswersToNoneAreIgnored) { EXPECT_EQ(serve(ping("12345678", true)).events, ""); }
 
 TEST(Http2Ping, WrongOnesAreConnectionErrors) {
-  EXPECT_EQ(serve(ping("1234567")).frames, "GOAWAY 0 FRAME_SIZE_ERROR 'PING of a wrong length'\n");
+  EXPECT_EQ(serve(ping("1234567")).frames,
+            "GOAWAY 0 FRAME_SIZE_ERROR 'PING length is not 8 (RFC 9113 6.7)'\n");
   EXPECT_EQ(serve(raw(frame_type::ping, 0, 1, "12345678")).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'PING on a stream'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'PING on a stream other than 0 (RFC 9113 6.7)'\n");
 }
 
 // --- GOAWAY
@@ -226,9 +235,9 @@ TEST(Http2Goaway, OfAClientLeavesItsStreamsAlone) {
 
 TEST(Http2Goaway, WrongOnesAreConnectionErrors) {
   EXPECT_EQ(serve(raw(frame_type::goaway, 0, 0, "1234567")).frames,
-            "GOAWAY 0 FRAME_SIZE_ERROR 'GOAWAY too short'\n");
+            "GOAWAY 0 FRAME_SIZE_ERROR 'GOAWAY length is less than 8 (RFC 9113 6.8)'\n");
   EXPECT_EQ(serve(raw(frame_type::goaway, 0, 1, "12345678")).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'GOAWAY on a stream'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'GOAWAY on a stream other than 0 (RFC 9113 6.8)'\n");
 }
 
 // --- WINDOW_UPDATE
@@ -249,7 +258,8 @@ TEST(Http2WindowUpdate, LetsAStreamGoOn) {
 
 TEST(Http2WindowUpdate, OfZeroIsAnErrorOfItsScope) {
   EXPECT_EQ(serve(request(1) + window_update(1, 0)).frames, "RST_STREAM 1 PROTOCOL_ERROR\n");
-  EXPECT_EQ(serve(window_update(0, 0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'WINDOW_UPDATE of 0'\n");
+  EXPECT_EQ(serve(window_update(0, 0)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'WINDOW_UPDATE with increment 0 (RFC 9113 6.9)'\n");
 }
 
 TEST(Http2WindowUpdate, AWindowAboveTheMaximumIsAnErrorOfItsScope) {
@@ -258,16 +268,18 @@ TEST(Http2WindowUpdate, AWindowAboveTheMaximumIsAnErrorOfItsScope) {
             "RST_STREAM 1 FLOW_CONTROL_ERROR\n");
   EXPECT_EQ(serve(window_update(0, 0x7fffffff - 65535)).frames, "");
   EXPECT_EQ(serve(window_update(0, 0x7fffffff - 65534)).frames,
-            "GOAWAY 0 FLOW_CONTROL_ERROR 'the connection's window above 2^31-1'\n");
+            "GOAWAY 0 FLOW_CONTROL_ERROR 'WINDOW_UPDATE raises the window of the connection above 2^31-1 "
+            "(RFC 9113 6.9.1)'\n");
 }
 
 TEST(Http2WindowUpdate, OnAnIdleStreamIsAConnectionError) {
-  EXPECT_EQ(serve(window_update(1, 1)).frames, "GOAWAY 0 PROTOCOL_ERROR 'WINDOW_UPDATE on an idle stream'\n");
+  EXPECT_EQ(serve(window_update(1, 1)).frames,
+            "GOAWAY 0 PROTOCOL_ERROR 'WINDOW_UPDATE on stream 1 in state idle (RFC 9113 5.1)'\n");
 }
 
 TEST(Http2WindowUpdate, OfAWrongLengthIsAConnectionError) {
   EXPECT_EQ(serve(raw(frame_type::window_update, 0, 0, "abc")).frames,
-            "GOAWAY 0 FRAME_SIZE_ERROR 'WINDOW_UPDATE of a wrong length'\n");
+            "GOAWAY 0 FRAME_SIZE_ERROR 'WINDOW_UPDATE length is not 4 (RFC 9113 6.9)'\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// HEADERS and CONTINUATION as they come in, and what makes a message malformed.
+// Received HEADERS and CONTINUATION frames, and what makes a message malformed.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -34,7 +34,8 @@ TEST(Http2ReceiveHeaders, ABlockMayBeSpreadOverContinuations) {
   EXPECT_EQ(serve(headers(1, block, 0) + continuation(1, "")).events, head1 + "\n");
 }
 
-// The stream has ended on the wire when its last block turns out to be undecodable: its user hears of it all the same.
+// The stream has ended on the wire when its last block turns out to be undecodable: its user is notified of
+// the end nevertheless.
 TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead) {
   const std::string index_zero = "\x80";
   const std::string bad = block({{"grpc-status", "0"}}) + index_zero;
@@ -47,7 +48,7 @@ TEST(Http2ReceiveHeaders, TheUserOfAnEndedStreamHearsThatItsTrailersCannotBeRead
                           }});
     EXPECT_TRUE(
         s.events.ends_with("reset 1 COMPRESSION_ERROR library\n"
-                           "failed COMPRESSION_ERROR library: index 0\n"))
+                           "failed COMPRESSION_ERROR library: index 0 in a header block (RFC 7541 6.1)\n"))
         << s.events;
   }
 }
@@ -66,14 +67,14 @@ TEST(Http2ReceiveHeaders, PaddingAsLongAsThePayloadIsAConnectionError) {
                           "abcd",
                           end_headers | flag::padded))
                 .frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'padding exceeds the payload of HEADERS (RFC 9113 6.2)'\n");
   EXPECT_EQ(serve(headers(1, "", end_headers | flag::padded)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'more padding than payload'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'padding exceeds the payload of HEADERS (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, APriorityThatDoesNotFitIsAConnectionError) {
   EXPECT_EQ(serve(headers(1, "abcd", end_headers | flag::priority)).frames,
-            "GOAWAY 0 FRAME_SIZE_ERROR 'HEADERS too short for its priority'\n");
+            "GOAWAY 0 FRAME_SIZE_ERROR 'HEADERS too short for its priority fields (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AStreamThatDependsOnItselfIsReset) {
@@ -84,27 +85,28 @@ TEST(Http2ReceiveHeaders, AStreamThatDependsOnItselfIsReset) {
 }
 
 TEST(Http2ReceiveHeaders, HeadersOnStreamZeroIsAConnectionError) {
-  EXPECT_EQ(serve(request(0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on stream 0'\n");
+  EXPECT_EQ(serve(request(0)).frames, "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on stream 0 (RFC 9113 6.2)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AClientCannotOpenEvenStreams) {
   EXPECT_EQ(serve(request(2)).frames,
-            "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+            "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AServerCannotOpenStreams) {
   for (const stream_id id : {2u, 3u})
     EXPECT_EQ(answer(response(id)).frames,
-              "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that cannot be opened'\n");
+              "GOAWAY 0 PROTOCOL_ERROR 'HEADERS on a stream that the peer cannot open (RFC 9113 5.1.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, ALowerIdThanTheHighestIsAConnectionError) {
-  EXPECT_EQ(serve(request(5) + request(3)).frames, "GOAWAY 5 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+  EXPECT_EQ(serve(request(5) + request(3)).frames,
+            "GOAWAY 5 PROTOCOL_ERROR 'HEADERS on stream 3 in state closed (RFC 9113 5.1)'\n");
 }
 
 TEST(Http2ReceiveHeaders, ContinuationNeedsABlock) {
   EXPECT_EQ(serve(request(1) + continuation(1, "x")).frames,
-            "GOAWAY 1 PROTOCOL_ERROR 'CONTINUATION without a header block'\n");
+            "GOAWAY 1 PROTOCOL_ERROR 'CONTINUATION outside of a header block (RFC 9113 6.10)'\n");
 }
 
 TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
@@ -112,40 +114,44 @@ TEST(Http2ReceiveHeaders, NothingMayComeBetweenTheFramesOfABlock) {
        {data(1, "x"), request(3), priority(1, 3), rst_stream(1, error_code::cancel), settings(),
         ping("12345678"), goaway(0, error_code::no_error), window_update(0, 1), continuation(3, "x")})
     EXPECT_EQ(serve(request(1, 0) + frame).frames,
-              "GOAWAY 0 PROTOCOL_ERROR 'a header block was interrupted'\n");
+              "GOAWAY 0 PROTOCOL_ERROR 'another frame within a header block (RFC 9113 6.10)'\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionError) {
   const story s = serve(request(1) + headers(3, "\x80"));
-  EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(s.frames, "GOAWAY 3 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(s.events, head1 +
                           "\nheaders 3 [] bad\nreset 1 COMPRESSION_ERROR library\n"
-                          "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0\n");
+                          "reset 3 COMPRESSION_ERROR library\nfailed COMPRESSION_ERROR library: index 0 in a "
+                          "header block (RFC 7541 6.1)\n");
 }
 
 TEST(Http2ReceiveHeaders, AnUndecodableBlockIsAConnectionErrorWhereverItGoes) {
   const std::string broken = "\x80";
   EXPECT_EQ(serve(request(1, end_both) + headers(1, broken, end_both)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(serve(request(1) + headers(1, broken, end_headers)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   EXPECT_EQ(serve(headers(1, u32(1) + '\x10' + broken, end_headers | flag::priority)).frames,
-            "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+            "GOAWAY 0 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   limits l;
   l.max_concurrent_streams = 0;
-  EXPECT_EQ(serve(headers(1, broken), l).frames, "GOAWAY 0 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(serve(headers(1, broken), l).frames,
+            "GOAWAY 0 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
   const story reset =
       play({.input = from_client() + request(1) + headers(1, broken, end_both),
             .react = [](session& at, const event& e) { at.engine.reset(e.stream, error_code::cancel); }});
-  EXPECT_EQ(reset.frames, "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0'\n");
+  EXPECT_EQ(reset.frames,
+            "RST_STREAM 1 CANCEL\nGOAWAY 1 COMPRESSION_ERROR 'index 0 in a header block (RFC 7541 6.1)'\n");
 }
 
-// RFC 7541 4.2. 64 KiB of updates would otherwise change the table 64,000 times for one block.
+// RFC 7541 4.2. Otherwise 64 KiB of updates would change the table 64,000 times for one block.
 TEST(Http2ReceiveHeaders, AThirdTableSizeUpdateIsAConnectionError) {
   const std::string update = "\x20";
   EXPECT_EQ(serve(headers(1, update + update + request_block(), end_both)).frames, "");
   EXPECT_EQ(serve(headers(1, update + update + update + request_block(), end_both)).frames,
-            "GOAWAY 1 COMPRESSION_ERROR 'more than two table size updates before a block's fields'\n");
+            "GOAWAY 1 COMPRESSION_ERROR 'more than two dynamic table size updates in a header block (RFC "
+            "7541 4.2)'\n");
 }
 
 // --- malformed messages, RFC 9113 8.1.1
@@ -185,7 +191,7 @@ TEST(Http2ReceiveHeaders, MalformedRequestsAreReset) {
 }
 
 TEST(Http2ReceiveHeaders, AFieldThatWasCheckedOnceIsStillCheckedForItsPlace) {
-  // "a: b" enters the table; from then on it is known by its tag, and so is ":path".
+  // "a: b" is inserted into the table; from then on it is identified by its tag, and so is ":path".
   std::string first = block({{":method", "GET"}, {":scheme", "http"}, {":path", "/"}});
   first += std::string(
       "\x40\x01"
@@ -244,7 +250,7 @@ TEST(Http2ReceiveHeaders, TrailersHoldNoPseudoHeaders) {
 }
 
 TEST(Http2ReceiveHeaders, TheTableFollowsBlocksThatNobodyWants) {
-  // Entered by a block that is refused, used by the next stream's.
+  // Inserted by a block that is refused, referenced by the next stream's block.
   const std::string entering = request_block() + std::string(
                                                      "\x40\x01"
                                                      "a\x01"
@@ -289,7 +295,7 @@ TEST(Http2ReceiveHeaders, ASlotIsLeftAtTheFieldThatItIsFor) {
     seen.append(fine ? "good\n" : "bad\n");
   });
   s.pulls_fields = false;
-  // The last field is in the static table, where no slot can be left, behind one that has a place for it.
+  // The last field is in the static table, where no slot is left, after a field that has one.
   s.feed(from_client() +
          headers(1,
                  std::string("\x83\x86\x44\x02/p\x40\x03x-a\x01"

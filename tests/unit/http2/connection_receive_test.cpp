@@ -1,4 +1,4 @@
-// Prefaces, frame headers and DATA as they come in.
+// Received prefaces, frame headers and DATA.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -17,7 +17,7 @@ const std::string told1 = head1 + "\n";
 story serve(const std::string& input, const limits& l = {}) {
   return play({.side = role::server, .input = from_client() + input, .bounds = l});
 }
-// A client that has sent a whole request on stream 1.
+// A client that has sent a complete request on stream 1.
 story answer(const std::string& input, const limits& l = {}) {
   return play({.side = role::client,
                .input = from_server() + input,
@@ -32,16 +32,16 @@ std::string died(const std::string& code, const std::string& why, const std::str
 
 TEST(Http2Receive, ABadPrefaceFailsWithoutGoaway) {
   const story s = play({.input = "INVALID CONNECTION PREFACE\r\n\r\n"});
-  EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: bad connection preface\n");
+  EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: invalid connection preface (RFC 9113 3.4)\n");
   EXPECT_EQ(s.frames, "");
 }
 
 TEST(Http2Receive, APrefaceThatIsWrongAtItsEndFails) {
   const story s = play({.input = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\r"});
-  EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: bad connection preface\n");
+  EXPECT_EQ(s.events, "failed PROTOCOL_ERROR library: invalid connection preface (RFC 9113 3.4)\n");
 }
 
-// The response takes the place of our SETTINGS, which a user that asks awaits_preface() has not sent yet.
+// The response replaces our SETTINGS, which a user that checks awaits_preface() has not sent yet.
 TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
   const std::string request = "POST /p.S/M HTTP/1.1\r\nhost: h\r\n\r\n";
   for (std::size_t piece = 1; piece <= request.size(); ++piece) {
@@ -53,13 +53,13 @@ TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTerms) {
       for (event e = server.next(); e.what != event::kind::none; e = server.next()) last = e;
     }
     EXPECT_EQ(last.what, event::kind::failed);
-    EXPECT_EQ(last.reason, "the peer speaks HTTP/1.x");
+    EXPECT_EQ(last.reason, "the peer uses HTTP/1.x");
     EXPECT_TRUE(as_text(server.output().pending()).starts_with("HTTP/1.1 505 ")) << piece;
-    EXPECT_TRUE(as_text(server.output().pending()).ends_with("not supported.\n")) << piece;
+    EXPECT_TRUE(as_text(server.output().pending()).ends_with("are rejected.\n")) << piece;
   }
 }
 
-// A peer that has said nothing when the drain begins is told of it behind its preface.
+// A peer that has sent nothing when the drain begins is notified of it after its preface.
 TEST(Http2Receive, ARequestOfHttp1IsRefusedInItsOwnTermsWhileTheServerDrains) {
   connection server(role::server, {}, time_point{});
   server.drain();
@@ -75,7 +75,7 @@ TEST(Http2Receive, TheOutputOfADrainWaitsForThePrefaceUntilTheFinalGoaway) {
   EXPECT_TRUE(server.awaits_preface());
   server.on_timeout(time_point{} + limits{}.drain_timeout);
   EXPECT_FALSE(server.awaits_preface());
-  // What has been sent cannot be replaced any more.
+  // Data that was sent cannot be replaced any more.
   server.output().consume(server.output().size());
   server.feed(as_bytes(std::string_view("GET / HTTP/1.1\r\n")), time_point{});
   while (server.next().what != event::kind::none) continue;
@@ -95,17 +95,17 @@ TEST(Http2Receive, WithAWholePrefaceTheOutputMayBeSent) {
 
 TEST(Http2Receive, TheFirstFrameOfAClientMustBeSettings) {
   const story s = play({.input = std::string(client_preface) + ping("12345678")});
-  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS", "0"));
+  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS (RFC 9113 3.4)", "0"));
 }
 
 TEST(Http2Receive, TheFirstFrameOfAServerMustBeSettings) {
   const story s = play({.side = role::client, .input = window_update(0, 1)});
-  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS", "0"));
+  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS (RFC 9113 3.4)", "0"));
 }
 
 TEST(Http2Receive, AnAckIsNoFirstSettings) {
   const story s = play({.side = role::client, .input = settings_ack()});
-  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS", "0"));
+  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "the first frame is not SETTINGS (RFC 9113 3.4)", "0"));
 }
 
 TEST(Http2Receive, OurPrefaceComesFirstFromBothRoles) {
@@ -128,7 +128,7 @@ TEST(Http2Receive, UnknownFramesAreIgnored) {
 
 TEST(Http2Receive, AnUnknownFrameWithinAHeaderBlockIsAConnectionError) {
   const story s = serve(request(1, 0) + raw(static_cast<frame_type>(0xbe), 0, 0, ""));
-  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "a header block was interrupted", "0"));
+  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "another frame within a header block (RFC 9113 6.10)", "0"));
 }
 
 TEST(Http2Receive, TheReservedBitOfAStreamIdIsIgnored) {
@@ -139,17 +139,21 @@ TEST(Http2Receive, TheReservedBitOfAStreamIdIsIgnored) {
 
 TEST(Http2Receive, AFrameAboveTheMaximumIsAConnectionError) {
   const story s = serve(request(1) + data(1, std::string(16385, 'x')));
-  EXPECT_EQ(s.frames, died("FRAME_SIZE_ERROR", "a frame above SETTINGS_MAX_FRAME_SIZE"));
-  EXPECT_EQ(s.events, told1 +
-                          "reset 1 FRAME_SIZE_ERROR library\n"
-                          "failed FRAME_SIZE_ERROR library: a frame above SETTINGS_MAX_FRAME_SIZE\n");
+  EXPECT_EQ(s.frames,
+            died("FRAME_SIZE_ERROR", "frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)"));
+  EXPECT_EQ(
+      s.events,
+      told1 +
+          "reset 1 FRAME_SIZE_ERROR library\n"
+          "failed FRAME_SIZE_ERROR library: frame length exceeds SETTINGS_MAX_FRAME_SIZE (RFC 9113 4.2)\n");
 }
 
 TEST(Http2Receive, PushPromiseIsAConnectionErrorInBothRoles) {
   EXPECT_EQ(serve(request(1) + raw(frame_type::push_promise, end_headers, 1, u32(2))).frames,
-            died("PROTOCOL_ERROR", "PUSH_PROMISE"));
+            died("PROTOCOL_ERROR", "PUSH_PROMISE is not permitted (RFC 9113 8.4)"));
   EXPECT_EQ(answer(raw(frame_type::push_promise, end_headers, 1, u32(2))).frames,
-            "HEADERS 1 end\nSETTINGS ack\n" + died("PROTOCOL_ERROR", "PUSH_PROMISE", "0"));
+            "HEADERS 1 end\nSETTINGS ack\n" +
+                died("PROTOCOL_ERROR", "PUSH_PROMISE is not permitted (RFC 9113 8.4)", "0"));
 }
 
 // --- DATA
@@ -172,20 +176,21 @@ TEST(Http2Receive, PaddingIsTakenOff) {
 
 TEST(Http2Receive, PaddingAsLongAsThePayloadIsAConnectionError) {
   const story s = serve(request(1) + data(1, std::string("\x04") + "abc", flag::padded));
-  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "more padding than payload"));
+  EXPECT_EQ(s.frames, died("PROTOCOL_ERROR", "padding exceeds the payload of DATA (RFC 9113 6.1)"));
 }
 
 TEST(Http2Receive, PaddedDataWithoutAPadLengthIsAConnectionError) {
   EXPECT_EQ(serve(request(1) + data(1, "", flag::padded)).frames,
-            died("FRAME_SIZE_ERROR", "padded DATA without a pad length"));
+            died("FRAME_SIZE_ERROR", "padded DATA without a pad length (RFC 9113 6.1)"));
 }
 
 TEST(Http2Receive, DataOnStreamZeroIsAConnectionError) {
-  EXPECT_EQ(serve(data(0, "x")).frames, died("PROTOCOL_ERROR", "DATA on stream 0", "0"));
+  EXPECT_EQ(serve(data(0, "x")).frames, died("PROTOCOL_ERROR", "DATA on stream 0 (RFC 9113 6.1)", "0"));
 }
 
 TEST(Http2Receive, DataOnAnEvenStreamIsAConnectionError) {
-  EXPECT_EQ(serve(request(3) + data(2, "x")).frames, died("PROTOCOL_ERROR", "DATA on an idle stream", "3"));
+  EXPECT_EQ(serve(request(3) + data(2, "x")).frames,
+            died("PROTOCOL_ERROR", "DATA on stream 2 in state idle (RFC 9113 5.1)", "3"));
 }
 
 TEST(Http2Receive, DataBeyondTheStreamsWindowResetsTheStream) {
@@ -206,7 +211,8 @@ TEST(Http2Receive, DataBeyondTheConnectionsWindowIsAConnectionError) {
   const story s = play({.input = from_client() + input,
                         .first = [](session& at) { at.engine.withhold_credit(true); },
                         .bounds = l});
-  EXPECT_EQ(s.frames, died("FLOW_CONTROL_ERROR", "DATA beyond the connection's window"));
+  EXPECT_EQ(s.frames,
+            died("FLOW_CONTROL_ERROR", "DATA exceeds the window of the connection (RFC 9113 6.9.1)"));
 }
 
 TEST(Http2Receive, PaddingCountsForFlowControl) {

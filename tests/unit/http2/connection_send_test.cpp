@@ -1,4 +1,4 @@
-// HEADERS and DATA on their way out: splitting, windows, turns, and who is told when.
+// Sent HEADERS and DATA: splitting, windows, order, and notifications.
 #include "hpack/encoder.hpp"
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
@@ -12,7 +12,7 @@ namespace {
 using namespace test;
 using namespace test::frames;
 
-// A server with requests on streams 1, 3, ... that it has not answered.
+// A server with open requests on streams 1, 3, ...
 struct busy_server : session {
   explicit busy_server(int requests, const std::string& client_settings = settings())
       : session(role::server, {}, [](session&, const event&) {}) {
@@ -42,7 +42,7 @@ TEST(Http2Send, ALongBlockIsSplitIntoContinuationsThatArriveWhole) {
   EXPECT_EQ(client.events(), "headers 1 [:status=200 long=" + value + "] end\n");
 }
 
-// A client whose heads begin alike, and the server that reads them.
+// A client whose request headers have a common prefix, and the server that reads them.
 struct alike {
   alike()
       : client(role::client, {}, [](session&, const event&) {}),

@@ -1,4 +1,4 @@
-// The coming and going of streams: opening, releasing, ids, and what stays behind.
+// The life of streams: opening, releasing, ids, and what remains afterwards.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 

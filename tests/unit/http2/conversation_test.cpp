@@ -1,4 +1,4 @@
-// Whole exchanges between the two roles.
+// Complete exchanges between the two roles.
 #include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
 #include "support/http2/engine_pair.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using kind = event::kind;
 
-// A unary call as gRPC makes it, both sides' parts spelled out.
+// A unary call as gRPC makes it, with the frames of both sides written out.
 class Http2Conversation : public ::testing::Test {
  protected:
   void send_request(stream_ref s, std::string_view body) {
@@ -101,7 +101,7 @@ TEST_F(Http2Conversation, AUnaryCallGoesThereAndBack) {
     EXPECT_TRUE(client_done);
     EXPECT_EQ(pair.client.open_streams(), 0u);
     EXPECT_EQ(pair.server.open_streams(), 0u);
-    // The next call takes again what an idle connection gives back.
+    // The next call reuses the memory that an idle connection releases.
     const std::size_t busy_bytes = pair.server.memory_bytes();
     pair.client.release_idle_memory();
     pair.server.release_idle_memory();
@@ -127,7 +127,7 @@ TEST_F(Http2Conversation, MemoryIsReleasedWhileAStreamIsOpenAndABlockHasComeInPa
   EXPECT_EQ(pair.server.open_streams(), 1u);
 }
 
-// Trailers are shorter than a head: the account must not run below nothing.
+// Trailers are shorter than headers: the accounting must not fall below zero.
 TEST_F(Http2Conversation, TrailersOfARequestDoNotGrowTheMemoryAccount) {
   const std::size_t idle_bytes = pair.server.memory_bytes();
   stream_ref served = no_stream;

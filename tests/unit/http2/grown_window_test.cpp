@@ -14,7 +14,8 @@ using namespace test;
 using namespace test::frames;
 using std::chrono_literals::operator""ms;
 
-// A peer that uses all it is given, over a line of 20 ms: 256 KiB a millisecond, answers 20 ms later.
+// A peer that uses its whole window, over a line with a round trip of 20 ms: 256 KiB per millisecond,
+// acknowledged 20 ms later.
 std::int64_t largest_window(const limits& l, bool withheld = false) {
   session s(role::server, l, [](session& at, const event& e) {
     if (e.what == event::kind::data) at.engine.consume(e.stream, e.data.size());

@@ -1,4 +1,4 @@
-// PINGs that ask whether the peer lives, and those that a peer sends too often (gRFC A8, A9).
+// PINGs that check whether the peer is alive, and PINGs that a peer sends too often (gRFC A8, A9).
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 

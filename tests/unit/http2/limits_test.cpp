@@ -1,4 +1,4 @@
-// Each limit of http2/limits.hpp by its name: what is just within it goes through, one more does not.
+// Each limit of http2/limits.hpp by its name: a value at the limit is accepted, the next one is not.
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
 
@@ -21,7 +21,7 @@ struct server : session {
     feed(from_client());
     take_frames();
   }
-  // How often `frame` may come before the connection fails.
+  // Returns how often `frame` is accepted before the connection fails.
   int stands(const std::function<std::string(int)>& frame, int most = 5000) {
     for (int i = 0; i < most; ++i) {
       feed(frame(i));
@@ -79,7 +79,7 @@ TEST(Http2Limits, HeaderTableBytesHoldFromTheAckOn) {
 TEST(Http2Limits, HeaderListBytesFailTheStreamAndKeepTheTable) {
   limits l;
   l.header_list_bytes = 500;
-  // An entry of 200 octets for the table, and then four references to it.
+  // Adds an entry of 200 octets to the table, followed by four references to it.
   const std::string entry = std::string(
                                 "\x40\x01"
                                 "a\x7f\x49",
@@ -104,12 +104,12 @@ TEST(Http2Limits, HeaderBlockBytes) {
                                                   4);
   const std::string padded_block = block + '\x00' + std::string(127, 'x');
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames,
-            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'header block exceeds limits::header_block_bytes'\n");
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block.substr(0, 60), 0) +
                            continuation(1, padded_block.substr(60)),
                   .bounds = l})
                 .frames,
-            "GOAWAY 0 ENHANCE_YOUR_CALM 'a header block is too large'\n");
+            "GOAWAY 0 ENHANCE_YOUR_CALM 'header block exceeds limits::header_block_bytes'\n");
   l.header_block_bytes = static_cast<std::uint32_t>(padded_block.size());
   EXPECT_EQ(play({.input = from_client() + headers(1, padded_block), .bounds = l}).frames, "");
 }
@@ -123,7 +123,9 @@ TEST(Http2Limits, Continuations) {
     return play({.input = input + continuation(1, ""), .bounds = l}).frames;
   };
   EXPECT_EQ(spread(3), "RST_STREAM 1 PROTOCOL_ERROR\n") << "two methods, but no flood";
-  EXPECT_EQ(spread(4), "GOAWAY 0 ENHANCE_YOUR_CALM 'too many CONTINUATION frames'\n");
+  EXPECT_EQ(
+      spread(4),
+      "GOAWAY 0 ENHANCE_YOUR_CALM 'CONTINUATION frames of a header block exceed limits::continuations'\n");
 }
 
 TEST(Http2Limits, InterimResponses) {
@@ -137,7 +139,8 @@ TEST(Http2Limits, InterimResponses) {
   s.take_frames();
   for (int i = 0; i < 3; ++i) s.feed(headers(1, interim) + headers(3, interim));
   EXPECT_EQ(s.take_frames(), "");
-  // The block of the refused one still is part of the compression: it enters the field that the next one refers to.
+  // The block of the refused stream is still part of the compression context: it inserts the field that the
+  // next block references.
   const std::string entering = interim + std::string(
                                              "\x40\x01"
                                              "a\x01"
@@ -164,7 +167,8 @@ TEST(Http2Limits, OwnStreams) {
 
 TEST(Http2Limits, TheHighestStreamIdIsTheLast) {
   const story s = play({.input = from_client() + request(0x7fffffff, end_both) + request(1, end_both)});
-  EXPECT_EQ(s.frames, "GOAWAY 2147483647 PROTOCOL_ERROR 'HEADERS on a closed stream'\n");
+  EXPECT_EQ(s.frames,
+            "GOAWAY 2147483647 PROTOCOL_ERROR 'HEADERS on stream 1 in state closed (RFC 9113 5.1)'\n");
 }
 
 // --- floods. A bucket gives its burst at once and its rate afterwards.
@@ -180,7 +184,7 @@ TEST(Http2Limits, ResetsBurstAgainstRapidReset) {
   EXPECT_TRUE(s.calmed());
 }
 
-// Ten resets a second are the rate of a bucket of 20, be it of all resets or of early ones.
+// Ten resets per second match the rate of a bucket of 20, whether it counts all resets or only early ones.
 void expect_ten_resets_a_second(const limits& l) {
   int next = 0;
   const auto rapid = [&](int) {
@@ -442,9 +446,11 @@ TEST(Http2Limits, SettingsTimeout) {
   EXPECT_FALSE(s.engine.failed());
   s.engine.on_timeout(time_point{} + 3s);
   s.pump();
-  EXPECT_EQ(s.take_frames(), "GOAWAY 1 SETTINGS_TIMEOUT 'SETTINGS were not acknowledged'\n");
-  EXPECT_TRUE(s.events().ends_with(
-      "reset 1 SETTINGS_TIMEOUT library\nfailed SETTINGS_TIMEOUT library: SETTINGS were not acknowledged\n"));
+  EXPECT_EQ(s.take_frames(),
+            "GOAWAY 1 SETTINGS_TIMEOUT 'SETTINGS were not acknowledged in time (RFC 9113 6.5.3)'\n");
+  EXPECT_TRUE(
+      s.events().ends_with("reset 1 SETTINGS_TIMEOUT library\nfailed SETTINGS_TIMEOUT library: SETTINGS were "
+                           "not acknowledged in time (RFC 9113 6.5.3)\n"));
   server acked(l);
   EXPECT_EQ(acked.engine.next_timeout(), never);
 }
@@ -459,7 +465,9 @@ TEST(Http2Limits, HeaderTimeout) {
     s.feed(begun);
     EXPECT_EQ(s.engine.next_timeout(), time_point{} + 3s);
     s.engine.on_timeout(time_point{} + 3s);
-    EXPECT_EQ(s.take_frames(), "GOAWAY 0 ENHANCE_YOUR_CALM 'a frame was begun and not ended in time'\n");
+    EXPECT_EQ(
+        s.take_frames(),
+        "GOAWAY 0 ENHANCE_YOUR_CALM 'incomplete frame or header block exceeds limits::header_timeout'\n");
   }
 }
 

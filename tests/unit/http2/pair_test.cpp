@@ -1,4 +1,4 @@
-// A client's and a server's engine in long random conversations, from seeds.
+// The engines of a client and a server in long random conversations, from seeds.
 #include "base/output_buffer.hpp"
 #include "hpack/encoder.hpp"
 #include "http2/connection.hpp"
@@ -17,11 +17,11 @@ namespace {
 
 using kind = event::kind;
 
-// Octets that tell their place, so that loss, repetition and mixing up show.
+// Octets that depend on their position, so that loss, repetition and reordering are detected.
 char octet(stream_id id, std::size_t at) { return static_cast<char>(id * 31 + at * 7 + at / 251); }
 
-// Each request's body has a length that its path tells; the server echoes the body while it comes in, then
-// sends trailers. Both sides check every octet.
+// The path of each request contains the length of its body; the server echoes the body while it receives it
+// and then sends trailers. Both sides check every octet.
 class conversation {
  public:
   explicit conversation(unsigned seed)
@@ -140,7 +140,7 @@ bool conversation::open() {
   return true;
 }
 
-// The client sends the next piece of a body, or gives the call up.
+// The client sends the next piece of a body, or cancels the call.
 bool conversation::go_on(call& c) {
   if (dice(2000) == 0) {
     ++cut_short;
@@ -226,7 +226,7 @@ void conversation::send_back(stream_ref s, echo& x) {
   echoes_.erase(s);
 }
 
-// Moves octets: all, or as few as one.
+// Moves octets: all of them, or as few as one.
 void conversation::fly(connection& from, connection& to, std::string& pipe, test::flow_auditor& of_from,
                        test::flow_auditor& of_to, bool to_server) {
   if (dice(3) == 0) from.produce(dice(2) ? 256u << 10 : 1 + dice(5000));

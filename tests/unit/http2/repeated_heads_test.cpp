@@ -1,4 +1,5 @@
-// Heads of requests that repeat the last one's octets: who keeps what it has read need not read again.
+// Request headers that repeat the octets of the previous request: a reader that keeps what it has read need
+// not read them again.
 #include "hpack/encoder.hpp"
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
@@ -17,7 +18,7 @@ namespace {
 using namespace test;
 using namespace test::frames;
 
-// Keeps the last head that has a number, as a server does.
+// Keeps the last headers that have a number, as a server does.
 struct keeper {
   explicit keeper(const limits& l = {})
       : s(role::server, l, [this](session& at, const event& e) {
@@ -112,15 +113,15 @@ TEST(Http2RepeatedHeads, ReferToTheTableAsItWas) {
   feed(entering);
   for (int i = 0; i < 3; ++i) feed(indexed);
   EXPECT_EQ(k.repeated, 1);
-  // The same octets, but now they mean the newest entry's path.
+  // The same octets, but they now refer to the path of the newest entry.
   feed(encoded("/a.B/D"));
   feed(indexed);
   EXPECT_EQ(k.repeated, 1);
   EXPECT_NE(k.last, ":method=POST :scheme=http :path=/a.B/C :authority=h ");
 }
 
-// A block that is no good request changes the table, too, and is not remembered in place of the last one. The table has
-// room for one entry: its count and its size stay as they were.
+// A block that is not a valid request changes the table, too, and is not remembered in place of the last one.
+// The table has room for one entry: its count and its size remain the same.
 struct between {
   const char* name;
   // On stream `id`: `entering` replaces the entry of the table.
@@ -201,7 +202,8 @@ TEST(Http2RepeatedHeads, OfMoreThanAKibibyteAreReadEachTime) {
   EXPECT_EQ(k.repeated, 0);
 }
 
-// Beside one that reads every head: fields that recur, tables that shrink and grow, fields that push others out.
+// Compared with a reader that reads all headers: fields that recur, tables that shrink and grow, fields that
+// evict others.
 class repeated_heads : public testing::TestWithParam<int> {};
 
 TEST_P(repeated_heads, SayWhatReadingThemSays) {

@@ -21,7 +21,7 @@ TEST(Http2StreamIndex, AgreesWithAMapWhateverComesAndGoes) {
     stream_id next = 1;
     for (int i = 0; i < 5000; ++i) {
       if (model.size() < 100 && random() % 2 == 0) {
-        // Strides as a hostile client may choose them.
+        // Strides that a hostile client may choose.
         next += 2 * (1 + (random() % 4 == 0 ? random() % 5000 : 0));
         model[next] = static_cast<std::uint32_t>(i);
         index.insert(next, static_cast<std::uint32_t>(i));

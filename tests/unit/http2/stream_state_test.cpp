@@ -1,4 +1,4 @@
-// Every pair of a stream's state and what can happen to it: in the table, and through an engine.
+// Every pair of a stream's state and an input: in the table, and through an engine.
 #include "http2/stream_state.hpp"
 #include "support/http2/frames.hpp"
 #include "support/http2/transcript.hpp"
@@ -21,8 +21,8 @@ const char* const input_names[] = {"HEADERS",         "HEADERS end",       "DATA
                                    "send HEADERS",    "send HEADERS end",  "send DATA",    "send DATA end",
                                    "send RST_STREAM", "send WINDOW_UPDATE"};
 
-// What RFC 9113 5.1 says, in words: the next state, or !code for a stream error, !!code for a connection
-// error, "-" for no effect, "x" for something that we cannot do.
+// The rules of RFC 9113 5.1 as text: the next state, or !code for a stream error, !!code for a connection
+// error, "-" for no effect, "x" for an action that we cannot take.
 struct expectation {
   stream_state state;
   std::array<std::string_view, stream_input_count> outcomes;
@@ -96,7 +96,7 @@ std::vector<way_to_state> ways() {
       {ended, request(3, end_both), [](session& s) { s.respond(s.stream(), true); }},
       {reset_sent, request(3), [](session& s) { s.engine.reset(s.stream(), error_code::cancel); }},
       {reset_received, request(3) + rst_stream(3, error_code::cancel), nothing},
-      // Stream 3 closed as well, and as many after it as are remembered; 259 shares its place.
+      // Stream 3 is closed as well, and then as many streams as are remembered; 259 shares its slot.
       {forgotten,
        request(3) + rst_stream(3, error_code::cancel) + request(259) + rst_stream(259, error_code::cancel),
        nothing},
@@ -106,7 +106,7 @@ std::vector<way_to_state> ways() {
 
 std::string frame_of(stream_input i) {
   switch (i) {
-    // On a server's open stream a second block is trailers, which end it.
+    // On an open stream of a server, a second block is trailers, which end the stream.
     case stream_input::receive_headers:
     case stream_input::receive_headers_end: return request(3, end_both);
     case stream_input::receive_data: return data(3, "x");
@@ -131,7 +131,7 @@ TEST(Http2StreamStateTable, AnEngineDoesWhatTheTableSays) {
       s.feed(frame_of(input));
       const std::string frames = s.take_frames();
       const transition& t = transition_of(way.state, input);
-      // A request's block on an open stream is malformed as trailers; the state machine comes first.
+      // The block of a request on an open stream is malformed as trailers; the state machine decides first.
       const bool malformed =
           t.verdict == stream_verdict::take && way.state != idle &&
           (input == stream_input::receive_headers || input == stream_input::receive_headers_end);

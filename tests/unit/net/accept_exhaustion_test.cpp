@@ -1,4 +1,4 @@
-// accept() while the process has no descriptors left: it rests, says so once, and goes on.
+// accept() while the process has no descriptors left: it pauses, logs that once, and continues.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/with_timeout.hpp"
@@ -28,7 +28,7 @@ void expect_said_once(const kept_log& log) {
   const std::string said = log.text();
   constexpr std::string_view what = "cannot accept connections on ";
   EXPECT_THAT(said, HasSubstr(what));
-  EXPECT_THAT(said, HasSubstr("trying again every 50 ms: Too many open files"));
+  EXPECT_THAT(said, HasSubstr("retrying every 50 ms: Too many open files"));
   EXPECT_EQ(said.find(what), said.rfind(what)) << said;
 }
 
@@ -56,7 +56,7 @@ class AcceptWithoutDescriptors : public testing::TestWithParam<testing_support::
 INSTANTIATE_TEST_SUITE_P(On, AcceptWithoutDescriptors, testing_support::kernel_kinds,
                          testing_support::every_backend::case_name);
 
-// Until accept() has failed for want of them.
+// Until accept() has failed for lack of descriptors.
 task<> until_said(const kept_log& log) {
   while (log.text().find("cannot accept") == std::string::npos) co_await sleep_for(1ms);
 }
@@ -118,7 +118,7 @@ class AcceptOnAnExhaustedHost : public testing::Test {
   runtime& host_ = world_.host("host");
 };
 
-// With a connection that waits, and from then on without descriptors.
+// With a pending connection, and from then on without descriptors.
 task<listener> open_and_exhaust(sim::world& w) {
   listener l = listener::open(address::loopback_v4(0)).value();
   result<stream> waits = co_await stream::connect(l.local_address());

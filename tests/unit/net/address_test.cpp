@@ -68,19 +68,19 @@ TEST_P(BadAddressText, IsRefusedWithTheMend) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadAddressText,
-    testing::Values(bad_case{"", "port"}, bad_case{"127.0.0.1", "has no port"},
-                    bad_case{"127.0.0.1:", "0 to 65535"}, bad_case{"127.0.0.1:65536", "0 to 65535"},
-                    bad_case{"127.0.0.1:-1", "0 to 65535"}, bad_case{"127.0.0.1:80x", "0 to 65535"},
-                    bad_case{"127.0.0.1: 80", "0 to 65535"}, bad_case{":80", "0.0.0.0"},
-                    bad_case{"1.2.3:80", "resolver"}, bad_case{"01.2.3.4:80", "resolver"},
-                    bad_case{"example.org:80", "names need a resolver"}, bad_case{"localhost", "has no port"},
-                    bad_case{"localhost:x", "0 to 65535"}, bad_case{"::1:80", "[address]:port"},
-                    bad_case{"[::1", "closing bracket"}, bad_case{"[::1]", "has no port"},
-                    bad_case{"[::1]80", "0 to 65535"}, bad_case{"[1.2.3.4]:80", "no IPv6"},
-                    bad_case{"[fe80::1%eth0]:80", "number"}, bad_case{"unix:", "empty"},
-                    bad_case{"unix://host/path", "unix:///path"},
-                    bad_case{"unix:" + std::string(108, 'x'), "107"},
-                    bad_case{std::string("unix:a\0b", 8), "zero byte"}));
+    testing::Values(
+        bad_case{"", "port"}, bad_case{"127.0.0.1", "has no port"}, bad_case{"127.0.0.1:", "0 to 65535"},
+        bad_case{"127.0.0.1:65536", "0 to 65535"}, bad_case{"127.0.0.1:-1", "0 to 65535"},
+        bad_case{"127.0.0.1:80x", "0 to 65535"}, bad_case{"127.0.0.1: 80", "0 to 65535"},
+        bad_case{":80", "0.0.0.0"}, bad_case{"1.2.3:80", "not a valid IP address"},
+        bad_case{"01.2.3.4:80", "not a valid IP address"},
+        bad_case{"example.org:80", "host names are not resolved here"}, bad_case{"localhost", "has no port"},
+        bad_case{"localhost:x", "0 to 65535"}, bad_case{"::1:80", "[address]:port"},
+        bad_case{"[::1", "closing bracket"}, bad_case{"[::1]", "has no port"},
+        bad_case{"[::1]80", "0 to 65535"}, bad_case{"[1.2.3.4]:80", "no valid IPv6 address"},
+        bad_case{"[fe80::1%eth0]:80", "an interface index"}, bad_case{"unix:", "empty"},
+        bad_case{"unix://host/path", "unix:///path"}, bad_case{"unix:" + std::string(108, 'x'), "107"},
+        bad_case{std::string("unix:a\0b", 8), "zero byte"}));
 
 TEST(Address, LocalhostMeansBothLoopbacks) {
   const auto found = parse_addresses("localhost:80");

@@ -1,4 +1,4 @@
-// Waits for connections and lines raced against timers: who gives up has taken none.
+// Waits for connections and lines raced against timers: a cancelled wait has taken none.
 #include "coracle/coro/when_any.hpp"
 #include "coracle/net/line_reader.hpp"
 #include "unit/net/connection.hpp"
@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(On, arrival_races, testing_support::all_cancellation_ra
                          arrival_races::case_name);
 
 struct callers {
-  // One after the other, each with its number, which comes back when it was accepted.
+  // One after the other, each with its number, which is sent back when it was accepted.
   static task<> call(address to, std::atomic<bool>& all) {
     lengths drawn(61, below_ns);
     for (int n = 0; n != arrivals; ++n) {

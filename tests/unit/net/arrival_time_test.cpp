@@ -1,4 +1,4 @@
-// What a loop takes for the present when bytes arrive after a wait.
+// The time that a loop uses as the present when bytes arrive after a wait.
 #include "coracle/coro/sleep.hpp"
 #include "runtime/backend.hpp"
 #include "support/every_backend.hpp"
@@ -26,7 +26,7 @@ task<address> listen(std::optional<listener>& door) {
   co_return door->local_address();
 }
 
-// Writes now and then, while the reader's loop has nothing to do but to wait.
+// Writes at intervals, while the reader's loop only waits.
 task<> write_late(std::optional<listener>& door, std::atomic<time_point>& written) {
   result<stream> s = co_await door->accept();
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// connect() with real sockets, too: addresses that refuse are easy to have.
+// connect() also with real sockets: addresses that refuse are easy to create.
 #include "coracle/net/connect.hpp"
 
 #include "coracle/coro/scope.hpp"
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class Connect : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Connect, testing_support::all_kinds, Connect::case_name);
 
-// A port that nobody listens on.
+// A port without a listener.
 task<std::uint16_t> free_port() {
   listener l = listener::open(address::loopback_v4(0)).value();
   const std::uint16_t port = l.local_address().port();
@@ -52,8 +52,9 @@ task<> all_refuse() {
   std::vector<address> to{address::loopback_v4(refusing), address::loopback_v4(refusing)};
   const result<stream> s = co_await connect(std::move(to));
   EXPECT_EQ(s.status().code(), status_code::unavailable);
-  EXPECT_THAT(std::string(s.status().message()),
-              HasSubstr("none of 2 addresses answered: nobody listens on"));
+  EXPECT_THAT(
+      std::string(s.status().message()),
+      HasSubstr("none of 2 addresses accepted the connection: connection refused: no process listens on"));
 }
 TEST_P(Connect, NamesTheErrorsOfAllAddresses) { run(all_refuse()); }
 
@@ -72,7 +73,7 @@ task<> connect_into(std::vector<address> to, std::optional<status>& outcome) {
   const result<stream> s = co_await connect(std::move(to));
   outcome = s.status();
 }
-// Accepts whatever comes, so that a connection that was given up does not fill the queue.
+// Accepts every connection, so that a cancelled connection does not fill the queue.
 task<> accept_all(listener& l) {
   for (;;) {
     const result<stream> s = co_await l.accept();

@@ -1,4 +1,4 @@
-// What the tests of streams share: addresses that are free, and connected pairs.
+// Shared by the tests of streams: free addresses, and connected pairs.
 #pragma once
 
 #include "coracle/coro/when_all.hpp"
@@ -17,7 +17,7 @@
 
 namespace coracle::net {
 
-// A path that nobody else uses; removed at the end, whatever the test left there.
+// A path that no other process uses. It is removed at the end, whatever the test left there.
 class socket_path {
  public:
   socket_path()
@@ -54,7 +54,7 @@ inline task<stream_pair> connected_pair(address at = address::loopback_v4(0)) {
 
 inline stream_write write_text(stream& to, std::string_view text) { return to.write(as_bytes(text)); }
 
-// Exactly n bytes, or fewer when the stream ends before.
+// Exactly n bytes, or fewer when the stream ends earlier.
 inline task<std::string> read_text(stream& from, std::size_t n) {
   std::string text(n, '\0');
   std::size_t got = 0;
@@ -69,7 +69,7 @@ inline task<std::string> read_text(stream& from, std::size_t n) {
   co_return text;
 }
 
-// Bytes that show a gap, a repetition or a swap.
+// Bytes that reveal a gap, a repetition or a swap.
 inline std::string pattern(std::size_t n, std::uint32_t salt) {
   std::string text(n, '\0');
   std::uint32_t x = salt * 2654435761u + 1;

@@ -1,4 +1,5 @@
-// A process without descriptors: connections fail in words, those that wait are accepted later.
+// A process without descriptors: connecting fails with a clear message, and waiting connections are accepted
+// later.
 #include "coracle/net/stream.hpp"
 
 #include "support/every_backend.hpp"

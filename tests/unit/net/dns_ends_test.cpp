@@ -1,4 +1,4 @@
-// Questions that end early, and machines that have run out of descriptors.
+// Lookups that end early, and processes that have run out of descriptors.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/with_timeout.hpp"
@@ -34,13 +34,12 @@ task<status> late(dns_settings how, duration limit) {
 }
 TEST_P(DnsEnds, TheDeadlineEndsTheWait) {
   const name_server server({{"silent.example", zone_entry().silence()}});
-  EXPECT_EQ(
-      run(late(asking(server), 10ms)),
-      status::deadline_exceeded("silent.example: the deadline has passed before its addresses were known"));
+  EXPECT_EQ(run(late(asking(server), 10ms)),
+            status::deadline_exceeded("silent.example: the deadline passed before the name lookup ended"));
   EXPECT_EQ(run(late(asking(server), 0ms)).code(), status_code::deadline_exceeded);
 }
 
-// Two wait, one of them for ever: a stop of that one leaves the other alone.
+// Two lookups wait, one of them forever: stopping that one does not affect the other.
 task<> one_of_two_stopped(dns_settings how, name_server& server) {
   dns_source names(*loop::current(), std::move(how));
   scope first;
@@ -51,7 +50,7 @@ task<> one_of_two_stopped(dns_settings how, name_server& server) {
   second.spawn(into(names, "held.example", answered));
   first.request_stop();
   co_await first.join();
-  EXPECT_EQ(*stopped, status::cancelled("silent.example: looking up the name was stopped"));
+  EXPECT_EQ(*stopped, status::cancelled("silent.example: the name lookup was cancelled"));
   EXPECT_FALSE(answered);
   server.release();
   co_await second.join();
@@ -67,7 +66,7 @@ TEST_P(DnsEnds, AStopEndsOneQuestionAndNoOther) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-// Stopped before, while it stands in line, and while it is asked; the next question opens a new channel.
+// Stopped before it begins, while it is queued, and while it runs; the next lookup opens a new channel.
 task<> stopped_everywhere(dns_settings how, int count) {
   dns_source names(*loop::current(), std::move(how));
   std::vector<std::optional<status>> outcomes(static_cast<std::size_t>(count));
@@ -75,12 +74,12 @@ task<> stopped_everywhere(dns_settings how, int count) {
     scope work;
     if (round == 0) work.request_stop();
     for (std::optional<status>& o : outcomes) work.spawn(into(names, "silent.example", o));
-    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are being looked at
+    if (round == 2) co_await sleep_for(1ms);  // so that c-ares' sockets are watched
     work.request_stop();
     co_await work.join();
     for (std::optional<status>& o : outcomes)
       EXPECT_EQ(*std::exchange(o, std::nullopt),
-                status::cancelled("silent.example: looking up the name was stopped"));
+                status::cancelled("silent.example: the name lookup was cancelled"));
   }
   const answer a = co_await names.look_up("good.example", 80);
   EXPECT_TRUE(a.ok()) << a.status();
@@ -117,7 +116,7 @@ TEST_P(DnsEnds, StoppingTheRuntimeEndsQuestions) {
   EXPECT_EQ(outcome->code(), status_code::cancelled);
 }
 
-// The longest way that there is: both families, each truncated and then fetched over TCP.
+// The longest path: both families, each truncated and then fetched over TCP.
 task<> stopped_at_turn(dns_settings how, int turns, int& answered) {
   const std::uint64_t in_flight = loop::current()->io().counted().in_flight;
   dns_source names(*loop::current(), std::move(how));
@@ -136,7 +135,7 @@ TEST_P(DnsEnds, AStopAtAnyTurnLeavesNothingOpen) {
   {
     const name_server server({{"large.example", zone_entry().truncated().a("127.0.0.1").aaaa("::1")}});
     int answered = 0;
-    // c-ares 1.34 has the answer over TCP only after 40 ms, which are many turns.
+    // c-ares 1.34 receives the response over TCP only after 40 ms, which are many turns.
     for (int turns = 0; answered < 3 && turns < 10'000'000; turns += 1 + turns / (turns < 10'000 ? 50 : 4))
       run(stopped_at_turn(asking(server), turns, answered));
     EXPECT_EQ(answered, 3) << "so late that the answer was there";

@@ -1,4 +1,4 @@
-// What the tests of dns_source share: servers that are asked, and a count of what they leave open.
+// Shared by the tests of dns_source: name servers, and a count of the descriptors that remain open.
 #pragma once
 
 #include "coracle/coro/when_all.hpp"

@@ -43,9 +43,9 @@ TEST_P(Dns, AChainOfAliasesIsFollowed) {
 TEST_P(Dns, ANameThatDoesNotExistIsNotFound) {
   const name_server server({{"empty.example", zone_entry()}});
   EXPECT_EQ(ask(asking(server), "no.example").status(),
-            status::not_found("no.example: there is no host of that name"));
+            status::not_found("no.example: the host name does not exist"));
   EXPECT_EQ(ask(asking(server), "empty.example").status(),
-            status::not_found("empty.example: there is such a name, and it has no address"));
+            status::not_found("empty.example: the host name exists but has no address"));
 }
 
 TEST_P(Dns, ServersThatFailMakeItUnavailable) {
@@ -54,8 +54,7 @@ TEST_P(Dns, ServersThatFailMakeItUnavailable) {
   dns_settings how = asking(server);
   how.tries = 1;
   for (const char* name : {"servfail.example", "refused.example"}) {
-    EXPECT_EQ(ask(how, name).status(),
-              status::unavailable(std::string(name) + ": no name server could be asked or gave an answer"));
+    EXPECT_EQ(ask(how, name).status(), status::unavailable(std::string(name) + ": no name server responded"));
   }
 }
 
@@ -132,7 +131,8 @@ TEST_P(Dns, ManyNamesAtATimeShareOneChannel) {
   EXPECT_EQ(open_descriptors(), before + 3) << "those of the server";
 }
 
-// A question over a channel of its own, asked after all others: once it is answered, the server has seen all that they sent.
+// A lookup over a channel of its own, made after all others: once it is answered, the server has received
+// everything that they sent.
 task<answer> release_after_all(dns_settings how, name_server& server, int& seen) {
   dns_source names(*loop::current(), std::move(how));
   answer last = co_await names.look_up("last.example", 80);
@@ -162,7 +162,7 @@ TEST_P(Dns, OnlySoManyAreInFlight) {
   EXPECT_GE(server.datagrams(), 2 * (total + 1));
 }
 
-// A file that is gone when the test is.
+// A file that is removed at the end of the test.
 class scratch_file {
  public:
   explicit scratch_file(std::string_view text)

@@ -1,12 +1,15 @@
-// The contract of net::duplex, over sockets of every backend and over memory on one loop.
+// The contract of net::duplex, over sockets of every backend, over memory on one loop, and over the
+// coroutines of a byte_stream.
 #include "net/duplex.hpp"
 
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "net/acceptor.hpp"
+#include "net/byte_stream_duplex.hpp"
 #include "net/memory_duplex.hpp"
 #include "net/socket_duplex.hpp"
 #include "support/every_backend.hpp"
+#include "support/shuffled_stream.hpp"
 #include "unit/net/connection.hpp"
 #include "unit/net/recorder.hpp"
 
@@ -20,12 +23,14 @@ namespace {
 using namespace std::chrono_literals;
 using testing_support::world_kind;
 
+enum class carrier { socket, memory, coroutines, stream };
 struct line_kind {
   world_kind world;
-  bool memory;
+  carrier over;
 };
 void PrintTo(const line_kind& k, std::ostream* out) {
-  *out << name_of(k.world) << (k.memory ? "_memory" : "_socket");
+  const char* const names[] = {"_socket", "_memory", "_coroutines", "_stream"};
+  *out << name_of(k.world) << names[static_cast<int>(k.over)];
 }
 
 class ends {
@@ -68,6 +73,24 @@ task<ends_ptr> memory_ends() {
   co_return std::make_unique<ends>(std::move(pair.first), std::move(pair.second));
 }
 
+std::unique_ptr<duplex> over_coroutines(stream s) {
+  return make_duplex(*loop::current(), std::make_unique<testing_support::shuffled_stream>(std::move(s)))
+      .value();
+}
+
+task<ends_ptr> coroutine_ends() {
+  stream_pair pair = co_await connected_pair();
+  co_return std::make_unique<ends>(over_coroutines(std::move(pair.client)),
+                                   over_coroutines(std::move(pair.server)));
+}
+
+task<ends_ptr> stream_ends() {
+  stream_pair pair = co_await connected_pair();
+  loop& here = *loop::current();
+  co_return std::make_unique<ends>(make_duplex(here, to_byte_stream(std::move(pair.client))).value(),
+                                   make_duplex(here, to_byte_stream(std::move(pair.server))).value());
+}
+
 class Duplex : public testing::TestWithParam<line_kind> {
  public:
   static std::string case_name(const testing::TestParamInfo<line_kind>& info) {
@@ -79,25 +102,34 @@ class Duplex : public testing::TestWithParam<line_kind> {
   void SetUp() override {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
-  static task<> both(bool memory, body test) {
+  static task<> both(carrier over, body test) {
     ends_ptr pair;
-    if (memory) pair = co_await memory_ends();
-    else pair = co_await socket_ends();
+    switch (over) {
+      case carrier::socket: pair = co_await socket_ends(); break;
+      case carrier::memory: pair = co_await memory_ends(); break;
+      case carrier::coroutines: pair = co_await coroutine_ends(); break;
+      case carrier::stream: pair = co_await stream_ends(); break;
+    }
     co_await test(*pair);
     if (pair->left.line) co_await pair->left.closed_down();
     if (pair->right.line) co_await pair->right.closed_down();
   }
-  void run(body test) { sync_wait(*world_.get(), world_.get()->at(0), both(GetParam().memory, test)); }
+  void run(body test) { sync_wait(*world_.get(), world_.get()->at(0), both(GetParam().over, test)); }
 
  private:
   testing_support::any_world world_{GetParam().world};
 };
 INSTANTIATE_TEST_SUITE_P(Over, Duplex,
-                         testing::Values(line_kind{world_kind::io_uring, false},
-                                         line_kind{world_kind::epoll, false},
-                                         line_kind{world_kind::sim, false},
-                                         line_kind{world_kind::epoll, true},
-                                         line_kind{world_kind::sim, true}),
+                         testing::Values(line_kind{world_kind::io_uring, carrier::socket},
+                                         line_kind{world_kind::epoll, carrier::socket},
+                                         line_kind{world_kind::sim, carrier::socket},
+                                         line_kind{world_kind::epoll, carrier::memory},
+                                         line_kind{world_kind::sim, carrier::memory},
+                                         line_kind{world_kind::io_uring, carrier::coroutines},
+                                         line_kind{world_kind::epoll, carrier::coroutines},
+                                         line_kind{world_kind::sim, carrier::coroutines},
+                                         line_kind{world_kind::io_uring, carrier::stream},
+                                         line_kind{world_kind::sim, carrier::stream}),
                          Duplex::case_name);
 
 task<> hello(ends& e) {
@@ -204,7 +236,7 @@ task<> close_reaches_the_peer(ends& e) {
   co_await e.right.until_end();
   EXPECT_EQ(*e.right.end, 0);
   EXPECT_EQ(e.right.text, "bye");
-  // A kernel may take a first send or two before the peer's reset is back.
+  // A kernel may accept a first send or two before the peer's reset arrives.
   for (std::size_t tries = 1; e.right.sends.empty() || e.right.sends.back() > 0; ++tries) {
     EXPECT_LT(tries, 100u);
     EXPECT_TRUE(e.right.send("anyone?"));
@@ -245,7 +277,7 @@ task<> close_from_inside(ends& e) {
 TEST_P(Duplex, MayBeClosedFromInsideReceived) { run(close_from_inside); }
 
 task<> echo(recorder& r, std::size_t total, bool& ready) {
-  // Answers each chunk before it takes the next: what the in-process transport does.
+  // Replies to each chunk before it takes the next, as the in-process transport does.
   std::string held;
   std::size_t done = 0;
   while (done < total) {

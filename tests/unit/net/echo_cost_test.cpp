@@ -1,4 +1,4 @@
-// What an echo costs, as the loop counts it.
+// The cost of an echo, from the counters of the loop.
 #include "coracle/net/stream.hpp"
 
 #include "support/every_backend.hpp"

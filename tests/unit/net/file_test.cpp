@@ -145,8 +145,7 @@ task<status> try_open(std::string path, file_options how) {
 }
 TEST_P(File, WhatCannotBeOpenedSaysWhyAndWhich) {
   const std::string none = folder_ / "none";
-  EXPECT_EQ(run(try_open(none, {})),
-            status::not_found("opening " + none + ": there is no such file or folder"));
+  EXPECT_EQ(run(try_open(none, {})), status::not_found("opening " + none + ": no such file or directory"));
   std::ofstream(folder_ / "there") << "x";
   EXPECT_EQ(run(try_open(folder_ / "there", file_options{.write = true, .create_new = true})).code(),
             status_code::already_exists);
@@ -191,7 +190,8 @@ TEST_P(File, AFifoHasNoPositions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("net::input"));
 }
 
-// Nobody has the other end open: an open that waits for one would keep a thread, and no stop would end it.
+// No process has the other end open: an open that waits for one would block a thread, and no stop would end
+// it.
 TEST_P(File, AFifoWithoutAPeerIsRefusedToo) {
   ASSERT_EQ(::mkfifo((folder_ / "lonely").c_str(), 0600), 0);
   EXPECT_EQ(run(try_open(folder_ / "lonely", file_options{})).code(), status_code::invalid_argument);
@@ -207,7 +207,7 @@ TEST_P(File, AWholeFileIsBounded) {
   std::ofstream(folder_ / "f") << noise(1000);
   EXPECT_TRUE(run(read_whole(folder_ / "f", 1000)).ok());
   EXPECT_EQ(run(read_whole(folder_ / "f", 999)).code(), status_code::resource_exhausted);
-  // It tells no size, and never ends.
+  // It reports no size, and never ends.
   EXPECT_EQ(run(read_whole("/dev/zero", 1 << 20)).code(), status_code::resource_exhausted);
 }
 TEST_P(File, AFileOfUnknownSizeIsReadToItsEnd) {
@@ -240,8 +240,8 @@ TEST_P(File, AReadUnderAStopOrADeadlineThatHasComeDoesNotBegin) {
   run(stopped_before(folder_ / "f"));
 }
 
-// However the stop meets the read, its bytes are the kernel's no longer when the await ends: the frame with
-// the room goes right then.
+// However the stop and the read meet, the kernel does not use the buffer any more when the await ends: the
+// frame with the buffer is destroyed right then.
 task<> stops_that_race(std::string path) {
   file f = co_await opened(path, {});
   for (int i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// Operations that are begun on one thread's loop while another thread takes the loop over.
+// Operations that begin on the loop of one thread while another thread takes the loop over.
 #include "coracle/net/stream.hpp"
 
 #include "coracle/runtime/runtime.hpp"
@@ -16,7 +16,7 @@ namespace {
 class HandOver : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, HandOver, testing_support::kernel_kinds, HandOver::case_name);
 
-// The first thing that the loop does on its new thread: its look at I/O comes after.
+// The first action of the loop on its new thread: it checks I/O afterwards.
 TEST_P(HandOver, AConnectAsTheFirstThingOnANewThreadReallyConnects) {
   listener waiting = [&] {
     return run([]() -> task<listener> { co_return listener::open(address::loopback_v4(0)).value(); }());

@@ -35,8 +35,8 @@ TEST(Interleaved, FamiliesTakeTurnsFromThatOfTheFirst) {
   EXPECT_TRUE(interleaved({}).empty());
 }
 
-// A world with a server that listens, one whose queue of connections stays full (knocks are not answered for
-// seconds: as good as dead) and one that refuses.
+// A world with a server that listens, one whose accept queue stays full (connection attempts are not answered
+// for seconds, as if it were dead) and one that refuses.
 class Eyeballs : public testing::Test {
  protected:
   Eyeballs() {
@@ -120,13 +120,14 @@ TEST_F(Eyeballs, ARefusalDoesNotCutShortTheTimeOfANewerAttempt) {
 TEST_F(Eyeballs, WhenAllFailEachErrorIsNamed) {
   const result<stream> s = connect_to({of("refusing"), at("10.0.0.99:1")});
   EXPECT_EQ(s.status(),
-            status::unavailable("none of 2 addresses answered: nobody listens on " +
-                                of("refusing").to_string() + "; cannot reach 10.0.0.99:1: No route to host"));
+            status::unavailable(
+                "none of 2 addresses accepted the connection: connection refused: no process listens on " +
+                of("refusing").to_string() + "; cannot connect to 10.0.0.99:1: No route to host"));
 }
 
 TEST_F(Eyeballs, OneAddressSpeaksForItself) {
   EXPECT_EQ(connect_one("refusing").status(),
-            status::unavailable("nobody listens on " + of("refusing").to_string()));
+            status::unavailable("connection refused: no process listens on " + of("refusing").to_string()));
 }
 
 TEST_F(Eyeballs, NoAddressIsTold) {
@@ -143,7 +144,8 @@ TEST_F(Eyeballs, TheDeadlineEndsAllAttempts) {
   const time_point start = world_.now();
   const status s =
       sync_wait(world_.host("client"), within_limit(600ms, {of("silent"), of("silent"), of("silent")}));
-  EXPECT_EQ(s, status::deadline_exceeded("the deadline has passed before any of 3 addresses answered"));
+  EXPECT_EQ(
+      s, status::deadline_exceeded("the deadline passed before any of 3 addresses accepted the connection"));
   EXPECT_EQ(world_.now() - start, 600ms);
 }
 
@@ -169,7 +171,7 @@ TEST_F(Eyeballs, AStopEndsAllAttempts) {
     std::optional<status> outcome;
     const time_point start = world_.now();
     sync_wait(world_.host("client"), stopped_after(d, {of("silent"), of("silent")}, outcome));
-    EXPECT_EQ(*outcome, status::cancelled("connecting was stopped"));
+    EXPECT_EQ(*outcome, status::cancelled("connecting was cancelled"));
     EXPECT_LE(world_.now() - start, d + 1ms);
   }
 }
@@ -190,7 +192,7 @@ TEST_F(Eyeballs, ANameLeadsToItsAddresses) {
   EXPECT_LT(world_.now() - start, 271ms);
   EXPECT_EQ(sync_wait(world_.host("client"), by_name("better", 1)), status());
   EXPECT_EQ(sync_wait(world_.host("client"), by_name("refusing", 1)).message(),
-            "refusing:1: nobody listens on " + of("refusing").to_string());
+            "refusing:1: connection refused: no process listens on " + of("refusing").to_string());
   EXPECT_EQ(sync_wait(world_.host("client"), by_name("nowhere", 1)).code(), status_code::not_found);
 }
 
@@ -211,7 +213,7 @@ TEST(EyeballsTrace, TheSameSeedTakesTheSameSteps) {
   EXPECT_EQ(run(), run());
 }
 
-// Both connections are established at the same moment of virtual time: one is given, the other one closed.
+// Both connections are established at the same moment of virtual time: one is returned, the other one closed.
 task<> accept_and_read(std::uint16_t port, std::optional<std::size_t>& got) {
   listener l = listener::open(address::loopback_v4(port)).value();
   stream s = (co_await l.accept()).value();

@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing_support::kernel_kinds;
 
-// Descriptors of the machine have no place in a simulation.
+// A simulation does not support descriptors of the machine.
 class Input : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Input, kernel_kinds, Input::case_name);
 
@@ -64,7 +64,7 @@ TEST_P(Input, ATerminalIsReadByLinesAndStaysBlocking) {
   ::close(slave);
 }
 
-// As a pager does that stands still, after it has made a little room.
+// As a pager that pauses after it has made a little room.
 task<> write_to_a_stalled_terminal(int master, int slave) {
   output screen = output::borrow(slave).value();
   const std::vector<std::uint8_t> page(64 * 1024, 'x');
@@ -97,7 +97,7 @@ task<> watch_and_lend(int both, int peer) {
   co_await reading.join();
   EXPECT_EQ(got, "hi");
 }
-// A second object over the same descriptor comes and goes while the first one waits.
+// A second object over the same descriptor is created and destroyed while the first one waits.
 TEST_P(Input, ADescriptorInTwoObjectsStaysWatched) {
   std::array<int, 2> pair{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()), 0);
@@ -161,8 +161,8 @@ TEST_P(Input, NothingComesFromDevNull) {
   ::close(null);
 }
 
-// A borrowed descriptor that lives on elsewhere, as a terminal does with the shell, and whose number is used
-// again: what the loop knew of the old one must not meet the new one.
+// A borrowed descriptor that stays open elsewhere, as a terminal does in the shell, and whose number is
+// reused: what the loop knew of the old one must not affect the new one.
 task<> used_again(int one, int other, int number) {
   co_await stop_at(number);
   EXPECT_EQ(::dup2(other, number), number);

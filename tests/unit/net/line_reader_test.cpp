@@ -71,7 +71,7 @@ task<> too_long() {
   line_reader lines(ends.read_end, 1000);
   co_await put(ends.write_end, std::string(10'000, 'x'));
   const std::string refused = co_await line_of(lines);
-  EXPECT_EQ(refused, "RESOURCE_EXHAUSTED: a line is longer than 1000 bytes");
+  EXPECT_EQ(refused, "RESOURCE_EXHAUSTED: a line exceeds the limit of 1000 bytes");
 }
 TEST_P(LineReader, ALineWithoutEndIsBounded) { run(too_long()); }
 

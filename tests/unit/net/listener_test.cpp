@@ -21,7 +21,7 @@ using testing::HasSubstr;
 class Listener : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, Listener, testing_support::all_kinds, Listener::case_name);
 
-// What needs files, which simulated hosts do not have.
+// Tests that need files, which simulated hosts do not have.
 class SocketFile : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, SocketFile, testing_support::kernel_kinds, SocketFile::case_name);
 
@@ -31,7 +31,8 @@ task<> in_use() {
   const result<listener> second = listener::open(first.local_address());
   EXPECT_EQ(second.status().code(), status_code::already_exists);
   EXPECT_EQ(second.status().message(),
-            first.local_address().to_string() + " is in use: stop the other program or choose another port");
+            first.local_address().to_string() +
+                " is already in use: stop the other process or choose another port");
   co_await first.close();
 }
 TEST_P(Listener, AnAddressInUseIsToldWithTheMend) { run(in_use()); }
@@ -39,7 +40,7 @@ TEST_P(Listener, AnAddressInUseIsToldWithTheMend) { run(in_use()); }
 task<> free_again() {
   listener first = listener::open(address::loopback_v4(0)).value();
   const address at = first.local_address();
-  stream_pair pair = co_await connected_pair();  // and connections do not hold it up
+  stream_pair pair = co_await connected_pair();  // and connections do not block it
   co_await first.close();
   EXPECT_FALSE(first.is_open());
   listener second = listener::open(at).value();
@@ -48,7 +49,7 @@ task<> free_again() {
 TEST_P(Listener, AClosedOneLeavesItsAddressFree) { run(free_again()); }
 
 task<> not_ours() {
-  const result<listener> l = listener::open(address::ipv4({192, 0, 2, 1}, 0));  // RFC 5737: nobody's
+  const result<listener> l = listener::open(address::ipv4({192, 0, 2, 1}, 0));  // RFC 5737
   EXPECT_EQ(l.status().code(), status_code::invalid_argument);
   EXPECT_THAT(std::string(l.status().message()), HasSubstr("0.0.0.0"));
   co_return;
@@ -121,8 +122,8 @@ task<> path_in_use(address at) {
   const result<listener> second = listener::open(at);
   EXPECT_EQ(second.status(),
             status(status_code::already_exists,
-                   at.to_string() + " is in use: stop the other program or choose another path"));
-  const result<stream> s = co_await stream::connect(at);  // the attempt did the first no harm
+                   at.to_string() + " is already in use: stop the other process or choose another path"));
+  const result<stream> s = co_await stream::connect(at);  // the attempt did not affect the first one
   EXPECT_TRUE(s.ok()) << s.status();
   co_await first.close();
 }
@@ -140,7 +141,7 @@ task<> open_and_close(address at, std::string& error) {
 
 TEST_P(SocketFile, IsReplacedWhenStale) {
   const socket_path path;
-  // As a program that crashed leaves it: bound under another name, of which only a hard link stays.
+  // As a program that crashed leaves it: bound under another name, of which only a hard link remains.
   const socket_path born;
   std::string error;
   struct at_two_names {
@@ -161,7 +162,7 @@ TEST_P(SocketFile, IsLeftAloneWhenItIsNoSocket) {
   std::ofstream(path.path()) << "precious";
   std::string error;
   run(open_and_close(path.where(), error));
-  EXPECT_THAT(error, HasSubstr("exists and is no socket: remove it"));
+  EXPECT_THAT(error, HasSubstr("exists and is not a socket: remove it"));
   EXPECT_TRUE(std::filesystem::is_regular_file(path.path()));
 }
 

@@ -1,4 +1,4 @@
-// What memory duplexes promise beyond the contract (duplex_test.cpp): bounds, and two loops.
+// The guarantees of memory duplexes beyond the contract (duplex_test.cpp): bounds, and two loops.
 #include "net/memory_duplex.hpp"
 
 #include "coracle/coro/sleep.hpp"

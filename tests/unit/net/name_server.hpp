@@ -1,4 +1,5 @@
-// name_server: a real DNS server on a thread of its own, over UDP and TCP, that answers as a test tells it.
+// name_server: a real DNS server on a thread of its own, over UDP and TCP, that answers as the test
+// configures it.
 #pragma once
 
 #include "unit/net/name_server_zone.hpp"
@@ -23,7 +24,7 @@ namespace coracle::net {
 class name_server {
  public:
   explicit name_server(name_zone::entries names) : zone_(std::move(names)) {
-    // TCP first: it finds a port that is free for both more often than not.
+    // TCP first: a port that is free for TCP is usually free for UDP, too.
     do {
       close_sockets();
       tcp_ = bound(SOCK_STREAM, 0);
@@ -47,7 +48,7 @@ class name_server {
   [[nodiscard]] std::string where() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] int datagrams() const noexcept { return datagrams_.load(); }
   [[nodiscard]] int connections() const noexcept { return connections_.load(); }
-  // Answers what it has held back, and holds nothing back any more.
+  // Sends the answers that it has held back, and holds none back any more.
   void release() {
     released_.store(true);
     wake();
@@ -108,7 +109,7 @@ class name_server {
         ::recvfrom(udp_, q.text.data(), q.text.size(), 0, reinterpret_cast<sockaddr*>(&q.from), &size);
     if (n <= 0) return;
     q.text.resize(static_cast<std::size_t>(n));
-    ++datagrams_;  // before the reply, since whoever has it may look
+    ++datagrams_;  // before the reply, since the receiver of the reply may read it
     if (zone_.holds_back(q.text) && !released_.load()) held_.push_back(q);
     else reply(q);
   }
@@ -118,7 +119,7 @@ class name_server {
     ::sendto(udp_, answer.data(), answer.size(), 0, reinterpret_cast<const sockaddr*>(&q.from),
              sizeof q.from);
   }
-  // One after the other, each until its client has closed it: enough for a test.
+  // One after the other, each until its client has closed it, which suffices for tests.
   void take_connection() {
     const int s = ::accept4(tcp_, nullptr, nullptr, SOCK_CLOEXEC);
     ++connections_;

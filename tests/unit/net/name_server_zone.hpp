@@ -1,4 +1,4 @@
-// What a test's name server knows, and the answers that it makes of it (RFC 1035 4).
+// The zone of a test's name server, and the answers that it forms from it (RFC 1035 4).
 #pragma once
 
 #include <arpa/inet.h>
@@ -11,21 +11,21 @@
 
 namespace coracle::net {
 
-// What the server does when it is asked for one name. Not an aggregate.
+// The server's behaviour for one name. Not an aggregate.
 class zone_entry {
  public:
   zone_entry() {}
   zone_entry& a(std::string_view ip) { return v4.emplace_back(ip), *this; }
   zone_entry& aaaa(std::string_view ip) { return v6.emplace_back(ip), *this; }
-  // This name is only another one for `to`; the answer follows the chain.
+  // This name is an alias of `to`; the answer follows the chain.
   zone_entry& alias(std::string_view to) { return canonical = to, *this; }
   zone_entry& code(int rcode) { return response_code = rcode, *this; }
   zone_entry& silence() { return silent = true, *this; }
-  // Nothing but the header, with its TC bit, over UDP; all of it over TCP.
+  // Only the header, with its TC bit, over UDP; the whole answer over TCP.
   zone_entry& truncated() { return only_tcp = true, *this; }
-  // These bytes in the place of the answers, of which the header claims that there is one.
+  // These bytes in place of the answers; the header claims one answer.
   zone_entry& nonsense(std::string bytes) { return garbage = std::move(bytes), *this; }
-  // Not answered before the server is told to release().
+  // Not answered before release() of the server.
   zone_entry& held() { return hold = true, *this; }
 
   std::vector<std::string> v4;
@@ -38,7 +38,7 @@ class zone_entry {
   bool hold = false;
 };
 
-// Names that it does not hold do not exist.
+// Names that it does not contain do not exist.
 class name_zone {
  public:
   using entries = std::map<std::string, zone_entry>;
@@ -48,7 +48,7 @@ class name_zone {
     const zone_entry* e = entry(name_in(question));
     return e && e->hold;
   }
-  // Empty: says nothing.
+  // Empty: no answer is sent.
   [[nodiscard]] std::string answer(const std::string& question, bool tcp) const {
     const std::string name = name_in(question);
     const zone_entry* e = entry(name);
@@ -117,7 +117,7 @@ class name_zone {
     return wire_name(owner) + number(type) + number(1) + ttl_seconds +
            number(static_cast<unsigned>(data.size())) + data;
   }
-  // With the question repeated behind it.
+  // Followed by the repeated question.
   static std::string header(const std::string& question, int answers, int rcode, bool truncated) {
     std::string text = question.substr(0, 2);
     text += static_cast<char>(truncated ? 0x87 : 0x85);  // QR, AA, RD and perhaps TC

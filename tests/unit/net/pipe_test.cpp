@@ -155,7 +155,7 @@ task<> broken() {
   co_await writing.join();
   EXPECT_EQ(outcome.code(), status_code::unavailable) << outcome;
 }
-// The simulation's pipes break as its connections do: a moment later.
+// The pipes of the simulation break as its connections do: a moment later.
 TEST_P(KernelPipe, ABrokenPipeIsAStatusAndNoSignal) { run(broken()); }
 
 task<> two_reads() {
@@ -175,7 +175,8 @@ void on_epoll(task<> t) {
   sync_wait(rt, std::move(t));
 }
 TEST(PipeDefect, TwoReadsThrowAndACloseUnderOneAborts) {
-  test::expect_misuse([] { on_epoll(two_reads()); }, "two reads wait on one input at a time");
+  test::expect_misuse([] { on_epoll(two_reads()); },
+                      "concurrent reads on one input: await one read before the next");
   EXPECT_DEATH(on_epoll(closed_under_a_read()), "closed or destroyed while a task waits for it");
 }
 

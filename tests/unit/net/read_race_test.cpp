@@ -23,12 +23,13 @@ using testing_support::every_backend;
 
 constexpr int races = 10'000;
 constexpr int of_each_outcome = races / 100;
-// Where one outcome does not come about in so many, the test says so.
+// If one outcome does not occur in that many races, the test reports it.
 constexpr int races_max = 50 * races;
 
 task<> nap(duration d) { co_await sleep_for(d); }
 
-// From next to nothing to far more than a way through the kernel: any machine finds both outcomes in it.
+// From almost nothing to far more than a path through the kernel: every machine sees both outcomes in that
+// range.
 class lengths {
  public:
   explicit lengths(unsigned seed) : random_(seed) {}
@@ -50,7 +51,7 @@ struct outcomes {
   }
 };
 
-// The row of bytes is that of the numbers from 0 on, each in eight bytes.
+// The sequence of bytes is that of the numbers from 0 on, each in eight bytes.
 std::uint8_t byte_at(std::uint64_t place) {
   return static_cast<std::uint8_t>((place / 8) >> (place % 8 * 8));
 }
@@ -68,7 +69,7 @@ task<> write_row(stream& to, outcomes& seen) {
   to.shutdown_send();
 }
 
-// Takes the bytes in pieces of any size, to the end of the stream.
+// Reads the bytes in pieces of any size, to the end of the stream.
 task<> read_row(stream& from, outcomes& seen) {
   lengths drawn(2);
   std::array<std::uint8_t, 64> room{};

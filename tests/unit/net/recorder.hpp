@@ -1,4 +1,4 @@
-// recorder: a duplex_sink that writes down what it is told, and a task that waits for it.
+// recorder: a duplex_sink that records its notifications, and a task that waits for it.
 #pragma once
 
 #include "coracle/coro/event.hpp"

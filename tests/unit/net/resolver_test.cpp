@@ -56,15 +56,15 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
       {"", "write example.org"},
       {".", "write example.org"},
       {"a..b", "two dots"},
-      {".example.org", "begins with one"},
-      {"exam ple.org", "no host's name"},
-      {std::string("a\0b", 3), "no host's name"},
+      {".example.org", "begins with a dot"},
+      {"exam ple.org", "a character that host names do not permit"},
+      {std::string("a\0b", 3), "a character that host names do not permit"},
       {"b\xc3\xbc"
        "cher.example",
        "xn--"},
-      {"example.org:80", "the port apart"},
-      {"fe80::1%eth0", "the interface's number"},
-      {"[::1", "no IPv6"},
+      {"example.org:80", "the port separately"},
+      {"fe80::1%eth0", "an interface index"},
+      {"[::1", "not a valid IPv6 address"},
       {"127.1", "all four numbers"},
       {"1.2.3.256", "all four numbers"},
       {"4294967295", "all four numbers"},
@@ -80,7 +80,7 @@ TEST_P(Resolver, WhatIsNoNameIsToldWithTheMend) {
   }
 }
 
-// The real one: whatever stands in the file of this machine, c-ares and we find it.
+// The real resolver: for every name in the hosts file of this machine, c-ares and this library agree.
 class HostsFile : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, HostsFile, testing_support::kernel_kinds, HostsFile::case_name);
 
@@ -110,7 +110,7 @@ TEST(SimNames, HostsHaveTheirNames) {
   EXPECT_EQ(w.now() - start, 1ms);
   EXPECT_TRUE(sync_wait(w.host("client"), ask("server.")).ok());
   EXPECT_EQ(sync_wait(w.host("client"), ask("nobody")).status(),
-            status::not_found("nobody: there is no host of that name"));
+            status::not_found("nobody: the host name does not exist"));
 }
 
 TEST(SimNames, RecordsGoBeforeHostsAndMayChange) {

@@ -1,4 +1,4 @@
-// scratch_folder: a folder of a test's own.
+// scratch_folder: a directory of a test's own.
 #pragma once
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 namespace coracle::net {
 
-// Removed at the end with all that is in it.
+// Removed at the end with its contents.
 class scratch_folder {
  public:
   scratch_folder() {

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 class SignalWatch : public testing_support::every_backend {
  protected:
-  // To this process, or to the simulated host. Captures nothing: coroutines call it.
+  // To this process, or to the simulated host. Captures nothing, because coroutines call it.
   static void send(sim::world* world, process_signal s) {
     if (world) world->signal("host", s);
     else
@@ -80,7 +80,7 @@ TEST_P(SignalWatch, AStopEndsTheWait) { run(stopped()); }
 
 task<> too_many() {
   std::vector<signal_watch> watches;
-  // Eight in a process, and the test's runtime has one for its dump of tasks.
+  // Eight in a process, and the test's runtime uses one for the dump of its tasks.
   while (watches.size() < 7) watches.push_back(signal_watch::open({process_signal::user2}).value());
   EXPECT_EQ(signal_watch::open().status().code(), status_code::resource_exhausted);
   watches.pop_back();
@@ -88,8 +88,8 @@ task<> too_many() {
   co_return;
 }
 
-// A watch closed by its backend leaves the number of its descriptor to others: they must not inherit what
-// it was.
+// A backend that closes a watch frees its descriptor's number: the next owner of the number must not inherit
+// its state.
 task<> then_a_stream(sender send, sim::world* world) {
   co_await one_after_the_other(send, world);
   stream_pair pair = co_await connected_pair();
@@ -128,7 +128,7 @@ TEST_P(RealSignal, TheDispositionIsBackAfterwards) {
   ::sigaction(SIGUSR2, &before, nullptr);
 }
 
-// A handler that the program gets back by way of ours, since it has saved the disposition during a watch.
+// A handler that the program restores after a watch, because it saved the disposition during the watch.
 class handler_behind_ours {
  public:
   handler_behind_ours(int flags, std::initializer_list<int> blocked) {
@@ -207,7 +207,7 @@ task<> watched_for(std::atomic<bool>& watching) {
 
 TEST_P(RealSignal, ReachesTheLoopWhicheverThreadItHits) {
   std::atomic<bool> watching{false};
-  // It ran, and let the signal through, before anybody watched: signalfd would miss this one.
+  // The handler ran and let the signal pass before any watch existed: signalfd would miss this one.
   std::thread other([&watching] {
     watching.wait(false);
     ::raise(SIGUSR1);

@@ -1,4 +1,4 @@
-// The simulated network, seen through streams and listeners.
+// The simulated network, through streams and listeners.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/runtime/sim.hpp"
@@ -117,9 +117,9 @@ TEST(SimNetwork, NobodyListensOrNobodyIsThere) {
   w.host("client").spawn(connect_into("10.0.0.1:1", refused));
   w.host("client").spawn(connect_into("10.0.0.99:1", lost));
   w.run();
-  EXPECT_EQ(*refused, status::unavailable("nobody listens on 10.0.0.1:1"));
+  EXPECT_EQ(*refused, status::unavailable("connection refused: no process listens on 10.0.0.1:1"));
   EXPECT_EQ(lost->code(), status_code::unavailable);
-  EXPECT_NE(lost->message().find("cannot reach 10.0.0.99:1"), std::string_view::npos);
+  EXPECT_NE(lost->message().find("cannot connect to 10.0.0.99:1"), std::string_view::npos);
 }
 
 TEST(SimNetwork, LoopbackStaysOnItsHost) {

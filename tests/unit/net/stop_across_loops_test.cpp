@@ -50,14 +50,14 @@ task<int> ask_over_there(ledger& alive) {
   const counted here(alive);
   co_return co_await on(there(), never_answer(alive));
 }
-// Only a stop, of the whole program or of the time, ends the wait on the other loop.
+// Only a stop, of the whole program or by a timeout, ends the wait on the other loop.
 task<> through_a_visit_in_vain(ledger& alive) {
   const counted here(alive);
   const result<int> answer = co_await with_timeout(200us, ask_over_there(alive));
   EXPECT_FALSE(answer.ok());
 }
 
-// What lives on the other loop, where another task uses it at the same time.
+// State on the other loop, where another task uses it at the same time.
 struct place {
   explicit place(loop& home) : door(home), numbers(0, home), m(home) {}
   event<> door;

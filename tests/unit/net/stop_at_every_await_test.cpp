@@ -1,4 +1,4 @@
-// One long program through channels, generators, combinators and sockets, stopped at each of its awaits.
+// One long program with queues, generators, combinators and sockets, stopped at each of its awaits.
 #include "coracle/coro/as_completed.hpp"
 #include "coracle/coro/async_generator.hpp"
 #include "coracle/coro/latch.hpp"
@@ -181,7 +181,7 @@ task<> talk(const net::address& to, ledger& alive) {
     if (*got == 0) break;
     all += *got;
   }
-  // An echo that was stopped ends like any other, and that may be here before this side's own stop.
+  // A stopped echo ends like any other, and its end may arrive before this side's own stop.
   const coro::environment& under = co_await coro::this_environment();
   EXPECT_TRUE(all == sent.size() || under.stop.stop_requested()) << all;
 }
@@ -196,7 +196,7 @@ task<> through_a_socket(ledger& alive) {
   co_await at.close();
 }
 
-// One after the other: what one has left the next one meets.
+// One after the other: each finds what the previous one has left.
 task<> whole(ledger& alive) {
   co_await through_a_channel(alive);
   co_await through_a_generator(alive);

@@ -1,4 +1,4 @@
-// Programs through datagrams, files, pipes, signals and names, stopped at each of their awaits.
+// Programs with datagrams, files, pipes, signals and names, stopped at each of their awaits.
 #include "coracle/coro/when_all.hpp"
 #include "coracle/net/connect.hpp"
 #include "coracle/net/file.hpp"
@@ -118,7 +118,7 @@ task<> through_a_name(ledger& alive) {
   co_await at.close();
 }
 
-sim::world* simulated = nullptr;  // or the process is real
+sim::world* simulated = nullptr;  // or it is the real process
 
 task<> send_signal(ledger& alive) {
   const counted here(alive);
@@ -146,7 +146,7 @@ TEST_P(StopInIo, NothingIsLeftOfAPipe) { replay_both(&through_a_pipe, 5); }
 TEST_P(StopInIo, NothingIsLeftOfAConnectionByName) { replay_both(&through_a_name, 4); }
 
 TEST_P(StopInIo, NothingIsLeftOfAWaitForASignal) {
-  // One that arrives after its watch has gone does nothing.
+  // A signal that arrives after its watch was closed has no effect.
   const auto before = std::signal(SIGUSR2, SIG_IGN);
   simulated = sim_world();
   replay_both(&through_a_signal, 3);

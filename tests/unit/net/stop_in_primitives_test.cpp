@@ -1,4 +1,4 @@
-// Programs through the primitives of the room coro, stopped at each of their awaits.
+// Programs with the primitives of the room coro, stopped at each of their awaits.
 #include "coracle/coro/barrier.hpp"
 #include "coracle/coro/broadcast.hpp"
 #include "coracle/coro/condition_variable.hpp"

@@ -1,5 +1,6 @@
-// stop_replay: replays a program and asks it to stop at its 1st, 2nd, ... last co_await: whatever it waits for then, it
-// ends, and nothing of it is left: no frame, no object, no operation that the kernel may still write for.
+// stop_replay: replays a program and requests a stop at its 1st, 2nd, ... last co_await: whatever it waits
+// for then, it ends, and nothing of it remains: no frame, no object, no operation for which the kernel may
+// still write.
 #pragma once
 
 #include "coracle/base/result.hpp"
@@ -22,7 +23,7 @@
 
 namespace coracle::testing_support {
 
-// What is alive of the program's objects: one in each of its coroutines.
+// The live objects of the program: one in each of its coroutines.
 using ledger = std::atomic<int>;
 class counted {
  public:
@@ -35,7 +36,7 @@ class counted {
   ledger& alive_;
 };
 
-// A part of a program may end by coro::cancelled at each of its awaits; whatever else ends it is a failure.
+// A part of a program may end with coro::cancelled at each of its awaits; any other exception is a failure.
 using program = task<> (*)(ledger&);
 inline void expect_good(const status& ended) {
   if (ended.code() == status_code::cancelled) throw coro::cancelled();
@@ -47,8 +48,8 @@ T good_value(result<T> ended) {
   return std::move(ended).value();
 }
 
-// Asks a scope to stop at the n-th co_await of the thread: either before it begins, when it finds the stop requested, or
-// right after the work that it belongs to, when it is waiting.
+// Requests a stop of a scope at the n-th co_await of the thread: either before it begins, so that it finds
+// the stop requested, or right after the work that it belongs to, while it waits.
 class stop_at final : coro::await_observer, coro::work {
  public:
   stop_at(scope& stopped, std::size_t n, bool waiting) : stopped_(stopped), left_(n), waiting_(waiting) {
@@ -82,7 +83,7 @@ class stop_replay : public every_backend {
  protected:
   explicit stop_replay(std::size_t loops = 1) : every_backend(loops) {}
 
-  // `awaits_min`: a program that has fewer has shrunk.
+  // `awaits_min`: a program with fewer awaits has shrunk.
   void replay(program p, bool waiting, std::size_t awaits_min) {
     std::size_t n = 1;
     for (;; ++n) {
@@ -102,8 +103,8 @@ class stop_replay : public every_backend {
 
  private:
   struct outcome_of_run {
-    bool reached = false;  // there was an n-th await
-    bool whole = false;  // the program came to its end
+    bool reached = false;  // an n-th await exists
+    bool whole = false;  // the program has ended
   };
   static task<> whole_program(program p, ledger& alive, bool& whole) {
     co_await p(alive);
@@ -134,7 +135,7 @@ class stop_replay : public every_backend {
     const std::uint64_t before = co_await in_flight_on_all_loops();
     co_await stop_and_join(p, alive, n, waiting, out);
     EXPECT_EQ(alive, 0) << "coroutines of the program are left after a stop at await " << n;
-    // A timer's or a job's end is behind it; what is in flight would write into freed memory.
+    // The ends of timers and jobs have passed; an operation in flight would write into freed memory.
     const std::uint64_t after = co_await in_flight_on_all_loops();
     EXPECT_EQ(after, before) << "operations are left after a stop at await " << n;
     co_return out;

@@ -1,4 +1,4 @@
-// What happens to a stream when two things happen at once.
+// What happens to a stream when two events occur at once.
 #include "coracle/coro/scope.hpp"
 #include "coracle/coro/when_all.hpp"
 #include "coracle/coro/when_any.hpp"
@@ -65,7 +65,8 @@ task<> stop_at_once() {
 }
 TEST_P(StreamRace, AStopAtOnceEndsBothDirections) { run(stop_at_once()); }
 
-// Short reads over and over, also when the end comes right behind the last bytes: no byte and no end is missed.
+// Repeated short reads, also when the end follows directly after the last bytes: no byte and no end is
+// missed.
 task<> talk_in_short_messages(stream& s) {
   for (int i = 0; i < 500; ++i) {
     const status sent = co_await write_text(s, "0123456789");
@@ -102,7 +103,8 @@ void on_epoll(task<> t) {
   sync_wait(rt, std::move(t));
 }
 TEST(StreamDefect, TwoReadsThrowAndACloseUnderOneAborts) {
-  test::expect_misuse([] { on_epoll(two_reads()); }, "two reads wait on one stream at a time");
+  test::expect_misuse([] { on_epoll(two_reads()); },
+                      "concurrent reads on one stream: await one read before the next");
   EXPECT_DEATH(on_epoll(close_under_a_read()), "closed or destroyed while a task waits for it");
 }
 

@@ -45,7 +45,7 @@ task<> echo_over(address at) {
   co_await when_all(echo_all(pair.server), ask(pair.client, "hello over " + at.to_string()));
 }
 
-// Empty when the machine can listen there.
+// Empty if the machine can listen there.
 task<std::string> missing(address at) {
   result<listener> l = listener::open(at);
   if (!l) co_return std::string(l.status().message());
@@ -121,7 +121,7 @@ task<> bulk_both_ways() {
 }
 TEST_P(Stream, MovesFourMegabytesBothWaysToSlowReaders) { run(bulk_both_ways()); }
 
-// The port of a listener that is gone.
+// The port of a listener that was closed.
 task<address> closed_address() {
   listener l = listener::open(address::loopback_v4(0)).value();
   const address at = l.local_address();
@@ -137,14 +137,14 @@ task<status> connect_to(address at) {
 TEST_P(Stream, NobodyListens) {
   const address at = run(closed_address());
   const status refused = run(connect_to(at));
-  EXPECT_EQ(refused, status::unavailable("nobody listens on " + at.to_string()));
+  EXPECT_EQ(refused, status::unavailable("connection refused: no process listens on " + at.to_string()));
 }
 
 TEST_P(Stream, NoSuchUnixSocket) {
   const socket_path path;
   const status refused = run(connect_to(path.where()));
   EXPECT_EQ(refused.code(), status_code::unavailable);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("nobody listens on unix:"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("no process listens on unix:"));
 }
 
 TEST_P(Stream, ThereIsNoAddressToConnectTo) {
@@ -194,13 +194,13 @@ task<status> read_once(stream& s) {
 task<> read_by_deadline() {
   stream_pair pair = co_await connected_pair();
   std::vector<std::uint8_t> buffer(100);
-  // timeout() stops the task at the same moment: the deadline is the reason all the same.
+  // timeout() stops the task at the same moment: the reason is the deadline nevertheless.
   const result<std::size_t> outcome = co_await with_timeout(2ms, pair.client.read(buffer));
   EXPECT_EQ(outcome.status().code(), status_code::deadline_exceeded);
 }
 TEST_P(Stream, ATimeoutAroundAReadIsADeadline) { run(read_by_deadline()); }
 
-// Each write is taken at once, and each read finds its byte: none of them ever has to wait.
+// Each write is accepted at once, and each read finds its byte: none of them ever has to wait.
 task<status> talk_without_a_pause(stream_pair& pair) {
   std::uint8_t byte[] = {7};
   status last;

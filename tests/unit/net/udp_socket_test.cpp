@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(On, Udp, all_kinds, Udp::case_name);
 
 udp_socket bound(address at = address::loopback_v4(0)) { return udp_socket::bind(at).value(); }
 
-// The text and its sender; the text of the status where there is none.
+// The text and its sender; or the message of the status.
 class heard {
  public:
   explicit heard(std::string t, address a = {}) : text(std::move(t)), from(std::move(a)) {}
@@ -91,7 +91,7 @@ task<> larger_than_the_buffer() {
   (void)co_await say(a, std::string(100, 'y'), b.local_address());
   const heard cut = co_await hear(b, 100);
   EXPECT_THAT(cut.text, HasSubstr("RESOURCE_EXHAUSTED: a datagram of 1000 bytes from " +
-                                  a.local_address().to_string() + " was lost"));
+                                  a.local_address().to_string() + " was dropped"));
   const heard fits = co_await hear(b, 100);
   EXPECT_EQ(fits.text, std::string(100, 'y'));
 }
@@ -201,7 +201,7 @@ task<> deadline_of_a_receive() {
 }
 TEST_P(Udp, ADeadlineEndsAReceive) { run(deadline_of_a_receive()); }
 
-// Stops a receive at the moment when its datagram comes: it has it, or the next receive does.
+// Stops a receive at the moment when its datagram arrives: that receive returns it, or the next one does.
 task<> race_a_stop() {
   udp_socket a = bound();
   udp_socket b = bound();
@@ -254,7 +254,7 @@ task<> two_receives() {
 TEST(UdpDefect, TwoReceivesAtATimeThrow) {
   runtime rt(runtime_options{.backend = backend_choice::epoll});
   test::expect_misuse([&] { sync_wait(rt, two_receives()); },
-                      "two receives wait on one udp_socket at a time");
+                      "concurrent receives on one udp_socket: await one receive before the next");
 }
 
 task<> ask_other_host(address server, std::string& answer, time_point& answered) {

@@ -1,4 +1,4 @@
-// What request headers say, when its fields come as text and when they come as entries that were seen before.
+// The meaning of request headers, with fields as text and as entries that were seen before.
 #include "server/router.hpp"
 #include "transport/exchange_handler.hpp"
 

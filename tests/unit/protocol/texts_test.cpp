@@ -1,6 +1,8 @@
-// The other texts of gRPC's wire: grpc-message, -bin values, content types, and statuses made of other things.
+// The other texts of gRPC's wire format: grpc-message, -bin values, content types, and statuses derived from
+// other codes.
+#include "base/percent.hpp"
+#include "coracle/base/impl/base64.hpp"
 #include "protocol/envelope.hpp"
-#include "protocol/grpc/base64.hpp"
 #include "protocol/grpc/content_type.hpp"
 #include "protocol/grpc/status_headers.hpp"
 
@@ -14,7 +16,7 @@ namespace {
 
 std::string encoded(std::string_view text) {
   std::string out;
-  grpc::percent_encode(text, out);
+  grpc::encode_message(text, out);
   return out;
 }
 
@@ -32,18 +34,18 @@ TEST(GrpcMessage, EscapesBlanksAtItsEdgesWhichHttp2WouldNotCarry) {
 }
 
 TEST(GrpcMessage, IsDecodedLeniently) {
-  EXPECT_EQ(grpc::percent_decode("a%C3%BCb%c3%bc"),
+  EXPECT_EQ(base::percent_decode("a%C3%BCb%c3%bc"),
             "a\xc3\xbc"
             "b\xc3\xbc");
-  EXPECT_EQ(grpc::percent_decode("100%"), "100%");
-  EXPECT_EQ(grpc::percent_decode("%4"), "%4");
-  EXPECT_EQ(grpc::percent_decode("%zz%41"), "%zzA");
+  EXPECT_EQ(base::percent_decode("100%"), "100%");
+  EXPECT_EQ(base::percent_decode("%4"), "%4");
+  EXPECT_EQ(base::percent_decode("%zz%41"), "%zzA");
 }
 
 TEST(GrpcMessage, ComesBackWhole) {
   std::string all;
   for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));
-  EXPECT_EQ(grpc::percent_decode(encoded(all)), all);
+  EXPECT_EQ(base::percent_decode(encoded(all)), all);
 }
 
 TEST(BinaryMetadata, IsWrittenWithoutPadding) {
@@ -51,7 +53,7 @@ TEST(BinaryMetadata, IsWrittenWithoutPadding) {
   for (const auto& [bytes, text] :
        {std::pair{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"}}) {
     out.clear();
-    grpc::base64_encode(bytes, out);
+    base::base64_encode(bytes, out);
     EXPECT_EQ(out, text);
   }
 }
@@ -60,11 +62,11 @@ TEST(BinaryMetadata, IsReadWithOrWithoutPadding) {
   std::string out;
   for (const auto& [text, bytes] :
        {std::pair{"Zg", "f"}, {"Zg==", "f"}, {"Zm8", "fo"}, {"Zm8=", "fo"}, {"Zm9v", "foo"}, {"", ""}}) {
-    EXPECT_TRUE(grpc::base64_decode(text, out)) << text;
+    EXPECT_TRUE(base::base64_decode(text, out)) << text;
     EXPECT_EQ(out, bytes);
   }
   for (const std::string_view text : {"Z", "Zg=", "Zm8==", "Zm9v=", "Z!==", "Zm 9", "===="})
-    EXPECT_FALSE(grpc::base64_decode(text, out)) << text;
+    EXPECT_FALSE(base::base64_decode(text, out)) << text;
 }
 
 TEST(BinaryMetadata, ComesBackWhole) {
@@ -72,8 +74,8 @@ TEST(BinaryMetadata, ComesBackWhole) {
   for (int i = 0; i < 300; ++i) {
     std::string text;
     std::string back;
-    grpc::base64_encode(bytes, text);
-    ASSERT_TRUE(grpc::base64_decode(text, back));
+    base::base64_encode(bytes, text);
+    ASSERT_TRUE(base::base64_decode(text, back));
     EXPECT_EQ(back, bytes);
     bytes.push_back(static_cast<char>(i * 37));
   }

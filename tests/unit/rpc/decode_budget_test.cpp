@@ -1,5 +1,5 @@
-// Messages that are dear to decode, from a client or a server: they are decoded over many iterations of their loop, and
-// whatever else the loop has to do goes on in between.
+// Messages that are expensive to decode, from a client or a server: they are decoded over many iterations of
+// their loop, and the other work of the loop continues in between.
 #include "transport/decode_budget.hpp"
 
 #include "compress/coder.hpp"
@@ -34,7 +34,7 @@ std::vector<encoding> encodings_here() {
   return all;
 }
 
-// A message with gRPC's prefix: zeros, which each encoding makes small.
+// A message with gRPC's prefix: zeros, which every encoding compresses well.
 std::string bomb(encoding e, std::size_t size = bomb_bytes) {
   static compress::coders coders;
   base::output_buffer packed;
@@ -44,7 +44,7 @@ std::string bomb(encoding e, std::size_t size = bomb_bytes) {
   return framed + std::string(as_text(packed.pending()));
 }
 
-// Remembers in which of its loop's iterations each message was there.
+// Records in which iteration of its loop each message arrived.
 class witness final : public service {
  public:
   std::vector<std::uint64_t> at;
@@ -85,13 +85,13 @@ class witness final : public service {
   reply<bytes_message> echo(server_context&, const bytes_message& request) { return request; }
 
   void saw(const bytes_message&) { at.push_back(loop::current()->counted().turns); }
-  // The fewest iterations between two messages.
+  // Returns the fewest iterations between two messages.
   [[nodiscard]] std::uint64_t closest() const {
     std::uint64_t least = ~std::uint64_t{0};
     for (std::size_t i = 1; i < at.size(); ++i) least = std::min(least, at[i] - at[i - 1]);
     return least;
   }
-  // The most messages of one iteration.
+  // Returns the most messages of one iteration.
   [[nodiscard]] std::ptrdiff_t densest() const {
     std::map<std::uint64_t, std::ptrdiff_t> counts;
     std::ptrdiff_t most = 0;
@@ -100,7 +100,7 @@ class witness final : public service {
   }
 };
 
-// A server, a channel of a neighbour who makes small calls, and an attacker's own connection, all on one loop.
+// A server, a channel of a neighbour that makes small calls, and an attacker's connection, all on one loop.
 class decoding : public every_backend {
  public:
   void SetUp() override {
@@ -138,7 +138,7 @@ class decoding : public every_backend {
     const auto reply = co_await generic_stub(*t.neighbour_).unary("/t.T/Echo", request);
     co_return reply.ok() && reply->bytes() == "small";
   }
-  // Makes small calls until `done` messages have been seen; the number of calls.
+  // Makes small calls until `done` messages have been received; returns the number of calls.
   static task<int> call_until(decoding& t, std::size_t done) {
     int calls = 0;
     while (t.witness_.at.size() < done) {
@@ -171,9 +171,9 @@ TEST_P(decoding, OfSmallUnaryRequestsThatUnpackToMegabytesLeavesTheLoopToOthers)
     const std::string message = bomb(e);
     std::string bytes;
     for (int i = 0; i < calls; ++i) bytes += head("/t.T/One", 1 + 2 * i, e) + body(1 + 2 * i, message, true);
-    // 4 MiB are 16 times what an iteration decodes, and a call of the neighbour takes some iterations, more where io_uring
-    // lacks something. Decoded at once, all messages together leave room for one call. In the simulation a call takes
-    // time, of which the loop's work takes none.
+    // 4 MiB are 16 times what an iteration decodes, and a call of the neighbour takes several iterations,
+    // more where io_uring lacks a feature. If all messages were decoded at once, they would leave room for
+    // one call. In the simulation a call takes time, but the work of the loop takes none.
     EXPECT_GE(run(attack(*this, bytes, calls)), sim_world() ? 1 : calls / 2) << name_of(e);
     EXPECT_GE(witness_.closest(), 12u) << name_of(e);
   }
@@ -184,7 +184,7 @@ TEST_P(decoding, OfAStreamOfSuchMessagesLeavesTheLoopToOthers) {
   for (const encoding e : encodings_here()) {
     witness_.at.clear();
     std::string message = bomb(e);
-    // The stream's window takes two at least; snappy makes a message at most twenty times as small.
+    // The window of the stream fits at least two; snappy compresses a message at most twenty times.
     const std::size_t size = message.size() > 30'000 ? 512u << 10 : bomb_bytes;
     if (size != bomb_bytes) message = bomb(e, size);
     std::string all;
@@ -246,7 +246,7 @@ TEST_P(decoding, OfRepliesLeavesAClientsLoopToOthers) {
     co_await call.writes_done();
     co_await sleep_for(300ms);  // all of them have come
     std::vector<std::uint64_t> at;
-    while (const auto reply = co_await call.next()) {
+    while (const auto reply = (co_await call.next()).value()) {
       EXPECT_EQ(reply->bytes().size(), bomb_bytes);
       at.push_back(loop::current()->counted().turns);
     }
@@ -262,7 +262,7 @@ TEST_P(decoding, OfAReplyThatIsAskedForBehindTheEndOfItsCallWorks) {
   const auto ask_late = [](decoding& t) -> task<std::size_t> {
     auto call = generic_stub(*t.neighbour_).client_streaming("/t.T/Last");
     const bytes_message one("one");
-    co_await call.write_last(one);
+    (co_await call.write_last(one)).throw_if_error();
     co_await sleep_for(100ms);
     const auto reply = co_await call.finish();
     EXPECT_EQ(reply.status(), status());
@@ -285,12 +285,12 @@ struct ends_of_calls final : client_observer {
   status last;
 };
 
-// Asks for a reply when the server has ended the call, and it is too large to be decoded at once.
+// Requests a reply when the server has ended the call, and the reply is too large to be decoded at once.
 struct late_reply {
   using call_type = client_streaming_call<bytes_message, bytes_message>;
   static task<> come(call_type& call, const ends_of_calls& seen) {
     const bytes_message one("one");
-    co_await call.write_last(one);
+    (co_await call.write_last(one)).throw_if_error();
     while (seen.attempts == 0) co_await sleep_for(1ms);
     EXPECT_EQ(seen.calls, 0) << "the reply is not decoded yet";
   }
@@ -323,7 +323,7 @@ struct late_reply {
   }
 };
 
-// Has not returned when the reply is asked for.
+// Has not returned when the reply is requested.
 struct lingering final : client_interceptor {
   task<status> intercept(client_context&, next_call next) override {
     const status how = co_await next();

@@ -31,7 +31,7 @@ constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
 template <class T>
 std::size_t foresee(message_footprint& f, const std::string& bytes, std::size_t enough = no_end) {
   const T empty;
-  // Of exactly this size, so that a sanitizer sees a byte too far.
+  // Of exactly this size, so that a sanitizer detects a read beyond the end.
   const std::vector<std::uint8_t> body(bytes.begin(), bytes.end());
   return f.foresee(codec_of<T>::get(), codec_of<T>::address(empty), body, enough);
 }
@@ -49,9 +49,9 @@ std::string times(std::size_t n, const std::string& unit) {
 
 struct shape {
   const char* name;
-  // Adds one more of what the shape is about, the n-th.
+  // Adds one more element of the shape, the n-th.
   void (*add)(Everything& m, int n);
-  // More memory for each byte than message_footprint::ratio_max, when there are many.
+  // Many elements take more memory per byte than message_footprint::ratio_max.
   bool heavy = false;
 };
 void PrintTo(const shape& s, std::ostream* to) { *to << s.name; }
@@ -121,7 +121,7 @@ class footprint_of : public testing::TestWithParam<shape> {
 INSTANTIATE_TEST_SUITE_P(Messages, footprint_of, testing::ValuesIn(shapes),
                          [](const auto& i) { return std::string(i.param.name); });
 
-// Spare capacity, of which there is as much as there are elements at most, is seen only afterwards.
+// Spare capacity, which is at most as large as the elements, is detected only afterwards.
 TEST_P(footprint_of, ItsBytesIsWhatItTakesWithoutItsSpareCapacity) {
   for (const int count : {1, 10, 100, 1'000, 10'000}) {
     const std::string bytes = make(count).SerializeAsString();
@@ -169,7 +169,8 @@ TEST_P(footprint_of, LookingAgainAllocatesNothing) {
   EXPECT_EQ(test::allocation_count, before);
 }
 
-// Whatever protobuf takes for a message: no bytes make it hold far more than was foreseen.
+// For every input that protobuf accepts as a message, the message does not hold far more memory than was
+// predicted.
 TEST(message_footprint, IsNotDeceivedByAlteredBytes) {
   std::mt19937 random(1);
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -272,7 +273,7 @@ TEST(message_footprint, GuessesAtLeastTheBytesOfWhatMayBeAText) {
   EXPECT_LE(foresee<footprints::lite::Points>(m.SerializeAsString()), 11'000u);
 }
 
-// A part of it looks like a submessage and is none, which shows only further on.
+// A part of it looks like a submessage but is not, which is detected only later.
 TEST(message_footprint, GuessesTheSameWhereverItStops) {
   footprints::lite::Points m;
   for (int i = 1; i <= 20; ++i) {

@@ -74,7 +74,7 @@ TEST_F(format, RefusesToSendWhatIsLargerThanItsLimit) {
   EXPECT_EQ(write(protobuf_codec, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
 }
 
-// protobuf counts what it writes in int: a message of 2 GiB would go out unwritten.
+// protobuf counts the written bytes in an int: a message of 2 GiB would be sent without its contents.
 TEST_F(format, SendsNoMessageThatProtobufCannotWriteWhateverItsLimit) {
   constexpr std::size_t two_gib = std::size_t{1} << 31;
   const codec huge{message_kind::protobuf, [](const void*) { return two_gib; },
@@ -82,7 +82,7 @@ TEST_F(format, SendsNoMessageThatProtobufCannotWriteWhateverItsLimit) {
                    [](void*, bytes_view) { return false; }};
   const StringValue v;
   for (const std::uint32_t limit : {std::uint32_t{0}, std::numeric_limits<std::uint32_t>::max()}) {
-    if (limit > 0) format_.limit_sent(limit);  // else: nothing was said
+    if (limit > 0) format_.limit_sent(limit);  // otherwise: no size was passed
     EXPECT_EQ(format_.most_sent_bytes(), two_gib - 1);
     EXPECT_EQ(write(huge, codec_of<StringValue>::address(v)).code(), status_code::resource_exhausted);
     EXPECT_EQ(body_, "");

@@ -79,7 +79,7 @@ TEST(WireMetadata, SplitsBinaryValuesThatAProxyJoined) {
   EXPECT_FALSE(read_into(m, "x-blob-bin", "no base64!"));
 }
 
-// Each comma makes a value, and each value a copy of the name.
+// Each comma creates a value, and each value a copy of the name.
 TEST(WireMetadata, CommasDoNotMultiplyALongName) {
   metadata m;
   std::string name(8000, 'n');

@@ -11,7 +11,7 @@ namespace {
 
 class unpacking_of : public compress::each_encoding {
  protected:
-  // The number of steps that it takes.
+  // Returns the number of steps.
   int run(unpacking& u, const std::string& whole, std::uint32_t most_bytes, std::size_t step_bytes) {
     int steps = 1;
     while (!u.step(as_bytes(whole), most_bytes, step_bytes)) ++steps;
@@ -46,7 +46,7 @@ TEST_P(unpacking_of, NeverDoesMuchMoreThanItsStep) {
   bool ended = false;
   while (!ended) {
     ended = u.step(as_bytes(whole), 4 << 20, 10'000);
-    // A step ends with the piece that uses it up; snappy's pieces are its chunks of 64 KiB.
+    // A step ends with the piece that uses it up; the pieces of snappy are its chunks of 64 KiB.
     EXPECT_LE(u.work_bytes() - before,
               10'000u + (GetParam() == encoding::snappy ? 80'000u : 2 * compress::piece_bytes));
     before = u.work_bytes();

@@ -1,4 +1,4 @@
-// Bytes that nobody takes: the kernel keeps them, the sender waits, and the loop sleeps.
+// Bytes that no task reads: the kernel keeps them, the sender waits, and the loop sleeps.
 #include "unit/runtime/backend_under_test.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 class backend_buffers : public backend_test {
  protected:
-  // What the backend does in so much time when nothing is there to do.
+  // What the backend does in the given time when there is no work.
   runtime_internal::counters spent_idly(duration time) {
     const runtime_internal::counters before = b().counted();
     const time_point end = b().now() + time;
@@ -19,7 +19,7 @@ class backend_buffers : public backend_test {
     spent.submissions -= before.submissions;
     return spent;
   }
-  // Sends until the kernel takes no more; gives how much it took.
+  // Sends until the kernel accepts no more; returns the number of bytes accepted.
   static std::size_t fill(int to) {
     const std::string chunk(64 * 1024, 'f');
     std::size_t taken = 0;
@@ -33,7 +33,7 @@ class backend_buffers : public backend_test {
   }
 };
 
-// 2 MiB of buffers are there: more than that is ready at once.
+// 2 MiB of buffers exist: more than that is ready at once.
 TEST_P(backend_buffers, MoreBytesThanBuffersComeInAFewTurnsAndWithoutSpinning) {
   constexpr std::size_t count = 48;
   std::vector<std::array<int, 2>> pairs;
@@ -76,7 +76,7 @@ TEST_P(backend_buffers, APausedReceiverStallsItsSenderAndLetsTheLoopSleep) {
   b().pause_receive(r);
   r.paused = true;
   std::size_t sent = 0;
-  // Until a whole round of turns has made no room for the sender.
+  // Runs until a whole round of turns has made no room for the sender.
   for (std::size_t more = 1; more > 0; sent += more) {
     more = fill(s[1]);
     turn_idly(b());

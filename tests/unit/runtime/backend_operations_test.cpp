@@ -19,7 +19,7 @@ namespace {
 using kind = runtime_internal::operation::kind;
 
 class backend_operations : public backend_test {};
-// What one of them alone does.
+// What a single operation does.
 class epoll_operations : public backend_operations {};
 class io_uring_operations : public backend_operations {};
 
@@ -91,7 +91,7 @@ TEST_P(backend_operations, AReceiveWaitsForBytesAndSeesTheEnd) {
   b().close(s[0]);
 }
 
-// A short receive tells the backend that nothing is left, a full one does not.
+// A short receive tells the backend that no bytes are left, a full one does not.
 TEST_P(backend_operations, ReceivesInARowMissNeitherBytesNorTheEnd) {
   const auto s = pair();
   std::array<std::uint8_t, 4> into{};
@@ -125,7 +125,7 @@ TEST_P(backend_operations, ReceivesInARowMissNeitherBytesNorTheEnd) {
   b().close(s[0]);
 }
 
-// io_uring tries inside the kernel.
+// io_uring tries the operation inside the kernel.
 TEST_P(epoll_operations, AReceiveBehindAShortOneIsNotTriedInVain) {
   const auto s = pair();
   std::array<std::uint8_t, 16> into{};
@@ -347,7 +347,7 @@ TEST_P(backend_operations, HundredsInFlightOverflowNoQueue) {
   }
 }
 
-// The kernel may interrupt a wait, for instance while it takes an old ring apart.
+// The kernel may interrupt a wait, for example while it tears an old ring down.
 TEST_P(backend_operations, ATurnEndsAtItsTimeOrALittleBefore) {
   turn_idly(b());
   const time_point end = b().now() + std::chrono::milliseconds(20);
@@ -386,7 +386,7 @@ TEST_P(io_uring_operations, OneSystemCallATurnCarriesEverything) {
   ::close(s[1]), ::close(t[1]);
 }
 
-// run() may be called on one thread and the runtime be destroyed on another.
+// run() may be called on one thread and the runtime destroyed on another.
 TEST_P(backend_operations, WhatIsInFlightMovesToTheNextThread) {
   const auto s = pair();
   std::array<std::uint8_t, 16> into{};

@@ -29,7 +29,7 @@ class backend_sources : public backend_test {
   static void put(int fd, std::string_view text) {
     ASSERT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
-  // A listener on loopback and a client that connects to it, blocking.
+  // A listener on loopback and a blocking client that connects to it.
   int listen() {
     sockaddr_in in{};
     in.sin_family = AF_INET;
@@ -99,7 +99,7 @@ TEST_P(backend_sources, AMegabyteComesInOrder) {
   ::close(s[1]);
 }
 
-// The first pause comes while bytes flow: nothing may be lost, doubled or delivered meanwhile.
+// The first pause comes while bytes flow: no byte may be lost, duplicated or delivered meanwhile.
 TEST_P(backend_sources, PausingAtEveryChunkLosesNothing) {
   const auto s = pair(0);
   std::string text(2 << 20, '\0');
@@ -284,7 +284,7 @@ TEST_P(backend_sources, MoreReceiversThanBuffersAllGetTheirs) {
   }
 }
 
-// The limit to a multishot receive; see docs/internals/fallbacks.md.
+// The limit of a multishot receive; see docs/internals/fallbacks.md.
 bool kernel_limits_receives() {
   utsname name{};
   int major = 0;
@@ -300,7 +300,7 @@ TEST_P(backend_sources, ABulkSenderIsLittleAheadOfOthers) {
     GTEST_SKIP() << "before Linux 6.17 a receive goes on until the ring's buffers are full";
   const auto bulk = pair();
   const auto small = pair();
-  // Room for more than is allowed; without CAP_NET_ADMIN the system's own, which is less.
+  // Requests more than is permitted; without CAP_NET_ADMIN the system's limit applies, which is less.
   const int room = 4 << 20;
   ::setsockopt(bulk[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
   const std::string much(1 << 16, 'x');

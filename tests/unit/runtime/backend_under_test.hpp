@@ -1,4 +1,4 @@
-// backend_under_test: a kernel backend that a test turns by hand, in each of the shapes it can have.
+// backend_under_test: a kernel backend that a test turns by hand, in each of its variants.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -77,7 +77,7 @@ inline void turn_until(runtime_internal::backend& b, const std::function<bool()>
     b.turn(b.now() + std::chrono::seconds(1));
   }
 }
-// A few turns that do not wait, for what must not happen.
+// A few turns that do not wait, for events that must not happen.
 inline void turn_idly(runtime_internal::backend& b) {
   for (int i = 0; i < 5; ++i) b.turn(time_point::min());
 }

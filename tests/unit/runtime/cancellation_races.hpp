@@ -1,4 +1,4 @@
-// cancellation_races: waits raced against timers, again and again: whoever loses has lost no message and no turn.
+// cancellation_races: races waits against timers repeatedly: the loser loses no message and no turn.
 #pragma once
 
 #include "coracle/coro/sleep.hpp"
@@ -18,7 +18,7 @@ inline constexpr int races = 10'000;
 
 inline task<> nap(duration d) { co_await sleep_for(d); }
 
-// Lengths of naps, so that now the one and now the other wins.
+// Lengths of sleeps, so that each side wins some of the races.
 class lengths {
  public:
   explicit lengths(unsigned seed, unsigned below_ns = 8'000) : random_(seed), below_ns_(below_ns) {}

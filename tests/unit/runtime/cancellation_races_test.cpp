@@ -1,4 +1,4 @@
-// Waits for what is handed over once: channels, generators, oneshots, locks, permits, broadcasts.
+// Waits for values that are handed over once: queues, generators, oneshots, locks, permits, broadcasts.
 #include "unit/runtime/cancellation_races.hpp"
 
 #include "coracle/coro/async_generator.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(On, cancellation_races, all_cancellation_races, cancellation_races::case_name);
 
-// Numbers through a channel; both sides give up again and again until both have raced enough.
+// Sends numbers through a queue; both sides cancel their waits repeatedly until both have raced enough.
 struct numbers {
   static task<bool> send_one(queue<int>& to, int n) { co_return co_await to.send(n); }
   static task<std::optional<int>> receive_one(queue<int>& from) { co_return co_await from.receive(); }
@@ -35,7 +35,7 @@ struct numbers {
     }
     to.close();
   }
-  // Until the channel is closed: every number once, in order.
+  // Until the queue is closed: every number once, in order.
   static task<> receive(queue<int>& from, score& mine) {
     lengths drawn(2);
     for (;;) {
@@ -66,7 +66,7 @@ TEST_P(cancellation_races, ChannelsLoseNoMessageAndDoubleNone) {
   }
 }
 
-// A generator between the channel and the reader, which survives that its reader gives up.
+// A generator between the queue and the reader, which survives when its reader cancels a wait.
 struct generated {
   static async_generator<std::optional<int>> relay(queue<int>& from) {
     for (;;) {
@@ -164,7 +164,7 @@ struct turns {
       if (drawn.one_in(2)) co_await nap(drawn.draw() / 4);
       --inside;
     }
-    // A turn that was lost would keep this out for ever.
+    // A lost wake-up would block this forever.
     const mutex::guard last = co_await m.lock();
   }
 };
@@ -201,7 +201,7 @@ struct permits {
       taken -= static_cast<int>(n);
       s.release(n);
     }
-    // All that were taken have come back: a permit that was lost would keep this out for ever.
+    // All permits have been returned: a lost permit would block this forever.
     co_await s.acquire(3);
     s.release(3);
   }

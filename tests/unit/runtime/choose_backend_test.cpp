@@ -45,7 +45,7 @@ TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
   const with_environment e("epoll");
   EXPECT_EQ(make_backends(runtime_options{.log = &log})[0]->name(), "epoll");
   ASSERT_EQ(log.lines.size(), 1u);
-  EXPECT_EQ(log.lines[0], "1 loop on epoll: as CORACLE_BACKEND asked");
+  EXPECT_EQ(log.lines[0], "1 loop on epoll: requested by CORACLE_BACKEND");
   const with_environment unknown("no such backend");
   EXPECT_EQ(make_backends(runtime_options{.backend = backend_choice::epoll, .log = &log})[0]->name(),
             "epoll");
@@ -53,7 +53,7 @@ TEST(ChooseBackend, TheEnvironmentTakesThePlaceOfAutomaticOnly) {
 
 TEST(ChooseBackend, AnUnknownValueInTheEnvironmentIsAnError) {
   const with_environment e("kqueue");
-  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\"; it may be auto, io_uring or epoll"),
+  EXPECT_NE(refusal({}).find("CORACLE_BACKEND is \"kqueue\": it must be auto, io_uring or epoll"),
             std::string::npos);
 }
 
@@ -77,7 +77,7 @@ TEST(ChooseBackend, SaysItsChoiceOnceForAllLoops) {
   EXPECT_TRUE(log.lines.back().starts_with("3 loops on ")) << log.lines.back();
 }
 
-// Each probe, failed on purpose.
+// Each probe, with an injected failure.
 std::string why_not(const uring_faults& faults) {
   test::quiet_logger log;
   std::string why;
@@ -89,7 +89,7 @@ TEST(ChooseBackend, UringSaysWhyItDoesNotWork) {
   uring_faults faults;
   faults.setup_error = EPERM;
   EXPECT_EQ(why_not(faults),
-            "io_uring_setup: EPERM (Operation not permitted), kept off by seccomp or by the sysctl "
+            "io_uring_setup: EPERM (Operation not permitted), blocked by seccomp or by the sysctl "
             "kernel.io_uring_disabled");
   faults.setup_error = ENOSYS;
   EXPECT_EQ(why_not(faults), "io_uring_setup: ENOSYS (Function not implemented)");
@@ -109,10 +109,10 @@ TEST(ChooseBackend, UringSaysWhichKernelItWants) {
   if (!make_uring_backend(log, why)) GTEST_SKIP() << why;
   uring_faults faults;
   faults.no_wait_timeout = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.11");
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.11");
   faults = {};
   faults.no_cancel_any = true;
-  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than Linux 5.19");
+  EXPECT_EQ(why_not(faults), "the kernel's io_uring is older than that of Linux 5.19");
 }
 
 TEST(ChooseBackend, UringTriesSmallerRingsWhenMemoryIsShort) {

@@ -1,4 +1,5 @@
-// Who drives a runtime, and how long: run_until() and its kin, poll(), stop() and restart().
+// Which thread drives a runtime, and how long: run_until() and similar functions, poll(), stop() and
+// restart().
 #include "coracle/runtime/runtime.hpp"
 
 #include "support/every_backend.hpp"
@@ -31,7 +32,7 @@ class driving : public testing::TestWithParam<std::tuple<world_kind, std::size_t
   std::atomic<int> stopped_{0};  // outlives the roots
   any_world world_{std::get<0>(GetParam()), std::get<1>(GetParam())};
 };
-// A simulated world is for one thread.
+// A simulated world supports one thread.
 class driving_by_two_threads : public driving {};
 
 task<> sleep_then_count(std::atomic<int>& n, duration d) {
@@ -160,7 +161,7 @@ std::thread drive_for_a_moment(runtime& rt, std::atomic<bool>& begun) {
   return driver;
 }
 
-// Whoever waits is not left alone with a loop that nobody drives any more.
+// A waiting thread is woken when no thread drives the loop any more.
 TEST_P(driving_by_two_threads, SyncWaitOutlivesARunForOfAnotherThread) {
   std::atomic<bool> begun{false};
   std::atomic<int> n{0};
@@ -236,7 +237,7 @@ TEST(DrivingDeathTest, RestartWithRootsLeftAborts) {
         rt.stop();
         rt.restart();
       },
-      "restart\\(\\) comes after the roots have ended");
+      "restart\\(\\) before the root tasks have ended");
 }
 
 TEST(DrivingDeathTest, PollingOnASecondThreadAborts) {
@@ -259,7 +260,7 @@ TEST(DrivingDeathTest, DestroyingItWhileAnotherThreadKeepsLoop0Aborts) {
       "let it call leave\\(\\) first");
 }
 
-// Of two tasks that have awaited by turns, the one that does wrong is named.
+// Of two tasks that have awaited in turn, the report names the one that made the mistake.
 TEST(DrivingMisuse, TheTaskThatRunsIsNamedAndNotTheOneThatAwaitedLast) {
   const int guilty = __LINE__ + 2;
   auto wrongs = [](runtime& rt) -> task<> {

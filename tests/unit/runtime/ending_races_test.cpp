@@ -1,4 +1,4 @@
-// Waits for what happens once: events, and the ends of tasks.
+// Waits for events that happen once: events, and the ends of tasks.
 #include "unit/runtime/cancellation_races.hpp"
 
 #include "coracle/coro/as_completed.hpp"

@@ -1,4 +1,4 @@
-// Running out of descriptors, locked memory and rings: less speed or a clear refusal, and no work is lost.
+// Exhaustion of descriptors, locked memory and rings: lower speed or a clear error, and no work is lost.
 #include "support/kept_log.hpp"
 #include "support/limited_process.hpp"
 #include "support/uring_faults.hpp"
@@ -29,7 +29,7 @@ using testing_support::limit_descriptors;
 using testing_support::limit_locked_memory;
 using testing_support::lowest_free_descriptor;
 
-// Each in a process of its own, which the limit does not outlive.
+// Each test in a process of its own, with which the limit ends.
 class ExhaustionDeath : public testing::Test {
  protected:
   ExhaustionDeath() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
@@ -38,7 +38,7 @@ class ExhaustionDeath : public testing::Test {
 [[noreturn]] void end_with(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
   std::fflush(stderr);
-  std::_Exit(0);  // the sanitizers' own end needs what this process has not any more
+  std::_Exit(0);  // the exit of the sanitizers needs resources that this process no longer has
 }
 void expect(bool what, const std::string& text) {
   if (what) return;
@@ -51,7 +51,7 @@ task<> step(std::atomic<int>& done) {
   ++done;
 }
 
-// Ten tasks on each loop, some of them spawned from another one.
+// Ten tasks on each loop, some of them spawned from another loop.
 task<> work_everywhere(runtime& rt, std::atomic<int>& done) {
   for (std::size_t i = 0; i < 10 * rt.size(); ++i) rt.spawn(step(done));
   co_return;
@@ -64,11 +64,11 @@ void expect_it_works(runtime& rt) {
   expect(done == static_cast<int>(10 * rt.size()), "work was lost");
 }
 
-// Whether a runtime of four loops can be made; then it works.
+// Returns whether a runtime of four loops can be constructed, which then works.
 bool try_four_loops(backend_choice choice, logger& log, std::string& refusal) {
   try {
     runtime rt(runtime_options{.loops = 4, .backend = choice, .log = &log});
-    limit_descriptors(16);  // for nothing but what the test itself does
+    limit_descriptors(16);  // only for the work of the test itself
     expect_it_works(rt);
     return true;
   } catch (const status_error& e) {
@@ -98,7 +98,7 @@ TEST_F(ExhaustionDeath, WithoutDescriptorsALoopIsRefusedInWords) {
     GTEST_SKIP() << "the sanitizer itself cannot do without";
   for (auto choice : {backend_choice::automatic, backend_choice::epoll})
     EXPECT_EXIT(run_with_few_descriptors(choice), testing::ExitedWithCode(0),
-                "epoll does not work here: EMFILE");
+                "epoll is not available: EMFILE");
 }
 
 [[noreturn]] void run_with_little_locked_memory() {
@@ -118,7 +118,7 @@ TEST_F(ExhaustionDeath, WithoutLockedMemoryLoopsUseEpoll) {
   EXPECT_EXIT(run_with_little_locked_memory(), testing::ExitedWithCode(0), "all work was done");
 }
 
-// The memory of the ring that it had is what the next one needs.
+// The next ring needs the memory of the previous one.
 [[noreturn]] void change_threads_with_little_locked_memory() {
   limit_locked_memory(96u << 10);
   kept_log log;
@@ -146,7 +146,7 @@ TEST(Exhaustion, LoopsThatGetNoRingUseEpollBesideThoseThatDo) {
   EXPECT_EQ(rt.at(2).backend_name(), "epoll");
   EXPECT_EQ(rt.at(3).backend_name(), "epoll");
   EXPECT_THAT(log.text(), HasSubstr("io_uring_setup: ENOMEM"));
-  EXPECT_THAT(log.text(), HasSubstr("for all loops, the later ones use epoll"));
+  EXPECT_THAT(log.text(), HasSubstr("for all loops, the remaining loops use epoll"));
   expect_it_works(rt);
 }
 

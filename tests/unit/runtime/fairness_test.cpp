@@ -1,4 +1,4 @@
-// Busy work starves neither timers nor I/O nor mail.
+// Busy work starves neither timers nor I/O nor the remote queue.
 #include "runtime/backend.hpp"
 
 #include "support/every_backend.hpp"
@@ -30,7 +30,7 @@ task<> busy(const std::atomic<bool>& done, std::uint64_t& rounds) {
   while (!done && ++rounds < rounds_max) co_await yield();
 }
 
-// Work that posts itself, as hooks and queues do that yield() knows nothing of.
+// Work that posts itself, as hooks and queues do, which yield() does not know about.
 struct reposting : coro::work {
   reposting(const std::atomic<bool>& d, std::uint64_t& r) : done(d), rounds(r) {
     run = [](coro::work& w) noexcept {
@@ -49,7 +49,7 @@ task<> ring(std::atomic<bool>& done, duration after) {
   done = true;
 }
 
-// In virtual time a busy loop stands still: no timer comes due beside it.
+// In virtual time a busy loop stands still: no timer becomes due meanwhile.
 TEST_P(kernel_fairness, TasksThatYieldStarveNoTimer) {
   std::atomic<bool> done{false};
   std::uint64_t rounds = 0;
@@ -113,7 +113,7 @@ TEST_P(kernel_fairness, TasksThatYieldStarveNoMail) {
   EXPECT_LT(rounds, rounds_max);
 }
 
-// Each of these works takes 10 ms: 512 of them would hold a timer up for five seconds.
+// Each work item takes 10 ms: 512 of them would delay a timer by five seconds.
 TEST_P(kernel_fairness, LongWorksAreBoundedByTimeAndNotByNumber) {
   struct slow : coro::work {
     explicit slow(std::uint64_t& r) : rounds(r) {

@@ -1,4 +1,4 @@
-// A runtime inside somebody else's event loop, which is poll(2) here: pollable() and poll().
+// A runtime inside another event loop, here poll(2): pollable() and poll().
 #include "coracle/runtime/runtime.hpp"
 
 #include "runtime/backend.hpp"
@@ -29,11 +29,11 @@ class foreign_loop : public testing_support::every_backend {
     pollfd p{rt().pollable(), POLLIN, 0};
     return ::poll(&p, 1, timeout_ms) == 1;
   }
-  // As a foreign loop would: turns while there is something to do.
+  // As a foreign loop would: turns while there is work.
   void settle() {
     for (int i = 0; i < 1000 && readable(0); ++i) rt().poll();
   }
-  // Waits and turns until nothing is left; how many turns that took.
+  // Waits and turns until no work is left; returns the number of turns.
   int drive() {
     int turns = 0;
     while (rt().poll()) {
@@ -119,7 +119,7 @@ TEST_P(foreign_loop, OffloadedCallsComeBack) {
   EXPECT_LE(drive(), 1000);
 }
 
-// Operations, submitted by a turn and not by a wait.
+// Operations that are submitted by a turn and not by a wait.
 struct reading : runtime_internal::operation {
   explicit reading(int fd) {
     what = kind::poll_in;

@@ -1,4 +1,4 @@
-// A child of fork() has no threads and shares rings with its parent: a runtime of the parent's is of no use there.
+// A child of fork() has no threads and shares rings with its parent: it must not use a runtime of its parent.
 #include "coracle/runtime/runtime.hpp"
 #include "coracle/runtime/sync_wait.hpp"
 

@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(On, LoopCounters, testing_support::all_kinds, LoopCount
 
 task<loop_counters> counted() { co_return loop::current()->counted(); }
 
-// Of real time: in a simulation none passes while a thread sleeps.
+// Real time: in a simulation no time passes while a thread sleeps.
 class IdleLoop : public testing_support::every_backend {};
 INSTANTIATE_TEST_SUITE_P(On, IdleLoop, testing_support::kernel_kinds, IdleLoop::case_name);
 
@@ -38,7 +38,7 @@ TEST_P(LoopCounters, CountWhatComesFromOtherThreads) {
   EXPECT_LE(spent.letters, 2u);
 }
 
-// Not inlined, since clang would make its frame a part of its awaiter's.
+// Not inlined, since clang would merge its frame into that of its awaiter.
 [[gnu::noinline]] task<> nap(int times) {
   for (int i = 0; i < times; ++i) co_await sleep_for(1ms);
 }

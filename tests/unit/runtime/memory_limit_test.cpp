@@ -9,7 +9,7 @@
 namespace coracle::runtime_internal {
 namespace {
 
-// A folder with a /proc and a /sys of its own.
+// A directory with a /proc and a /sys of its own.
 class memory_limit_of : public testing::Test {
  protected:
   memory_limit_of() : root_(testing::TempDir() + "memory_limit_of_" + test_name()) {

@@ -1,4 +1,4 @@
-// A runtime's memory resource, with tasks that cross loops and threads.
+// The memory resource of a runtime, with tasks that move between loops and threads.
 #include "support/counting_resource.hpp"
 #include "support/every_backend.hpp"
 
@@ -17,7 +17,7 @@ using testing_support::world_kind;
 class Memory : public testing::TestWithParam<world_kind> {};
 INSTANTIATE_TEST_SUITE_P(On, Memory, testing_support::all_kinds, testing_support::every_backend::case_name);
 
-// Not inlined, since clang would make their frames parts of their awaiters'.
+// Not inlined, since clang would merge their frames into those of their awaiters.
 [[gnu::noinline]] task<> nothing() { co_return; }
 
 [[gnu::noinline]] task<> children(int count) {

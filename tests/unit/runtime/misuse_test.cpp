@@ -1,5 +1,5 @@
-// A user's mistake throws or aborts, says the fix, and names the line of the task that made it, and not of the one that awaited
-// last.
+// A user's mistake throws or aborts, states the fix, and names the line of the task that made it, not of the
+// one that awaited last.
 #include "support/misuse.hpp"
 #include "coracle/coro/mutex.hpp"
 #include "coracle/coro/sleep.hpp"
@@ -39,7 +39,7 @@ task<> misbehave_by_awaiting_twice() {
   co_await std::move(once);
   co_await std::move(once);
 }
-// Its awaits are the last that the thread came by.
+// Its awaits are the last ones on the thread.
 task<> behave() {
   co_await sleep_for(1ms);
   co_await sleep_for(1h);

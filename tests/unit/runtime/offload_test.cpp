@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Holds blocking calls until it is opened, and knows how many it holds.
+// Holds blocking calls until it is opened, and counts them.
 class barrier {
  public:
   void hold() {

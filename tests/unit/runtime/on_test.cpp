@@ -175,7 +175,7 @@ TEST_P(on_test, AStopOfTheRuntimeReachesIt) {
   EXPECT_TRUE(ended);
 }
 
-// The stop and the task's end cross each other on their ways, at every distance.
+// The stop request and the end of the task cross each other at every distance.
 TEST_P(on_test, AStopMayMeetTheTasksEndAnywhere) {
   auto yields = [](int times) -> task<> {
     for (int i = 0; i < times; ++i) co_await yield();
@@ -236,7 +236,7 @@ TEST(OnMisuse, ALoopOfAnotherRuntimeThrows) {
   auto body = [](runtime& other) -> task<> { co_await on(other.at(0), index_here()); };
   runtime rt;
   runtime other;
-  test::expect_misuse([&] { sync_wait(rt, body(other)); }, "a loop of the same runtime");
+  test::expect_misuse([&] { sync_wait(rt, body(other)); }, "a loop of another runtime");
 }
 
 }  // namespace

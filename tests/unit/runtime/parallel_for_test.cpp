@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, parallel_for_test, testing_support::all_kinds
 
 class parallel_for_threads_test : public testing_support::every_backend {};
 
-// Each call goes on only once the loop has asked for a stop: that acts between two chunks.
+// Each call continues only once the loop has requested a stop, which takes effect between two chunks.
 TEST_P(parallel_for_threads_test, AStopActsBetweenChunks) {
   struct shared {
     std::atomic<int> calls{0};

@@ -1,5 +1,6 @@
-// What the headers of include/coracle/coro claim about threads. Several plain threads make each such call at once while
-// two loops run; nothing may be lost, doubled or seen half written. ThreadSanitizer runs these tests, too.
+// What the headers of include/coracle/coro claim about threads. Several plain threads make each such call at
+// once while two loops run; nothing may be lost, doubled or seen half written. ThreadSanitizer runs these
+// tests, too.
 //
 //   coro/barrier.hpp             drop()
 //   coro/block_on.hpp            block_on() by plain threads, blocking_signal::set()
@@ -11,7 +12,7 @@
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
-//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; all functions of the letter_box
+//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; letter_box
 //   coro/wait_group.hpp          add(), done()
 //   coro/watch.hpp               set(), close(); an observer is made on any thread
 #include "support/at_once.hpp"
@@ -52,7 +53,7 @@ namespace {
 constexpr int threads = 4;
 constexpr int rounds = 100;  // of each thread
 
-// A message that says who sent it, and which of its messages it is.
+// A message that contains its sender and its number.
 using numbered = std::pair<int, int>;
 
 class primitives : public every_backend {
@@ -64,12 +65,12 @@ class primitives : public every_backend {
   }
   loop& first() { return rt().at(0); }
   loop& second() { return rt().at(1); }
-  // Awaits it on the second loop: most of these tests have their primitive on the first.
+  // Awaits it on the second loop: in most of these tests the primitive's owner loop is the first.
   template <class Primitive>
   void wait_for(Primitive& p) {
     sync_wait(rt(), second(), [](Primitive& one) -> task<> { co_await one; }(p));
   }
-  // Runs f() on that loop, behind the calls that were made on this thread, or before it, so far.
+  // Runs f() on that loop, after the calls that this thread has made so far.
   template <class F>
   void look(loop& where, F f) {
     sync_wait(rt(), where, [](F& what) -> task<> {
@@ -140,7 +141,7 @@ TEST_P(primitives, AnEventIsSetByAllThreads) {
   }
 }
 
-// Each value is as long as the one before it is kept, and the threads all offer the next one.
+// Each value is as long as the previous one is kept, and all threads offer the next one.
 TEST_P(primitives, AnEventTakesOneValueOfAllThatThreadsOffer) {
   event<std::vector<int>> e(first());
   std::atomic<bool> enough{false};
@@ -189,7 +190,7 @@ TEST_P(primitives, ASemaphoreHasThePermitsThatAllThreadsRelease) {
   look(first(), [&] { EXPECT_EQ(s.available(), 0u); });
 }
 
-// What the locks guard is plain: ThreadSanitizer sees whether they order what threads do with it.
+// The data that the locks guard is not atomic: ThreadSanitizer detects whether the locks order the accesses.
 TEST_P(primitives, LocksKeepPlainThreadsApart) {
   mutex m(first());
   semaphore s(1, second());
@@ -304,7 +305,7 @@ TEST_P(primitives, EachOneshotGetsItsValueOrItsEnd) {
   EXPECT_EQ(sum, many - many / 5);
 }
 
-// Whether those of each sender are in order, and how many there are.
+// Whether the messages of each sender are in order, and how many there are.
 class order {
  public:
   void saw(const numbered& one) {
@@ -411,7 +412,7 @@ TEST_P(primitives, SubscribersHearOrKnowOfEachMessageOfAllThreads) {
   EXPECT_EQ(b.sent(), std::uint64_t{threads * rounds});
 }
 
-// Made on a plain thread, it finds its home while other threads call it.
+// Constructed on a plain thread, it finds its owner loop while other threads call it.
 TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
   for (int i = 0; i < rounds; ++i) {
     latch l(threads);
@@ -435,7 +436,7 @@ TEST_P(primitives, WithoutAHomeKeepTheCallsOfAllThreadsUntilThereIsOne) {
   }
 }
 
-// The calls that are on their way are dropped, wherever they are.
+// The calls in transit are dropped, wherever they are.
 TEST_P(primitives, GoWhileCallsAreOnTheirWay) {
   for (int i = 0; i < rounds; ++i) {
     auto l = std::make_unique<latch>(2 * threads, first());

@@ -1,4 +1,4 @@
-// Root tasks: as many as anybody wants, from everywhere, and what becomes of their errors.
+// Root tasks: any number, spawned from any thread, and what happens to their errors.
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/sleep.hpp"
 #include "coracle/coro/yield.hpp"
@@ -51,7 +51,7 @@ task<> leak_a_cancel() {
   throw coro::cancelled();
 }
 
-// Half of them from inside, half from plain threads; none ever waits for another.
+// Half of them from inside, half from plain threads; none waits for another.
 TEST_P(roots, AMillionFromInsideAndOutsideAllRun) {
   const int all = coro::frame_pool::from_heap() ? 40'000 : 1'000'000;  // sanitizers take twenty times as long
   std::atomic<int> n{0};

@@ -44,7 +44,7 @@ TEST_P(task_dump_on, ASignalPutsTheTasksIntoTheLog) {
   rt->spawn(until_dumped(log, done));
   std::raise(SIGUSR2);
   rt->run();
-  EXPECT_THAT(log.text(), testing::ContainsRegex("loop 0: tasks, and where they wait:"));
+  EXPECT_THAT(log.text(), testing::ContainsRegex("loop 0: tasks and their await sites:"));
   EXPECT_THAT(log.text(),
               testing::ContainsRegex("loop 0:   [^\n]*wait_for[^\n]* at runtime_task_dump_test.cpp:[0-9]+"));
 }

@@ -80,7 +80,7 @@ task<std::size_t> index_here() { co_return loop::current()->index(); }
 
 task<std::chrono::system_clock::time_point> wall_here() { co_return loop::current()->wall_now(); }
 
-// An hour of room, since somebody may set the clock meanwhile.
+// One hour of tolerance, since the clock may be set meanwhile.
 TEST_P(runtime_test, LoopsTellTheTimeOfDay) {
   const auto before = std::chrono::system_clock::now();
   for (std::size_t i = 0; i < rt().size(); ++i) {
@@ -180,13 +180,14 @@ TEST_P(runtime_test, AWorkGuardReleasedElsewhereEndsRun) {
   };
   EXPECT_FALSE(rt().run_while(goes_on));
   EXPECT_TRUE(released);
-  goes_on();  // whatever kept run_while() from it: the thread ends
+  goes_on();  // whatever prevented run_while(): the thread ends
   releaser.join();
 }
 
 TEST_P(runtime_test, AWorkGuardReleasedRightBeforeATurnEndsRun) {
   auto guard = rt().keep_running();
-  // Between the look at what is left and the turn, which would sleep for ever: as another thread may.
+  // Between the check for remaining work and the turn, which would sleep forever; another thread may do the
+  // same.
   const auto goes_on = [&guard] {
     guard.release();
     return true;
@@ -323,7 +324,8 @@ TEST_P(runtime_test, SaysItsBackend) {
     GTEST_SKIP() << "tests of ChooseBackend say what is told then";
   const bool epoll = std::get<0>(GetParam()) == backend_choice::epoll;
   EXPECT_EQ(rt().backend_name(), epoll ? "epoll" : "io_uring");
-  EXPECT_NE(log_.text().find(epoll ? "on epoll: as the program asked" : "on io_uring: as the program asked"),
+  EXPECT_NE(log_.text().find(epoll ? "on epoll: requested by the program"
+                                   : "on io_uring: requested by the program"),
             std::string::npos)
       << log_.text();
 }

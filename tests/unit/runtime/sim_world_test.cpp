@@ -79,7 +79,7 @@ TEST(SimWorld, RunForStopsOnTheDot) {
   w.run_for(1ns);
   EXPECT_EQ(w.now() - start, 90min + 1ns);
   EXPECT_EQ(done, 0);
-  // The root sleeps on; the world's end stops it.
+  // The root keeps sleeping; the end of the world stops it.
 }
 
 TEST(SimWorld, HostsHaveAddresses) {
@@ -93,7 +93,7 @@ TEST(SimWorld, HostsHaveAddresses) {
   EXPECT_EQ(a.backend_name(), "sim");
 }
 
-// What a task sees of a jump of its host's wall clock, and of another's.
+// What a task observes of a jump of the wall clock of its host, and of another host.
 struct seen_of_a_jump {
   duration wall{};
   duration present{};
@@ -132,7 +132,7 @@ TEST(SimWorld, NobodyWatchesForASignal) {
   EXPECT_FALSE(w.signal("a", process_signal::terminate));
 }
 
-// Loops compete for a log: the seed decides who comes first, and always in the same way.
+// Loops compete for a log: the seed determines the order, and always the same one.
 task<> write_names(char name, std::string& log) {
   for (int i = 0; i < 20; ++i) {
     log += name;
@@ -179,7 +179,7 @@ TEST(SimWorldDeathTest, WhatNeverComesIsToldNotWaitedFor) {
         world w(1);
         sync_wait(w.host("a"), wait::for_ever());
       },
-      "nothing left to do");
+      "deadlock: the simulated world has no event left");
 }
 
 }  // namespace

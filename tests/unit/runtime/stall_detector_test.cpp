@@ -88,7 +88,7 @@ TEST_P(stalls, NameTheAwaitThatTheHogCameToAtLast) {
   runtime& rt = make(1ms);
   rt.spawn(hog_then_wait());
   rt.run();
-  EXPECT_NE(log_.text().find("a task held loop 0 for "), std::string::npos) << log_.text();
+  EXPECT_NE(log_.text().find("a task blocked loop 0 for "), std::string::npos) << log_.text();
   EXPECT_NE(log_.text().find("hog_then_wait"), std::string::npos) << log_.text();
 }
 
@@ -103,8 +103,7 @@ TEST_P(stalls, OfATaskWithoutAnAwaitAreToldToo) {
   runtime& rt = make(1ms);
   rt.spawn(hog_without_waiting());
   rt.run();
-  EXPECT_NE(log_.text().find("a task that came to no co_await held loop 0"), std::string::npos)
-      << log_.text();
+  EXPECT_NE(log_.text().find("a task without a co_await blocked loop 0"), std::string::npos) << log_.text();
 }
 
 TEST_P(stalls, OfWhatRunsInsideACompletionAreSeen) {
@@ -123,7 +122,7 @@ TEST_P(stalls, AreNotReportedUnasked) {
   runtime& rt = make(std::nullopt);
   rt.spawn(hog_then_wait());
   rt.run();
-  EXPECT_THAT(log_.text(), testing::Not(testing::HasSubstr("held loop")));
+  EXPECT_THAT(log_.text(), testing::Not(testing::HasSubstr("blocked loop")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, stalls, testing::Values(backend_choice::io_uring, backend_choice::epoll),

@@ -19,7 +19,7 @@ namespace {
 class state_races : public cancellation_races {};
 INSTANTIATE_TEST_SUITE_P(On, state_races, all_cancellation_races, state_races::case_name);
 
-// Each value is set when the one before was seen, so that every one has to be.
+// Each value is set when the previous one was observed, so that every value must be observed.
 struct watching {
   std::atomic<int> seen{-1};
   int last_set = -1;
@@ -88,7 +88,7 @@ struct sharing {
       if (drawn.one_in(3)) co_await one(lock(m), alone, inside, mine, drawn);
       else co_await one(lock_shared(m), 1, inside, mine, drawn);
     }
-    // A turn that was lost would keep this out for ever.
+    // A lost wake-up would block this forever.
     const shared_mutex::guard last = co_await m.lock();
   }
 };
@@ -105,13 +105,13 @@ TEST_P(state_races, ASharedMutexLosesNoTurnOfEitherKind) {
   expect_both_happened(sum);
 }
 
-// A piece is brought when the one before was taken, with one notification. Who gives up its wait may have been the one
-// that was notified: then it takes the piece, or another one hears of it.
+// A piece is produced when the previous one was consumed, with one notification. A waiter that cancels its
+// wait may have been the notified one: then it takes the piece, or another waiter is notified.
 struct market {
   explicit market(loop& home) : m(home), brought(home) {}
   mutex m;
   condition_variable brought;
-  int stock = 0;  // from here on under the mutex
+  int stock = 0;  // under the mutex from here on
   int taken = 0;
   bool closed = false;
   score impatient;

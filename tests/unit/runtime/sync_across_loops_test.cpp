@@ -40,7 +40,7 @@ class across_loops : public every_backend {
   across_loops() : every_backend(2) {}
   loop& first() { return rt().at(0); }
   loop& second() { return rt().at(1); }
-  // On both loops, so many tasks on each, until all have ended.
+  // Runs the given number of tasks on each of both loops, until all have ended.
   template <class Fn, class... Args>
   void run_on_both(int tasks, Fn fn, Args&... args) {
     for (int n = 0; n != tasks; ++n)
@@ -332,7 +332,7 @@ class plain_threads : public across_loops {
     across_loops::SetUp();
     if (rt_made()) rt().start();
   }
-  // f(n) on each of so many threads.
+  // Runs f(n) on each of the given number of threads.
   template <class F>
   static void on_threads(int n, F f) {
     std::vector<std::thread> all;

@@ -1,11 +1,12 @@
-// What the public headers of the rooms base, net and runtime, and the executors, claim about threads. Several plain
-// threads make each such call at once while loops run; nothing may be lost, doubled or seen half written.
-// ThreadSanitizer runs these tests, too.
+// What the public headers of the rooms base, net and runtime, and the executors, claim about threads. Several
+// plain threads make each such call at once while loops run; nothing may be lost, doubled or seen half
+// written. ThreadSanitizer runs these tests, too.
 //
 //   base/log.hpp                  write(), set_least(); record() from several threads
 //   base/status.hpp               copies share their text
 //   coro/executor.hpp             post()
-//   coro/impl/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread frees a frame
+//   coro/impl/frame_pool.hpp, runtime/runtime_options.hpp  the memory resource is called by whichever thread
+// frees a frame
 //   coro/post_function.hpp        post_function()
 //   net/address.hpp               each thread uses and copies its own
 //   runtime/loop.hpp              post(), owner(), index(), log(), backend_name()
@@ -13,7 +14,8 @@
 //   runtime/runtime.hpp           every member, with the constructor and the destructor
 //   runtime/sync_wait.hpp         sync_wait() by plain threads
 //
-// The primitives have primitive_thread_claims_test.cpp; what is above these rooms has tests/e2e/thread_claims_test.cpp.
+// The primitives have primitive_thread_claims_test.cpp; what is above these rooms has
+// tests/e2e/thread_claims_test.cpp.
 #include "support/at_once.hpp"
 #include "support/counting_resource.hpp"
 #include "support/every_backend.hpp"
@@ -47,7 +49,7 @@ namespace {
 constexpr int threads = 4;
 constexpr int rounds = 100;  // of each thread
 
-// Counts lines, by level.
+// Counts lines by level.
 class counting_log final : public logger {
  public:
   [[nodiscard]] int count(log_level level) const { return counts_[static_cast<std::size_t>(level)]; }

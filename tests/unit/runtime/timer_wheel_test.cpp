@@ -147,7 +147,7 @@ TEST(TimerWheel, LetsGoOfWhatIsStillArmed) {
   EXPECT_EQ(t.holder, nullptr);
 }
 
-// Random operations beside a list that is searched naively.
+// Random operations, compared with a list that is searched naively.
 class naive_comparison : public testing::TestWithParam<std::uint64_t> {
  protected:
   struct both : coro::timer {

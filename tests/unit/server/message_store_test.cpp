@@ -59,7 +59,7 @@ class message_stores : public testing::Test {
  protected:
   void SetUp() override { living = measured = 0; }
   counted_object* take() { return kept.take<counted_object>(); }
-  // So many objects, each of which a call has had.
+  // The given number of objects, each of which a call has used.
   void fill(int n) {
     std::vector<counted_object*> all;
     for (int i = 0; i < n; ++i) all.push_back(new counted_object);
@@ -181,7 +181,7 @@ TEST_F(message_stores, KeepNoMoreThanTheirBudget) {
   EXPECT_EQ(living, 3);
   EXPECT_EQ(quota, 3 * kb);
   EXPECT_EQ(kept.counted_bytes(), 3 * kb);
-  // Those that calls have count as well: a burst of calls does not keep more than the budget when it is over.
+  // Objects in use by calls count as well: after a burst of calls, no more than the budget is kept.
   counted_object* const lent = take();
   EXPECT_EQ(quota, 3 * kb);
   kept.give_back(*new counted_object, 10);

@@ -1,4 +1,4 @@
-// A user who pauses and a peer who does not read: what TLS holds meanwhile, and what it tells when.
+// A user that pauses and a peer that does not read: what TLS buffers meanwhile, and when it reports what.
 #include "coracle/tls/limits.hpp"
 #include "unit/tls/secured_ends.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The connection below, with what it has received kept back until the test gives it, in one read.
+// The raw connection below, whose received bytes are held back until the test releases them in one read.
 class raw_by_hand final : public net::duplex, net::duplex_sink {
  public:
   explicit raw_by_hand(std::unique_ptr<net::duplex> below) : below_(std::move(below)) {}
@@ -62,7 +62,7 @@ class raw_by_hand final : public net::duplex, net::duplex_sink {
   std::optional<std::int64_t> end_;
 };
 
-// A client and a server over the server's raw connection, when they have shaken hands.
+// A client and a server over the server's raw connection, after the handshake.
 struct ends_by_hand {
   explicit ends_by_hand(two_sides& sides) {
     loop& here = *loop::current();
@@ -77,7 +77,7 @@ struct ends_by_hand {
   std::optional<recorder> server;
 };
 
-// Four records and the end come in one read; the user takes one at a time.
+// Four records and the end arrive in one read; the user reads one at a time.
 task<> end_behind_records(bool abort) {
   two_sides sides(served_as("server"), trusting("ca"));
   ends_by_hand e(sides);

@@ -1,4 +1,4 @@
-// What cannot be carried out is said in a line, when credentials are built.
+// Options that cannot be applied are reported in one line when the credentials are built.
 #include "coracle/tls/client_options.hpp"
 #include "coracle/tls/server_options.hpp"
 #include "support/certificates.hpp"
@@ -24,7 +24,7 @@ std::string refusal(const Options& o) {
 }
 
 TEST(TlsOptions, NeedACertificateForAServer) {
-  EXPECT_THAT(refusal(server_options()), HasSubstr("say server_options::certificate_files()"));
+  EXPECT_THAT(refusal(server_options()), HasSubstr("set server_options::certificate_files()"));
 }
 
 TEST(TlsOptions, NameTheFileThatCannotBeRead) {
@@ -45,10 +45,10 @@ TEST(TlsOptions, NameTheFileThatHoldsSomethingElse) {
       refusal(server_options().certificate_files(certificate("server.pem"), certificate("server.pem"))),
       HasSubstr("has no private key in PEM form"));
   EXPECT_THAT(refusal(client_options().ca_pem("")),
-              HasSubstr("the CA that was given as text has no certificate"));
+              HasSubstr("the CA that was passed as text has no certificate"));
   EXPECT_THAT(
       refusal(client_options().ca_pem("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")),
-      HasSubstr("the CA that was given as text is broken: "));
+      HasSubstr("the CA that was passed as text is not valid: "));
 }
 
 TEST(TlsOptions, SayThatAKeyDoesNotBelongToItsCertificate) {
@@ -62,12 +62,11 @@ TEST(TlsOptions, SayThatAKeyNeedsAPassphrase) {
   auto pair = key_pair::files(certificate("server.pem"), certificate("protected.key"));
   EXPECT_EQ(refusal(server_options().certificate(pair)),
             "the key file " + certificate("protected.key") +
-                " is protected by a passphrase: say it with key_pair::passphrase(), or take the protection "
-                "off with "
-                "openssl pkey");
+                " is protected by a passphrase: set key_pair::passphrase(), or remove the protection "
+                "with openssl pkey");
   pair.passphrase([] { return std::string("open up"); });
   EXPECT_THAT(refusal(server_options().certificate(pair)),
-              HasSubstr("does not open with the passphrase that was given"));
+              HasSubstr("cannot be decrypted with the passphrase of key_pair::passphrase()"));
   pair.passphrase([] { return std::string("sesame"); });
   EXPECT_TRUE(server_options().certificate(pair).build().ok());
 }
@@ -77,10 +76,10 @@ TEST(TlsOptions, TakeAnExceptionOfThePassphrasesCallbackForAnError) {
   const std::string name = std::string("the key file ").append(certificate("protected.key"));
   pair.passphrase([]() -> std::string { throw std::runtime_error("the vault is closed"); });
   EXPECT_EQ(refusal(server_options().certificate(pair)),
-            name + " did not open: key_pair::passphrase() threw \"the vault is closed\"");
+            name + " cannot be decrypted: key_pair::passphrase() threw \"the vault is closed\"");
   pair.passphrase([]() -> std::string { throw 7; });
   EXPECT_EQ(refusal(server_options().certificate(pair)),
-            name + " did not open: key_pair::passphrase() threw \"an exception without a text\"");
+            name + " cannot be decrypted: key_pair::passphrase() threw \"an exception without a message\"");
 }
 
 TEST(TlsOptions, AreEqualWhenTheySayTheSame) {

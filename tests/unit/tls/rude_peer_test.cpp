@@ -1,4 +1,4 @@
-// Peers that know TLS too well, or not enough of it.
+// Peers that misuse TLS, deliberately or not.
 #include "support/kept_log.hpp"
 #include "tls/context.hpp"
 #include "tls/engine.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An engine by hand, over a raw connection.
+// An engine driven by hand, over a raw connection.
 class side_by_hand {
  public:
   side_by_hand(std::unique_ptr<net::duplex> raw, owned<SSL> connection, bool server)
@@ -59,7 +59,7 @@ class client_by_hand {
   side_by_hand side;
 };
 
-// sending: the server is in the middle of a reply, which holds what TLS holds of one anyway.
+// sending: the server is in the middle of a reply, so that the buffers of a reply are in use anyway.
 task<> ask_for_keys(bool sending) {
   two_sides sides(served_as("server"), trusting("ca"));
   loop& here = *loop::current();
@@ -70,7 +70,7 @@ task<> ask_for_keys(bool sending) {
   recorder server(sides.server->secure(here, std::move(s)));
   co_await client.side.shake_hands();
   co_await sleep_for(1ms);
-  client.side.line.pause();  // reads nothing any more
+  client.side.line.pause();  // reads no more data
   const std::string reply(sending ? 1'000'000 : 1, 'x');
   EXPECT_EQ(sending && server.send(reply), sending);
   for (int i = 0; i < 10'000 && !server.end; ++i) {
@@ -80,7 +80,7 @@ task<> ask_for_keys(bool sending) {
     if (i % 50 == 49) co_await sleep_for(1ms);
   }
   EXPECT_TRUE(server.end);
-  EXPECT_EQ(server.line->end_reason(), "the peer asks for answers and does not read them");
+  EXPECT_EQ(server.line->end_reason(), "the peer requests TLS responses and does not read them");
   client.side.line.resume();
   co_await server.closed_down(true);
   co_await client.side.line.closed_down(true);
@@ -94,7 +94,7 @@ task<> stay() {
   recorder server(sides.server->secure(here, std::move(s)));
   co_await client.side.shake_hands();
   co_await server.until_end();
-  EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client has no certificate"));
+  EXPECT_THAT(std::string(server.line->end_reason()), testing::HasSubstr("the client sent no certificate"));
   const time_point began = here.now();
   co_await server.closed_down(true);
   EXPECT_EQ(here.now() - began, limits::farewell_time);
@@ -124,7 +124,7 @@ task<> talk_plainly_often(const testing_support::kept_log* log) {
   EXPECT_THAT(log->text().substr(before + first.size()), testing::HasSubstr("(and 2 times before)"));
 }
 
-// As a server that has never heard of ALPN, and whose HTTP/2 is anybody's guess.
+// As a server without ALPN, which may not support HTTP/2.
 task<> choose_nothing() {
   loop& here = *loop::current();
   two_sides sides(served_as("server"), trusting("ca"));
@@ -138,7 +138,7 @@ task<> choose_nothing() {
   co_await server.shake_hands();
   co_await client.until_end();
   EXPECT_EQ(client.line->end_reason(),
-            "the TLS handshake failed: the server does not choose HTTP/2 (ALPN h2): is it a gRPC server?");
+            "the TLS handshake failed: the server does not select HTTP/2 (ALPN h2): is it a gRPC server?");
   co_await client.closed_down(true);
   co_await server.line.closed_down(true);
 }

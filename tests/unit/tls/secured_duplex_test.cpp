@@ -1,4 +1,5 @@
-// A duplex with TLS keeps the contract of net/duplex.hpp (the recorders look after that), whatever happens when.
+// A duplex with TLS keeps the contract of net/duplex.hpp (which the recorders check), whatever happens and
+// whenever.
 #include "tls/secured_duplex.hpp"
 
 #include "coracle/coro/yield.hpp"
@@ -64,12 +65,12 @@ task<> pieces() {
 }
 TEST_F(a_secured_connection, SendsPiecesInOrder) { run(pieces); }
 
-// A raw duplex in the middle that counts what passes in one direction.
+// A raw duplex in the middle that counts the bytes in one direction.
 task<> records() {
   two_sides sides(served_as("server"), trusting("ca"));
   auto e = connect(sides);
   co_await e->close();
-  // Ten small pieces of a turn are one record.
+  // Ten small pieces of one iteration are one record.
   engine client(client_context::make(trusting("ca")).value()->connection(), false,
                 loop::current()->wall_now());
   auto context = server_context::make(served_as("server")).value();
@@ -153,7 +154,7 @@ task<> half_closed() {
 }
 TEST_F(a_secured_connection, EndsOneDirectionAtATime) { run(half_closed); }
 
-// As transport::connection ends a client's connection: nothing waits for the notice to leave.
+// As transport::connection ends a client's connection: nothing waits until the notice is sent.
 task<> notified() {
   two_sides sides(served_as("server"), trusting("ca"));
   auto e = connect(sides);
@@ -180,7 +181,8 @@ task<> aborted() {
 }
 TEST_F(a_secured_connection, IsResetByAnAbort) { run(aborted); }
 
-// Each side is closed after each number of steps of the loop, in the middle of the handshake and of a transfer.
+// Each side is closed after each number of iterations of the loop, during the handshake and during a
+// transfer.
 task<> closed_after(int steps, bool client_closes, bool abort) {
   two_sides sides(served_as("server"), trusting("ca"));
   auto e = connect(sides, "localhost", 500);
@@ -217,7 +219,7 @@ task<> never_started() {
 }
 TEST_F(a_secured_connection, ThatWasNeverStartedIsDestroyed) { run(never_started); }
 
-// Notes what it is told, and is never started.
+// Records its notifications, and is never started.
 class noting_duplex final : public net::duplex {
  public:
   explicit noting_duplex(duration& told) noexcept : told_(told) {}

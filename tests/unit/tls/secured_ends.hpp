@@ -1,4 +1,5 @@
-// secured_ends: a client and a server of TLS over a duplex in memory, in a simulated world whose certificates are valid.
+// secured_ends: a TLS client and a TLS server over a duplex in memory, in a simulated world whose
+// certificates are valid.
 #pragma once
 
 #include "coracle/coro/sleep.hpp"
@@ -22,7 +23,7 @@ using testing_support::pair_of;
 using testing_support::served_as;
 using testing_support::trusting;
 
-// What two sides are made of; several connections may share it.
+// What two sides consist of; several connections may share it.
 struct two_sides {
   std::shared_ptr<security::server_security> server;
   std::shared_ptr<security::client_security> client;
@@ -35,7 +36,7 @@ struct secured_ends {
   recorder server;
   secured_ends(std::unique_ptr<net::duplex> c, std::unique_ptr<net::duplex> s)
       : client(std::move(c)), server(std::move(s)) {}
-  // Whatever went before.
+  // Whatever happened before.
   task<> close() {
     if (client.line) co_await client.closed_down();
     if (server.line) co_await server.closed_down();

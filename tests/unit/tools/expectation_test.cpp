@@ -48,7 +48,7 @@ TEST(Expectation, NoTimeIsMetByNoCall) {
   r.failed_count = 5;
   const auto verdict = expectation("p99<1h").judge(r);
   EXPECT_FALSE(verdict.met);
-  EXPECT_EQ(verdict.found, "unknown, since no call ended well");
+  EXPECT_EQ(verdict.found, "unknown, since no call succeeded");
   EXPECT_FALSE(expectation("min>0s").judge(r).met);
   EXPECT_TRUE(expectation("errors>=5").judge(r).met);
 }

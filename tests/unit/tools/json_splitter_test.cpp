@@ -41,8 +41,8 @@ TEST(JsonSplitter, GivesWhatWasCutShortAtTheEnd) {
   EXPECT_TRUE(split(" \n ", 1).empty());
 }
 
-// As a whole and in pieces of a read. If the cost of a value grew with what is behind it, as it once did, this would take
-// longer than the test runner allows.
+// As a whole and in pieces of a read. If the cost of a value grew with the data after it, this would take
+// longer than the test runner permits.
 TEST(JsonSplitter, TakesAFileOfAnyLength) {
   constexpr std::size_t count = 1'000'000;
   std::string text;

@@ -36,7 +36,7 @@ TEST(TerminalText, IsUtf8WhateverTheBytesAre) {
   EXPECT_EQ(terminal_text("a\x9b"
                           "2J\xff"),
             "a?2J?");
-  // Cut short, too long, a surrogate, beyond Unicode.
+  // Truncated, too long, a surrogate, beyond Unicode.
   EXPECT_EQ(terminal_text("\xe2\x82"), "??");
   EXPECT_EQ(terminal_text("\xc0\x9b"), "??");
   EXPECT_EQ(terminal_text("\xed\xa0\x80"), "???");

@@ -1,4 +1,4 @@
-// A server's connection whose peer does not read its replies: who waits for a turn, and who gets it.
+// A server's connection whose peer does not read its replies: which calls wait for a turn, and which get it.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
@@ -26,7 +26,7 @@ constexpr std::size_t reply_bytes = 2'000;
 
 using numbers = std::vector<int>;
 
-// Answers at once, or when its turn comes; one whose number is `gives_up` ends without an answer then.
+// Replies immediately, or when its turn comes; the call with the number `gives_up` then ends without a reply.
 struct waiting_call final : exchange_handler {
   waiting_call(exchange of, int its_number, numbers& turns, int gives_up)
       : x(of), number(its_number), turns_(turns), gives_up_(gives_up) {
@@ -60,7 +60,7 @@ struct waiting_call final : exchange_handler {
   const int gives_up_;
 };
 
-// A server whose peer gives no window: one unread reply is its fill.
+// A server whose peer grants no window: one unread reply fills its output.
 struct full_server final : connection_owner, request_acceptor {
   explicit full_server(int gives_up) : gives_up_(gives_up) {
     loop& here = *loop::current();
@@ -131,7 +131,7 @@ task<> one_by_one() {
 }
 TEST_F(a_full_connection, LetsThoseThatWaitBeginOneByOne) { run(one_by_one()); }
 
-// A stream's place in memory is used again.
+// The memory slot of a stream is reused.
 task<> cancelled() {
   full_server s(0);
   co_await s.hear(hello() + request(1) + request(3) + request(5));

@@ -1,4 +1,4 @@
-// A connection over one end of a byte stream in memory; the test is the peer at the other.
+// A connection over one end of a byte stream in memory; the test is the peer at the other end.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
@@ -131,7 +131,7 @@ TEST_F(a_connection, OfAClientGoesAwayWithItsLastStreamId) {
   run(program::use_up());
 }
 
-// A server's connection whose client says hello, keeps its side open, and answers nothing.
+// A server's connection whose client sends its preface, keeps its side open, and replies to nothing.
 struct served {
   explicit served(const connection_options& o, std::string hello = client_hello) {
     loop& here = *loop::current();
@@ -141,7 +141,7 @@ struct served {
     peer.emplace(std::move(theirs));
     peer->send(std::move(hello));
   }
-  // How long the connection stands.
+  // Returns how long the connection stays open.
   static task<duration> life(connection_options o, std::string hello) {
     served s(o, std::move(hello));
     const time_point began = loop::current()->now();

@@ -1,5 +1,6 @@
-// A server's connection whose input waits for the loop's decode budget: what its peer is not punished for meanwhile, and
-// what ends it all the same. The test turns the loop and sets its clock, so that time passes while work waits.
+// A server's connection whose input waits for the decode budget of the loop: what its peer is not penalized
+// for meanwhile, and what ends the connection nevertheless. The test runs the iterations of the loop and sets
+// its clock, so that time passes while work waits.
 #include "transport/exchange.hpp"
 
 #include "net/memory_duplex.hpp"
@@ -24,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace frames = http2::test::frames;
 
-// A message that takes more than its share of each iteration until the test lets it end.
+// A message that takes more than its share of each iteration until the test lets it finish.
 struct slow_decode final : deferred_decode {
   bool continue_decoding() noexcept override {
     decode_budget::here().charge(decode_budget::share_bytes);
@@ -130,7 +131,7 @@ class deferred_input : public testing::Test {
     in_loop([&] { peer_->send(std::move(bytes)); });
     turns();
   }
-  // The next call's message waits for the budget from the beginning.
+  // The message of the next call waits for the budget from the beginning.
   void defer_next() {
     server_.on_call = [this](plain_call& c) {
       c.x.defer(slow_);
@@ -182,7 +183,7 @@ TEST_F(deferred_input, IsReadBeforeItsPeerIsBlamedForAFrameThatHadNotEnded) {
   pass(60s);
   expect_well();
   slow_.may_end = true;
-  // A timer is due in the iteration that ends the wait.
+  // A timer expires in the iteration that ends the wait.
   for (int i = 0; i < 10; ++i) {
     world_->clock += 100ms;
     turns(1);
@@ -244,7 +245,7 @@ TEST_F(deferred_input, DoesNotSaveAPeerThatTakesNothing) {
   EXPECT_FALSE(server_.kept);
 }
 
-// Requests whose answers fill the output, and a peer that reads none of them.
+// Requests whose replies fill the output, and a peer that reads none of them.
 TEST_F(deferred_input, OfAConnectionWhoseOutputIsStalledGoesOnWhenSendingFails) {
   constexpr std::size_t buffer_bytes = 8 << 10;  // less than an answer, more than the requests
   start({}, frames::from_client(), buffer_bytes);

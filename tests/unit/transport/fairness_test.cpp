@@ -1,4 +1,5 @@
-// Bulk and small messages on one connection: how much bulk leaves between a small message's being ready and its frame.
+// Bulk and small messages on one connection: how many bulk bytes are sent between the time when a small
+// message is ready and its frame.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/sleep.hpp"
@@ -23,11 +24,11 @@ using namespace std::chrono_literals;
 namespace frames = http2::test::frames;
 
 constexpr std::size_t frame_bytes = (16u << 10) + http2::frame_header_bytes;
-// A send ends when it is past 64 KiB: what is on its way when the small message becomes ready, ...
+// A send ends when it exceeds 64 KiB: the bytes in flight when the small message becomes ready, ...
 constexpr std::size_t in_flight_bytes = (64u << 10) + frame_bytes;
 constexpr std::size_t heads_bytes = 200;
 
-// A peer that gives all the window there is, reads nothing while it is paused, and keeps what it reads.
+// A peer that grants the whole window, reads nothing while it is paused, and keeps what it reads.
 class reading_peer final : net::duplex_sink {
  public:
   reading_peer(std::unique_ptr<net::duplex> d, std::string hello)
@@ -39,7 +40,7 @@ class reading_peer final : net::duplex_sink {
   void resume() { stream_->resume_receive(); }
   void close() { stream_->close(); }
 
-  // Bytes of DATA on stream `bulk` in front of the DATA of stream `small`.
+  // Returns the bytes of DATA on stream `bulk` before the DATA of stream `small`.
   [[nodiscard]] std::size_t bulk_before(http2::stream_id bulk, http2::stream_id small) const {
     std::size_t sum = 0;
     std::size_t at = kept_.starts_with(http2::client_preface) ? http2::client_preface.size() : 0;
@@ -64,7 +65,7 @@ class reading_peer final : net::duplex_sink {
   std::string kept_;
 };
 
-// Sends as calls do: into the output where that is allowed, else through the queue.
+// Sends as calls do: into the output where permitted, otherwise through the queue.
 struct sender final : exchange_handler {
   exchange x;
   void begin(bool of_server) {
@@ -111,7 +112,8 @@ std::string hello_of(role peer) {
          frames::headers(3, frames::request_block());
 }
 
-// What comes before a small message that becomes ready while a megabyte is on its way in messages of so many bytes.
+// Returns what precedes a small message that becomes ready while a megabyte is being sent in messages of the
+// given size.
 task<std::size_t> bulk_ahead(role ours, std::size_t message_bytes) {
   loop& here = *loop::current();
   net::memory_pair_options narrow;
@@ -165,7 +167,7 @@ TEST_P(sides, PutASmallMessageBehindNoMoreBulkThanIsOnItsWay) {
   EXPECT_LE(ahead, in_flight_bytes);
 }
 
-// ... and where messages fit into frames, as much again that had gone into the next send before.
+// ... and, where messages fit into frames, the same amount again that had entered the next send before.
 TEST_P(sides, PutASmallMessageBehindNoMoreThanTwoSendsOfMessagesThatFitIntoFrames) {
   EXPECT_LE(ahead_of_small(8u << 10), 2 * in_flight_bytes + heads_bytes);
 }

@@ -1,4 +1,4 @@
-// What io_uring holds for a connection that does not read counts for the server's memory.
+// Data that io_uring holds for a connection that does not read is charged to the server's memory.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/event.hpp"

@@ -1,4 +1,4 @@
-// TCP_USER_TIMEOUT goes with keepalive (gRFC A18): read back from the socket under a connection.
+// TCP_USER_TIMEOUT is set with keepalive (gRFC A18): read back from the socket under a connection.
 #include "transport/exchange.hpp"
 
 #include "coracle/coro/event.hpp"
@@ -42,7 +42,7 @@ class taken_handle final : public net::acceptor_sink {
   void closed() noexcept override { changed.set(); }
 };
 
-// Nothing where the socket is no TCP's.
+// Nothing if the socket is not a TCP socket.
 std::optional<int> user_timeout_ms(runtime_internal::handle h) {
   int ms = -1;
   socklen_t size = sizeof ms;
@@ -50,7 +50,8 @@ std::optional<int> user_timeout_ms(runtime_internal::handle h) {
   return ms;
 }
 
-// What the two sides' sockets say when a client that asks after `asking` has connected to a server that never does.
+// Returns the options of both sockets when a client with keepalive `asking` has connected to a server without
+// keepalive.
 struct both {
   std::optional<int> client;
   std::optional<int> server;

@@ -25,7 +25,7 @@ coracle::task<> greet(const project_name::rpc::Greeter::stub& greeter, std::stri
   often.set_name(name);
   often.set_times(3);
   auto call = greeter.GreetOften(often, coracle::within(patience));
-  while (const auto greeting = co_await call.next()) std::printf("%s\n", greeting->text().c_str());
+  while (const auto greeting = (co_await call.next()).value()) std::printf("%s\n", greeting->text().c_str());
 }
 
 }  // namespace

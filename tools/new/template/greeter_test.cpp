@@ -38,7 +38,7 @@ int main() {
   auto call = stub.GreetOften(often);
   int count = 0;
   std::string last;
-  while (const auto greeting = coracle::sync_wait(call.next())) {
+  while (const auto greeting = coracle::sync_wait(call.next()).value()) {
     last = greeting->text();
     ++count;
   }

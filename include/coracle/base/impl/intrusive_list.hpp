@@ -28,7 +28,7 @@ class list_hook {
   template <class T>
   friend class intrusive_list;
   void insert_before(list_hook& where) noexcept {
-    CORACLE_ASSERT(!linked(), "element is in a list already");
+    CORACLE_ASSERT(!linked(), "the element is already in a list");
     next_ = &where;
     prev_ = where.prev_;
     prev_->next_ = this;

@@ -65,7 +65,11 @@ class [[nodiscard]] limited_wait {
         child_.promise().take();
         return status();
       } else {
-        return child_.promise().take();
+        T value = child_.promise().take();
+        // I/O and calls report a stop in the status that they give anyway.
+        if constexpr (std::is_same_v<T, typename in_time<T>::type>)
+          if (expired && is_cancelled(value)) return Limit::reason();
+        return value;
       }
     } catch (const cancelled&) {
       if (!expired) throw;
@@ -74,6 +78,12 @@ class [[nodiscard]] limited_wait {
   }
 
  private:
+  static bool is_cancelled(const status& s) noexcept { return s.code() == status_code::cancelled; }
+  template <class U>
+  static bool is_cancelled(const result<U>& r) {
+    return !r && is_cancelled(r.status());
+  }
+
   Bound bound_;
   task<T> task_;
   typename task<T>::handle child_;

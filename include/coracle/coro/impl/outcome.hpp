@@ -25,7 +25,7 @@ class [[nodiscard]] outcome {
   // Makes the outcome of a task that completed. For void, the argument has no meaning.
   explicit outcome(held value) : value_(std::move(value)) {}
   [[nodiscard]] static outcome failure(std::exception_ptr error) noexcept {
-    CORACLE_ASSERT(error, "an outcome that failed needs its exception");
+    CORACLE_ASSERT(error, "a failed outcome requires its exception");
     return outcome(failed{}, std::move(error));
   }
   // Returns the outcome of a task that never started because it was stopped before.

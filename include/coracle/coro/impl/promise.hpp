@@ -104,8 +104,8 @@ class promise_base : public tree_node {
     void await_suspend(std::coroutine_handle<> frame) const noexcept {
       CORACLE_ASSERT(
           reinterpret_cast<std::uintptr_t>(frame.address()) % frame_pool::alignment_bytes == 0,
-          "g++ 12 has laid out a coroutine wrongly, for it declares no variable and has a co_await in a "
-          "condition: take what is awaited into a variable first (docs/guides/hazards.md)");
+          "GCC 12 laid out this coroutine wrongly: it declares no variable and has a co_await in a "
+          "condition; store the awaited result in a variable first (docs/guides/hazards.md)");
     }
     void await_resume() const noexcept {}
   };

@@ -99,7 +99,7 @@ class waiting_call {
   explicit waiting_call(Primitive& p) noexcept : at_(p) {}
   // Moves a call that has not been awaited yet.
   waiting_call(waiting_call&& other) noexcept : at_(other.at_) {
-    CORACLE_ASSERT(!other.turn_, "a wait is moved before it is awaited");
+    CORACLE_ASSERT(!other.turn_, "a wait was moved after it was awaited");
   }
   waiting_call& operator=(waiting_call&&) = delete;
 

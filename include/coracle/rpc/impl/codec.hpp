@@ -43,7 +43,7 @@ extern const codec protobuf_lite_codec;
 template <class T>
 struct codec_of {
   static_assert(std::is_base_of_v<google::protobuf::MessageLite, T>,
-                "a message is a protobuf class; include its .pb.h");
+                "a message must be a protobuf class: include its .pb.h");
   static const codec& get() noexcept {
     if constexpr (requires { T::descriptor(); }) return protobuf_codec;
     else return protobuf_lite_codec;

@@ -263,12 +263,12 @@ template <auto Handler, bool StreamsIn, bool StreamsOut>
 constexpr method make_method(const char* path, call_kind kind) noexcept {
   using body = body_of<Handler>;
   static_assert(body::streams_in == StreamsIn,
-                "the handler's second parameter does not fit the .proto: a client stream is read from a "
+                "the handler's second parameter does not match the .proto: a client stream is read from a "
                 "reader<Request>, a single request is a const Request&");
   static_assert(
       body::streams_out == StreamsOut,
-      "the handler's return type does not fit the .proto: many replies are a replies<Reply>, one is "
-      "an reply<Reply>");
+      "the handler's return type does not match the .proto: a stream of replies is a replies<Reply>, one is "
+      "a reply<Reply>");
   return {path, kind, &body::make};
 }
 

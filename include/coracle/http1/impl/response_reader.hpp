@@ -1,4 +1,4 @@
-// http_response: an incremental reader of an HTTP/1.1 response (RFC 9112).
+// response_reader: an incremental reader of an HTTP/1.1 response (RFC 9112).
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace coracle::tools::load {
+namespace coracle::http1 {
 
 // Reads one response from bytes that the caller feeds, without I/O. Keeps only the length of the body.
-class http_response {
+class response_reader {
  public:
   // Do not call it after complete() or broken().
   void feed(std::string_view bytes);
@@ -64,4 +64,4 @@ class http_response {
   bool chunked_ = false;
 };
 
-}  // namespace coracle::tools::load
+}  // namespace coracle::http1

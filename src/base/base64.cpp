@@ -1,9 +1,9 @@
-#include "protocol/grpc/base64.hpp"
+#include "coracle/base/impl/base64.hpp"
 
 #include <array>
 #include <cstdint>
 
-namespace coracle::protocol::grpc {
+namespace coracle::base {
 
 namespace {
 
@@ -27,6 +27,14 @@ void base64_encode(std::string_view bytes, std::string& out) {
     for (held += 8; held >= 6; held -= 6) out.push_back(alphabet[(bits >> (held - 6)) & 63]);
   }
   if (held > 0) out.push_back(alphabet[(bits << (6 - held)) & 63]);
+}
+
+std::string padded_base64(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  base64_encode(bytes, text);
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
 }
 
 bool base64_decode(std::string_view text, std::string& out) {
@@ -54,4 +62,4 @@ bool base64_decode(std::string_view text, std::string& out) {
   return true;
 }
 
-}  // namespace coracle::protocol::grpc
+}  // namespace coracle::base

@@ -1,10 +1,11 @@
-#include "tools/load/http_response.hpp"
+#include "coracle/http1/impl/response_reader.hpp"
+
+#include "http1/response_head.hpp"
+#include "http1/text.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
-namespace coracle::tools::load {
+namespace coracle::http1 {
 
 namespace {
 
@@ -15,47 +16,32 @@ std::string lower(std::string_view text) {
   return made;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-template <class Number>
-bool read(std::string_view text, Number& into, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-constexpr std::string_view line_end = "\r\n";
-constexpr std::string_view head_end = "\r\n\r\n";
-
 }  // namespace
 
-void http_response::feed(std::string_view bytes) {
+void response_reader::feed(std::string_view bytes) {
   if (bytes.empty()) return;
   begun_ = true;
   held_ += bytes;
   while (broken_.empty() && !complete() && step()) {
   }
   if (broken_.empty() && !complete() && held_.size() > head_bytes_max)
-    static_cast<void>(fail("its head has no end"));
+    static_cast<void>(fail("its headers have no end"));
   if (complete() && !held_.empty()) keeps_alive_ = false;  // surplus bytes answer no request
 }
 
-void http_response::end_of_stream() {
+void response_reader::end_of_stream() {
   if (complete() || !broken_.empty()) return;
   if (state_ == state::body_until_end) state_ = state::complete;
   else static_cast<void>(fail(begun_ ? "the connection ended in it" : "the connection ended before it"));
 }
 
-bool http_response::fail(const char* why) {
+bool response_reader::fail(const char* why) {
   broken_ = why;
   return false;
 }
 
 // Returns false if more bytes are needed.
-bool http_response::step() {
+bool response_reader::step() {
   switch (state_) {
     case state::head: return read_head();
     case state::counted_body:
@@ -71,21 +57,20 @@ bool http_response::step() {
   return false;
 }
 
-bool http_response::read_head() {
+bool response_reader::read_head() {
   const std::size_t end = held_.find(head_end);
   if (end == std::string::npos) return false;
   const std::string head = held_.substr(0, end + line_end.size());
   held_.erase(0, end + head_end.size());
   const std::string_view text = head;
-  // "HTTP/1.1 200 OK", RFC 9112 4
-  const std::string_view first = text.substr(0, text.find(line_end));
-  if (!first.starts_with("HTTP/1.") || first.size() < 12 || !read(first.substr(9, 3), code_) || code_ < 100)
-    return fail("it does not begin as one of HTTP/1.1 does");
-  reason_ = trimmed(first.substr(12));
-  keeps_alive_ = first[7] != '0';
+  const std::optional<status_line> first = read_status_line(text);
+  if (!first) return fail("it does not begin with a status line of HTTP/1.1");
+  code_ = first->code;
+  reason_ = first->reason;
+  keeps_alive_ = !first->is_1_0;
   has_length_ = chunked_ = false;
   left_ = 0;
-  for (std::size_t at = first.size() + line_end.size(); at < text.size() && broken_.empty();) {
+  for (std::size_t at = text.find(line_end) + line_end.size(); at < text.size() && broken_.empty();) {
     const std::size_t stop = text.find(line_end, at);
     read_field(text.substr(at, stop - at));
     at = stop + line_end.size();
@@ -97,12 +82,12 @@ bool http_response::read_head() {
   return true;
 }
 
-void http_response::read_field(std::string_view line) {
+void response_reader::read_field(std::string_view line) {
   const std::size_t colon = line.find(':');
   const std::string name = lower(line.substr(0, colon));
   const std::string_view value = colon == line.npos ? std::string_view() : trimmed(line.substr(colon + 1));
   if (name == "content-length") {
-    if (!read(value, left_)) static_cast<void>(fail("its Content-Length is no number"));
+    if (!read_number(value, left_)) static_cast<void>(fail("its Content-Length is not a number"));
     has_length_ = true;
   } else if (name == "transfer-encoding") {
     chunked_ = lower(value).ends_with("chunked");
@@ -114,7 +99,7 @@ void http_response::read_field(std::string_view line) {
 }
 
 // RFC 9112 6.3
-void http_response::body_follows() {
+void response_reader::body_follows() {
   if (code_ == 204 || code_ == 304) {
     state_ = state::complete;
   } else if (chunked_) {
@@ -127,7 +112,7 @@ void http_response::body_follows() {
   }
 }
 
-bool http_response::skip_body() {
+bool response_reader::skip_body() {
   const std::uint64_t here = std::min<std::uint64_t>(left_, held_.size());
   held_.erase(0, here);
   left_ -= here;
@@ -137,12 +122,12 @@ bool http_response::skip_body() {
   return true;
 }
 
-bool http_response::read_chunk_size() {
+bool response_reader::read_chunk_size() {
   const std::size_t end = held_.find(line_end);
   if (end == std::string::npos) return false;
   const std::string_view line = std::string_view(held_).substr(0, end);
   std::uint64_t size = 0;
-  if (!read(trimmed(line.substr(0, line.find(';'))), size, 16) || size > (std::uint64_t{1} << 60))
+  if (!read_number(trimmed(line.substr(0, line.find(';'))), size, 16) || size > (std::uint64_t{1} << 60))
     return fail("a chunk has no size");
   held_.erase(0, end + line_end.size());
   body_bytes_ += size;
@@ -151,7 +136,7 @@ bool http_response::read_chunk_size() {
   return true;
 }
 
-bool http_response::skip_trailers() {
+bool response_reader::skip_trailers() {
   const std::size_t end = held_.find(line_end);
   if (end == std::string::npos) return false;
   held_.erase(0, end + line_end.size());
@@ -159,4 +144,4 @@ bool http_response::skip_trailers() {
   return true;
 }
 
-}  // namespace coracle::tools::load
+}  // namespace coracle::http1

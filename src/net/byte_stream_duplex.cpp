@@ -1,0 +1,300 @@
+#include "net/byte_stream_duplex.hpp"
+
+#include "base/if_memory_allows.hpp"
+#include "base/printable.hpp"
+#include "coracle/base/impl/assert.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/scope.hpp"
+#include "coracle/coro/yield.hpp"
+#include "coracle/net/stream.hpp"
+#include "coracle/runtime/loop.hpp"
+#include "net/open_stream.hpp"
+#include "net/socket_duplex.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coracle::net {
+
+// What to_byte_stream() returns.
+class byte_stream_of_socket final : public byte_stream {
+ public:
+  explicit byte_stream_of_socket(stream s) : stream_(std::move(s)) {
+    CORACLE_REQUIRE(stream_.is_open(), "this stream is closed, or was moved from");
+  }
+  task<result<std::size_t>> read(mutable_bytes into) override { co_return co_await stream_.read(into); }
+  task<status> write(bytes_view bytes) override { co_return co_await stream_.write(bytes); }
+  task<status> shutdown_send() override {
+    stream_.shutdown_send();
+    co_return status();
+  }
+  void close(bool abort) noexcept override { stream_.close(abort); }
+  [[nodiscard]] address peer_address() const override { return stream_.peer_address(); }
+  [[nodiscard]] address local_address() const override { return stream_.local_address(); }
+
+  [[nodiscard]] const loop& home() const noexcept { return stream_.open_->on; }
+  [[nodiscard]] runtime_internal::handle release() noexcept {
+    return std::exchange(stream_.open_, nullptr)->release();
+  }
+
+ private:
+  stream stream_;
+};
+
+std::unique_ptr<byte_stream> to_byte_stream(stream s) {
+  return std::make_unique<byte_stream_of_socket>(std::move(s));
+}
+
+namespace {
+
+// The maximum number of bytes that are read or written at once.
+constexpr std::size_t room_bytes = 16 * 1024;
+// A stream that always has bytes lets the rest of the loop run after this many.
+constexpr std::size_t share_bytes = 64 * 1024;
+
+// Call it in a catch block.
+status thrown_failure() noexcept {
+  status how(status_code::unavailable);
+  base::if_memory_allows([&] {
+    try {
+      throw;
+    } catch (const std::exception& e) {
+      how = status::unavailable(std::string("the byte stream threw an exception: ") + e.what());
+    } catch (...) {
+      how = status::unavailable("the byte stream threw an exception");
+    }
+  });
+  return how;
+}
+
+// The functions of the stream are called from the queue of the loop and from their own completions only, so
+// that the sink is never called from inside a function of the duplex, whatever the stream does at once.
+class byte_stream_duplex final : public duplex, coro::work {
+ public:
+  byte_stream_duplex(loop& home, std::unique_ptr<byte_stream> s)
+      : home_(home), stream_(std::move(s)), peer_(stream_->peer_address()), local_(stream_->local_address()) {
+    run = [](coro::work& w) noexcept { static_cast<byte_stream_duplex&>(w).turn(); };
+  }
+  ~byte_stream_duplex() override {
+    CORACLE_ASSERT(!sink_ || finished_, "a duplex was destroyed before closed() was called");
+    if (!sink_) stream_->close(false);
+  }
+
+  void start(duplex_sink& sink) override {
+    CORACLE_ASSERT(!sink_, "a duplex is started once");
+    room_.reset(new std::uint8_t[room_bytes]);
+    sink_ = &sink;
+    wake();
+  }
+
+  void pause_receive() noexcept override { paused_ = true; }
+  void resume_receive() noexcept override {
+    if (std::exchange(paused_, false) && !closing_) wake();
+  }
+
+  using duplex::send;
+  bool send(std::span<const piece> pieces) noexcept override {
+    if (closing_ || shut_down_) return false;
+    CORACLE_ASSERT(sink_ && !sending_,
+                   "a duplex sends after start(), and one send at a time: wait for sent()");
+    sending_ = true;
+    left_ = pieces;
+    total_bytes_ = 0;
+    for (const piece& p : pieces) total_bytes_ += static_cast<std::int64_t>(p.size);
+    wake();
+    return true;
+  }
+  [[nodiscard]] bool sending() const noexcept override { return sending_; }
+
+  void shutdown_send() noexcept override {
+    if (!closing_ && !std::exchange(shut_down_, true)) wake();
+  }
+
+  void close(bool abort) noexcept override {
+    CORACLE_ASSERT(sink_, "a duplex is closed after start(); before, it is destroyed");
+    if (std::exchange(closing_, true)) return;
+    abort_ = abort;
+    work_.request_stop();
+    wake();
+  }
+
+  [[nodiscard]] std::size_t memory_bytes() const noexcept override { return unread_.size(); }
+  [[nodiscard]] const address& peer_address() const noexcept override { return peer_; }
+  [[nodiscard]] const address& local_address() const noexcept override { return local_; }
+  [[nodiscard]] std::string_view end_reason() const noexcept override { return end_reason_; }
+
+ private:
+  void wake() noexcept {
+    if (!std::exchange(woken_, true)) home_.post(*this);
+  }
+
+  void turn() noexcept {
+    woken_ = false;
+    if (closing_) {
+      if (!reading_ && !writing_) finish();
+      return;
+    }
+    if (!writing_ && (sending_ || end_is_due())) {
+      writing_ = true;
+      if (!base::if_memory_allows([&] { work_.spawn(transmit()); }))
+        written(status(status_code::resource_exhausted));
+    }
+    deliver();
+    if (reading_ || paused_ || closing_ || end_) return;
+    reading_ = true;
+    if (base::if_memory_allows([&] { work_.spawn(receive()); })) return;
+    reading_ = false;
+    end_ = -ENOMEM;
+    deliver();
+  }
+
+  // Reads until the sink pauses.
+  task<> receive() {
+    std::size_t share = share_bytes;
+    while (!paused_ && !closing_ && !end_) {
+      result<std::size_t> n(std::size_t{0});
+      try {
+        if (share == 0) {
+          share = share_bytes;
+          yield others;
+          co_await others;
+        }
+        task<result<std::size_t>> reading = stream_->read({room_.get(), room_bytes});
+        n = co_await std::move(reading);
+      } catch (...) {
+        n = thrown_failure();
+      }
+      if (closing_) break;
+      if (!n) end_ = failed(n.status());
+      else if (*n > room_bytes)
+        end_ = failed(status::internal("the byte stream read more than it had room for"));
+      else if (*n == 0) end_ = 0;
+      else unread_ = {room_.get(), *n};
+      share -= std::min(share, unread_.size());
+      deliver();
+    }
+    reading_ = false;
+    if (closing_) wake();
+  }
+
+  void deliver() noexcept {
+    if (paused_ || closing_) return;
+    if (!unread_.empty()) sink_->received(std::exchange(unread_, {}));
+    if (paused_ || closing_ || !end_ || std::exchange(end_told_, true)) return;
+    sink_->receive_ended(*end_);
+  }
+
+  task<> transmit() {
+    status how = write_failure_;
+    try {
+      if (!sending_) {
+        end_sent_ = true;
+        task<status> ending = stream_->shutdown_send();
+        how = co_await std::move(ending);
+      }
+      while (how.ok() && !left_.empty() && !closing_) {
+        task<status> writing = stream_->write(gather());
+        how = co_await std::move(writing);
+      }
+    } catch (...) {
+      how = thrown_failure();
+    }
+    written(how);
+  }
+
+  // Takes the next bytes out of left_, at least one piece. Copies small pieces together, so that the
+  // stream gets few writes.
+  bytes_view gather() {
+    const auto view = [](const piece& p) {
+      return bytes_view(static_cast<const std::uint8_t*>(p.data), p.size);
+    };
+    gathered_.clear();
+    while (!left_.empty()) {
+      const bytes_view first = view(left_.front());
+      if (gathered_.size() + first.size() > room_bytes) {
+        if (!gathered_.empty()) break;
+        left_ = left_.subspan(1);
+        return first;
+      }
+      gathered_.insert(gathered_.end(), first.begin(), first.end());
+      left_ = left_.subspan(1);
+    }
+    return gathered_;
+  }
+
+  void written(const status& how) noexcept {
+    writing_ = false;
+    if (closing_) return wake();
+    if (!how.ok()) write_failure_ = how;
+    if (std::exchange(sending_, false)) {
+      left_ = {};
+      sink_->sent(how.ok() ? total_bytes_ : failed(how));
+    }
+    if (end_is_due()) wake();
+  }
+
+  // Whether the end of the bytes is to be sent after the last send.
+  [[nodiscard]] bool end_is_due() const noexcept {
+    return shut_down_ && !sending_ && !end_sent_ && write_failure_.ok();
+  }
+
+  // Returns the error number of a failure, and keeps its text.
+  std::int64_t failed(const status& how) noexcept {
+    if (end_reason_.empty()) base::if_memory_allows([&] { end_reason_ = base::printable(how.message()); });
+    switch (how.code()) {
+      case status_code::cancelled: return -ECANCELED;
+      case status_code::deadline_exceeded: return -ETIMEDOUT;
+      case status_code::resource_exhausted: return -ENOMEM;
+      default: return -ECONNRESET;
+    }
+  }
+
+  void finish() noexcept {
+    if (std::exchange(sending_, false)) sink_->sent(-ECANCELED);
+    stream_->close(abort_);
+    finished_ = true;
+    sink_->closed();  // may destroy *this
+  }
+
+  loop& home_;
+  const std::unique_ptr<byte_stream> stream_;
+  const address peer_;
+  const address local_;
+  scope work_;  // receive() and transmit()
+  duplex_sink* sink_ = nullptr;
+  std::unique_ptr<std::uint8_t[]> room_;  // of read()
+  bytes_view unread_;  // in room_: read, and not delivered yet
+  std::vector<std::uint8_t> gathered_;
+  std::span<const piece> left_;
+  std::int64_t total_bytes_ = 0;  // of the send
+  std::optional<std::int64_t> end_;
+  status write_failure_;
+  std::string end_reason_;
+  bool woken_ = false;
+  bool reading_ = false;  // receive() is running
+  bool writing_ = false;  // transmit() is running
+  bool sending_ = false;
+  bool paused_ = false;
+  bool shut_down_ = false;
+  bool end_sent_ = false;
+  bool end_told_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+  bool abort_ = false;
+};
+
+}  // namespace
+
+result<std::unique_ptr<duplex>> make_duplex(loop& on, std::unique_ptr<byte_stream> s) {
+  auto* const socket = dynamic_cast<byte_stream_of_socket*>(s.get());
+  if (!socket) return std::make_unique<byte_stream_duplex>(on, std::move(s));
+  if (&socket->home() != &on) return status::unavailable("the stream belongs to another loop");
+  return make_socket_duplex(on, socket->release());
+}
+
+}  // namespace coracle::net

@@ -1,0 +1,85 @@
+// Channels whose connections begin at a local address of the user's choice.
+#include "coracle/client/channel_pool.hpp"
+#include "support/echo_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace coracle::testing_support {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Answers with the address of its client.
+class peer_service final : public echo::rpc::Echo::service {
+  reply<echo::Text> Say(server_context& context, const echo::Text&) override {
+    echo::Text said;
+    said.set_text(context.peer().to_string());
+    co_return said;
+  }
+};
+
+class a_local_address : public echo_fixture {
+ protected:
+  [[nodiscard]] service& served() noexcept override { return peers_; }
+  static net::address address(std::string_view text) { return *net::address::parse(text); }
+  static task<std::string> ask(channel& c) {
+    const echo::Text request;
+    const auto reply = co_await echo_stub(c).Say(request, within(20s));
+    co_return reply ? reply->text() : reply.status().to_string();
+  }
+  std::string answer(std::string_view local, std::string proxy = {}) {
+    channel c(rt(), proxy.empty() ? address_ : "movies.example:1", insecure(),
+              channel_options().proxy(std::move(proxy)).local_address(address(local)));
+    return run(ask(c));
+  }
+  peer_service peers_;
+};
+INSTANTIATE_TEST_SUITE_P(Everywhere, a_local_address, every_world_over_tcp, echo_fixture::case_name);
+
+TEST_P(a_local_address, IsWhereTheConnectionsComeFrom) {
+  const std::string first = answer("127.0.0.2:0");
+  EXPECT_THAT(first, StartsWith("127.0.0.2:"));
+  EXPECT_NE(first, "127.0.0.2:0");
+  EXPECT_THAT(answer("127.0.0.3:0"), StartsWith("127.0.0.3:"));
+  EXPECT_THAT(answer("0.0.0.0:0"), StartsWith("127.0.0.1:")) << "the system chooses";
+}
+
+TEST_P(a_local_address, MayHaveAPort) { EXPECT_EQ(answer("127.0.0.2:23457"), "127.0.0.2:23457"); }
+
+TEST_P(a_local_address, OfAnotherKindThanTheServersIsTheReasonOfTheFailure) {
+  const std::string why = answer("[::1]:0");
+  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(why, HasSubstr("the local address [::1]:0 is of another family than " + address_));
+}
+
+TEST_P(a_local_address, ThatTheMachineDoesNotHaveIsTheReasonOfTheFailure) {
+  const std::string why = answer("192.0.2.1:0");
+  EXPECT_THAT(why, StartsWith("UNAVAILABLE"));
+  EXPECT_THAT(why,
+              HasSubstr("cannot bind a connection to the local address 192.0.2.1:0: this machine has no such "
+                        "address"));
+}
+
+TEST_P(a_local_address, IsThatOfTheConnectionToAProxyToo) {
+  EXPECT_THAT(answer("192.0.2.1:0", "http://" + address_), HasSubstr("the proxy: cannot bind"));
+}
+
+TEST_P(a_local_address, MakesOptionsDifferentForAPool) {
+  channel_pool pool(rt());
+  const auto at = [&](std::string_view local) {
+    return pool.get(address_, insecure(), channel_options().local_address(address(local)));
+  };
+  const auto one = at("127.0.0.2:0");
+  EXPECT_EQ(one, at("127.0.0.2:0"));
+  EXPECT_NE(one, at("127.0.0.3:0"));
+  EXPECT_NE(one, pool.get(address_, insecure()));
+}
+
+}  // namespace
+}  // namespace coracle::testing_support
