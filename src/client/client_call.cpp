@@ -58,6 +58,12 @@ void client_call::set_unary(unary_operation& op, const rpc::codec& request_codec
 }
 
 void client_call::set_request(const rpc::codec& k, const void* request) {
+  if (!channel_.interceptors().empty()) [[unlikely]] {
+    seen_request_ = std::make_unique<intercepted_message>(format_, k, request);
+    seen_request_->own();
+    own_side_ = own_side::closing;
+    return;
+  }
   request_failure_ = format_.write(k, request, request_body_.emplace());
   own_side_ = own_side::closing;
 }
@@ -125,15 +131,40 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
     return begin(inherited);
   settle_home();
   phase_ = phase::begun;
-  chain_ = std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options);
+  chain_ =
+      std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options, std::move(seen_request_));
   if (!terms_.options.is_detached() && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
 
-void client_call::begin_try(const coro::environment& e, const call_options& options) noexcept {
+void client_call::begin_try(const coro::environment& e, const call_options& options,
+                            const intercepted_message* request) noexcept {
   if (phase_ == phase::ended) return chain_->try_ended();
   terms_.options = options;
+  if (request) {
+    const rpc::message_to_send one = request->to_send();
+    const auto write = [&] {
+      request_failure_ = format_.write(*one.k, one.message, request_body_.emplace());
+    };
+    if (!base::if_memory_allows(write)) request_failure_ = rpc::out_of_memory();
+  }
   begin(e);
+}
+
+void client_call::set_hooks(rpc::hook_list hooks) {
+  hooks_ = std::make_unique<stream_hooks>();
+  hooks_->hooks = std::move(hooks);
+  receives_ = sends_ = hooks_.get();
+}
+
+status client_call::stream_hooks::received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) {
+  intercepted_message m(c, k, into, body);
+  status how = run_hooks([&] { return rpc::pass_reply(hooks, m); });
+  return how.ok() ? m.deliver(c.max_receive_bytes()) : how;
+}
+
+status client_call::stream_hooks::sent(intercepted_message& m) {
+  return run_hooks([&] { return rpc::pass_request(hooks, m); });
 }
 
 void client_call::settle(const status& how) noexcept {
@@ -639,10 +670,12 @@ bool unary_operation::start_chain(std::coroutine_handle<> waiter,
   return true;
 }
 
-void unary_operation::try_once(const coro::environment& inherited, const call_options& options) noexcept {
+void unary_operation::try_once(const coro::environment& inherited, const call_options& options,
+                               const rpc::message_to_send& request, rpc::message_path* replies) noexcept {
   if (call_) call_->dispose();
   call_ = new client_call(channel_, path_, call_options(options));
-  call_->set_unary(*this, request_codec_, request_);
+  call_->set_unary(*this, *request.k, request.message);
+  if (replies) call_->pass_reply_by(*replies);
   call_->begin(inherited);
 }
 

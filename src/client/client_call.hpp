@@ -39,6 +39,8 @@ class client_call final : public rpc::call,
 
   // --- called by the owner
   void set_unary(unary_operation& op, const rpc::codec& request_codec, const void* request) noexcept;
+  // The reply passes `p`, which must outlive the call.
+  void pass_reply_by(rpc::message_path& p) noexcept { receives_ = &p; }
   void set_request(const rpc::codec& k, const void* request);
   // For a stream whose server sends one message, which expect_reply() requests, possibly after the end of the
   // call.
@@ -69,8 +71,12 @@ class client_call final : public rpc::call,
   void stop_waiting_for_head(const status& how) noexcept;
 
   // --- called by the stream_chain
-  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e,
-                                              const call_options& options) noexcept;
+  [[gnu::cold, gnu::noinline]] void begin_try(const coro::environment& e, const call_options& options,
+                                              const intercepted_message* request) noexcept;
+  // Before begin_try(): the messages of the stream pass `hooks`. Throws std::bad_alloc.
+  [[gnu::cold, gnu::noinline]] void set_hooks(rpc::hook_list hooks);
+  // In place of begin_try().
+  [[gnu::cold, gnu::noinline]] void cancel_try(const status& why) noexcept { end(why, false); }
   // The interceptors have ended. Deletes them.
   [[gnu::cold, gnu::noinline]] void settle(const status& how) noexcept;
 
@@ -114,6 +120,12 @@ class client_call final : public rpc::call,
   struct stop_hook : coro::stop_callback {
     explicit stop_hook(client_call& c) noexcept;
     client_call& owner;
+  };
+  // The hooks of a stream. They see messages that are read after the interceptors have ended, too.
+  struct stream_hooks final : rpc::message_path {
+    status received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) override;
+    status sent(intercepted_message& m) override;
+    rpc::hook_list hooks;
   };
 
   bool prepare_write() override { return can_send(); }
@@ -175,6 +187,8 @@ class client_call final : public rpc::call,
   std::unique_ptr<credentials_fetch> fetch_;  // while a credentials_source is running
   std::unique_ptr<attempt_set> attempts_;  // null: one attempt, this
   std::unique_ptr<stream_chain> chain_;  // null: no interceptors, or they have ended
+  std::unique_ptr<intercepted_message> seen_request_;  // until chain_ begins
+  std::unique_ptr<stream_hooks> hooks_;
   const call_target* target_ = nullptr;  // while there is an exchange
   stop_hook on_stop_;
   std::coroutine_handle<> resume_later_;

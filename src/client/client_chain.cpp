@@ -1,7 +1,9 @@
 #include "client/client_chain.hpp"
 
+#include "base/if_memory_allows.hpp"
 #include "base/repeated_line.hpp"
 #include "coracle/base/impl/assert.hpp"
+#include "coracle/base/usage_error.hpp"
 #include "coracle/client/intercepted_channel.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/rpc/call_ended.hpp"
@@ -21,28 +23,11 @@ const metadata& nothing_received() {
   return none;
 }
 
-// Returns the status for an exception that escaped from an interceptor.
-status status_of_escape(const std::exception_ptr& error) noexcept {
-  try {
-    std::rethrow_exception(error);
-  } catch (const call_ended& e) {
-    return e.why();
-  } catch (const coro::cancelled&) {
-    return status::cancelled("the call was cancelled");
-  } catch (const status_error& e) {
-    return e.status();
-  } catch (const std::exception& e) {
-    return status::unknown(e.what());
-  } catch (...) {
-    return status::unknown("an interceptor failed");
-  }
-}
-
 status outcome_of(task<status>::handle h) noexcept {
   try {
     return h.promise().take();
   } catch (...) {
-    return status_of_escape(std::current_exception());
+    return client::status_of_escape(std::current_exception());
   }
 }
 
@@ -64,14 +49,33 @@ intercepted_channel::intercepted_channel(call_channel& inner,
 
 namespace client {
 
+status status_of_escape(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const call_ended& e) {
+    return e.why();
+  } catch (const coro::cancelled&) {
+    return status::cancelled("the call was cancelled");
+  } catch (const status_error& e) {
+    return e.status();
+  } catch (const std::exception& e) {
+    return status::unknown(e.what());
+  } catch (...) {
+    return status::unknown("an interceptor failed");
+  }
+}
+
 client_chain::outer_stop::outer_stop(client_chain& c) noexcept
     : coro::stop_callback(
           [](coro::stop_callback& s) noexcept { static_cast<outer_stop&>(s).owner.cancel(); }),
       owner(c) {}
 
 client_chain::client_chain(client_interceptors chain, std::string_view method, const call_options& options,
-                           bool repeatable)
-    : client_context(method, options, repeatable), chain_(chain), on_outer_stop_(*this) {
+                           bool repeatable, bool one_request)
+    : client_context(method, options, repeatable),
+      chain_(chain),
+      on_outer_stop_(*this),
+      one_request_(one_request) {
   work::run = [](coro::work& w) noexcept {
     auto& self = static_cast<client_chain&>(w);
     self.resuming_ = false;
@@ -122,20 +126,29 @@ task<status>::handle client_chain::open(std::size_t index, status& failure) noex
   }
 }
 
-client_chain::then client_chain::step(std::size_t index, std::coroutine_handle<> waiter,
+client_chain::then client_chain::step(std::size_t index, level& at, std::coroutine_handle<> waiter,
                                       const coro::environment& inherited, task<status>::handle& child,
                                       status& failure) noexcept {
+  if (index != depth_ + 1) {
+    failure = status::internal(
+        "an interceptor called next() while another next() of the call waits: await one before the other");
+    return then::go_on;
+  }
+  if (!repeatable_ && tries_ != 0) {
+    failure = status::internal(
+        "an interceptor called next() twice for a stream, whose messages are not kept: check "
+        "client_context::repeatable() first");
+    return then::go_on;
+  }
+  at.entered = true;
+  ++depth_;
+  if (at.hooks) {
+    failure = enter(at);
+    if (!failure.ok()) return then::go_on;
+  }
   if (index < chain_.size()) {
     child = open(index, failure);
     return child ? then::child : then::go_on;
-  }
-  if (waiter_ || (!repeatable_ && tries_ != 0)) {
-    failure = status::internal(
-        waiter_ ? "an interceptor called next() while another next() of the call waits: await one before the "
-                  "other"
-                : "an interceptor called next() twice for a stream, whose messages are not kept: check "
-                  "client_context::repeatable() first");
-    return then::go_on;
   }
   if (abandoned_ || inherited.stop.stop_requested()) {
     last_ = expired_ ? status::deadline_exceeded("the deadline passed")
@@ -168,9 +181,43 @@ void client_chain::tried(const status& how, const metadata& initial, const metad
   }
 }
 
-status client_chain::result(std::size_t, task<status>::handle child, const status& failure) noexcept {
-  if (child) return outcome_of(child);
-  return failure.ok() ? last_ : failure;
+status client_chain::enter(level& at) noexcept {
+  const intercepted_message* const request = current_request();
+  at.outer = std::exchange(innermost_, &at);
+  if (!request) return {};
+  return run_hooks([&] {
+    at.request = std::make_unique<intercepted_message>(request);
+    return at.hooks->on_request(*at.request);
+  });
+}
+
+rpc::hook_list client_chain::hooks() const {
+  rpc::hook_list all;
+  for (const level* l = innermost_; l; l = l->outer) all.insert(all.begin(), l->hooks);
+  return all;
+}
+
+status client_chain::result(level& at, task<status>::handle child, const status& failure) noexcept {
+  if (at.entered) --depth_;
+  if (innermost_ == &at) innermost_ = at.outer;
+  status how = child ? outcome_of(child) : failure.ok() ? last_ : failure;
+  intercepted_message* const reply = one_reply();
+  if (!how.ok() || !at.hooks || !reply || !(tried_well() || reply->changed())) return how;
+  return run_hooks([&] { return at.hooks->on_reply(*reply); });
+}
+
+intercepted_message& client_chain::request() {
+  intercepted_message* const request = current_request();
+  CORACLE_REQUIRE(request,
+                  "next.request() around a stream of requests: pass message_hooks to next(), which see each "
+                  "of them");
+  return *request;
+}
+
+intercepted_message& client_chain::reply() {
+  intercepted_message* const reply = one_reply();
+  CORACLE_REQUIRE(reply, "next.reply() around a stream: pass message_hooks to next(), which see each reply");
+  return *reply;
 }
 
 std::coroutine_handle<> client_chain::finished(coro::promise_base& p,
@@ -195,6 +242,9 @@ void client_chain::abandon() noexcept {
   cancel();
   tried(status::cancelled("the call was cancelled"), nothing_received(), nothing_received(), false);
   initial_ = trailing_ = &nothing_received();
+  for (level* l = innermost_; l; l = l->outer)
+    if (l->request) l->request->forget();
+  if (intercepted_message* const request = first_request()) request->forget();
 }
 
 }  // namespace client
@@ -223,16 +273,70 @@ status without_reply(const char* path) {
 
 unary_chain::unary_chain(client_interceptors chain, unary_operation& op, const char* path,
                          const call_options& options)
-    : client_chain(chain, path, options, true), op_(op) {}
+    : client_chain(chain, path, options, true, true),
+      op_(op),
+      request_(format_, op.request_codec_, op.request_),
+      reply_(format_, op.reply_codec_, op.reply_) {}
 
-void unary_chain::try_once(const coro::environment& e) noexcept { op_.try_once(e, options_); }
+void unary_chain::try_once(const coro::environment& e) noexcept {
+  reply_.refilled(nullptr);
+  op_.try_once(e, options_, current_request()->to_send(), has_hooks() ? this : nullptr);
+}
+
+void unary_chain::abandon() noexcept {
+  reply_.forget();
+  client_chain::abandon();
+}
+
+void unary_chain::use_codec() noexcept {
+  if (abandoned()) return;
+  const bool own = options_.codec() || !options_.content_subtype().empty();
+  const call_options* const defaults = op_.channel_.defaults();
+  format_.use(own || !defaults ? options_.codec() : defaults->codec());
+}
+
+std::uint32_t unary_chain::max_receive_bytes() const noexcept {
+  const call_options* const defaults = op_.channel_.defaults();
+  const bool own = options_.sets_max_receive_bytes() || !defaults;
+  return own ? options_.max_receive_bytes() : defaults->max_receive_bytes();
+}
+
+intercepted_message* unary_chain::first_request() noexcept {
+  use_codec();
+  return &request_;
+}
+
+intercepted_message* unary_chain::one_reply() noexcept {
+  use_codec();
+  return &reply_;
+}
+
+status unary_chain::received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) {
+  status why;
+  if (c.decode_message(k, into, body, why)) reply_.refilled(&body);
+  return why;
+}
+
+status unary_chain::deliver_answer() noexcept {
+  status how;
+  const bool done = base::if_memory_allows([&] { how = reply_.deliver(max_receive_bytes()); });
+  return done ? how : rpc::out_of_memory();
+}
+
+void stream_chain::try_once(const coro::environment& e) noexcept {
+  if (!has_hooks() || base::if_memory_allows([&] { call_.set_hooks(hooks()); }))
+    return call_.begin_try(e, options_, current_request());
+  call_.cancel_try(rpc::out_of_memory());
+}
 
 void unary_chain::try_ended(const status& how, bool inside) noexcept {
   tried(how, op_.initial_, op_.trailing_, inside);  // this may have been destroyed
 }
 
 void unary_chain::settle(const status& how) noexcept {
-  op_.status_ = how.ok() && !tried_well() ? without_reply(op_.path_) : how;
+  op_.status_ = how;
+  if (how.ok() && reply_.changed()) op_.status_ = deliver_answer();
+  else if (how.ok() && !tried_well()) op_.status_ = without_reply(op_.path_);
   op_.chain_ = nullptr;
   const std::coroutine_handle<> owner = owner_;
   delete this;

@@ -8,14 +8,33 @@
 #include "coracle/coro/impl/pooled.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/coro/stop_token.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
+#include "rpc/message_format.hpp"
+#include "rpc/message_path.hpp"
 
 #include <coroutine>
 #include <cstddef>
+#include <exception>
+#include <memory>
 #include <span>
+#include <utility>
 
 namespace coracle::client {
 
 using client_interceptors = std::span<client_interceptor* const>;
+
+// Returns the status for an exception that escaped from an interceptor.
+[[gnu::cold]] status status_of_escape(const std::exception_ptr& error) noexcept;
+
+// Returns the status that `f` gives, or that of its exception.
+template <class F>
+status run_hooks(F f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    return status_of_escape(std::current_exception());
+  }
+}
 
 // Belongs to the call that it surrounds. If the call is destroyed before its end, the chain owns itself and
 // deletes itself when its interceptors have ended. On the loop of the call.
@@ -34,11 +53,11 @@ class client_chain : public client_context,
   // Requests the interceptors to stop.
   void cancel() noexcept { stop_.request_stop(); }
   // The owner gives up the chain, which then owns itself.
-  void abandon() noexcept;
+  virtual void abandon() noexcept;
 
  protected:
   client_chain(client_interceptors chain, std::string_view method, const call_options& options,
-               bool repeatable);
+               bool repeatable, bool one_request);
 
   // Starts the call, in place of an earlier attempt; tried() follows, possibly before this returns.
   virtual void try_once(const coro::environment& e) noexcept = 0;
@@ -47,12 +66,29 @@ class client_chain : public client_context,
   // The call that try_once() started has ended. `inside`: its waiter may be resumed here.
   void tried(const status& how, const metadata& initial, const metadata& trailing, bool inside) noexcept;
   [[nodiscard]] bool tried_well() const noexcept { return tries_ > 0 && last_.ok(); }
+  // The one request as the caller made it, and the one reply; null for streams of them.
+  virtual intercepted_message* first_request() noexcept = 0;
+  virtual intercepted_message* one_reply() noexcept = 0;
+  // The one request, after the hooks of the levels that are awaited.
+  [[nodiscard]] intercepted_message* current_request() noexcept {
+    return innermost_ ? innermost_->request.get() : first_request();
+  }
+  [[nodiscard]] bool has_hooks() const noexcept { return innermost_ != nullptr; }
+  // The hooks of the levels that are awaited. Throws std::bad_alloc.
+  [[nodiscard]] rpc::hook_list hooks() const;
+  [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
 
  private:
   // rpc::interceptor_chain
-  then step(std::size_t index, std::coroutine_handle<> waiter, const coro::environment& inherited,
+  then step(std::size_t index, level& at, std::coroutine_handle<> waiter, const coro::environment& inherited,
             task<status>::handle& child, status& failure) noexcept override;
-  status result(std::size_t index, task<status>::handle child, const status& failure) noexcept override;
+  status result(level& at, task<status>::handle child, const status& failure) noexcept override;
+  [[nodiscard]] bool has_request() const noexcept override { return one_request_; }
+  [[nodiscard]] bool has_reply() const noexcept override { return repeatable_; }
+  intercepted_message& request() override;
+  intercepted_message& reply() override;
+  // Passes the one request through the hooks of `at`.
+  [[nodiscard]] status enter(level& at) noexcept;
   // coro::completion
   std::coroutine_handle<> finished(coro::promise_base& p, std::coroutine_handle<> frame) noexcept override;
   task<status>::handle open(std::size_t index, status& failure) noexcept;
@@ -67,7 +103,10 @@ class client_chain : public client_context,
   coro::environment environment_;
   std::coroutine_handle<> waiter_;  // in the innermost next(), while an attempt is running
   status last_;  // of the last attempt
+  level* innermost_ = nullptr;  // of the levels with hooks
+  std::size_t depth_ = 0;  // how many levels are awaited
   unsigned tries_ = 0;
+  const bool one_request_;
   bool starting_ = false;
   bool resuming_ = false;
   bool expired_ = false;
@@ -75,7 +114,7 @@ class client_chain : public client_context,
 };
 
 // Deleted when its interceptors have ended; unary_operation::chain_ is null then.
-class unary_chain final : public client_chain {
+class unary_chain final : public client_chain, public rpc::message_path {
  public:
   unary_chain(client_interceptors chain, unary_operation& op, const char* path, const call_options& options);
 
@@ -83,28 +122,47 @@ class unary_chain final : public client_chain {
   void set_waiter(std::coroutine_handle<> waiter) noexcept { owner_ = waiter; }
   // Called by the client_call.
   void try_ended(const status& how, bool inside) noexcept;
+  void abandon() noexcept override;
 
  private:
   void try_once(const coro::environment& e) noexcept override;
   void settle(const status& how) noexcept override;
+  intercepted_message* first_request() noexcept override;
+  intercepted_message* one_reply() noexcept override;
+  // rpc::message_path
+  status received(rpc::call& c, const rpc::codec& k, void* into, bytes_view body) override;
+  // Follows the options, which the interceptors may change at any time.
+  void use_codec() noexcept;
+  [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept;
+  [[nodiscard]] status deliver_answer() noexcept;
 
   unary_operation& op_;
   std::coroutine_handle<> owner_;
+  rpc::message_format format_;
+  intercepted_message request_;
+  intercepted_message reply_;
 };
 
 class stream_chain final : public client_chain {
  public:
-  stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options)
-      : client_chain(chain, path, options, false), call_(c) {}
+  // request: null for a stream of requests.
+  stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options,
+               std::unique_ptr<intercepted_message> request)
+      : client_chain(chain, path, options, false, request != nullptr),
+        call_(c),
+        request_(std::move(request)) {}
 
   // Called by the call. Its readers and writers learn of its end from settle().
   void try_ended() noexcept { tried(call_.outcome(), call_.initial(), call_.trailing(), false); }
 
  private:
-  void try_once(const coro::environment& e) noexcept override { call_.begin_try(e, options_); }
+  void try_once(const coro::environment& e) noexcept override;
+  intercepted_message* first_request() noexcept override { return request_.get(); }
+  intercepted_message* one_reply() noexcept override { return nullptr; }
   void settle(const status& how) noexcept override { call_.settle(how); }  // this is deleted
 
   client_call& call_;
+  std::unique_ptr<intercepted_message> request_;
 };
 
 }  // namespace coracle::client

@@ -123,6 +123,10 @@ call::decoded call::no_memory_to_read(status& why) noexcept {
   return decoded::failed;
 }
 
+bool call::decode_message(const codec& k, void* into, bytes_view body, status& why) {
+  return decode(k, into, body, why);
+}
+
 // Before a message is decoded: it must not take far more memory than its bytes, and it must fit the quota.
 status call::admit(const codec& k, const void* into, bytes_view body) {
   if (!format_.reads_as_is(k)) return hold(body.size());  // not protobuf's binary format: measured afterwards
@@ -377,8 +381,8 @@ void call::write_settled(const status& how, bool inside) noexcept {
   coro::this_executor().post(*op);
 }
 
-bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
-                        std::optional<std::size_t> known_bytes) {
+inline bool call::send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
+                               std::optional<std::size_t> known_bytes) {
   if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
   const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
   if (size > format_.most_sent_bytes()) {
@@ -389,6 +393,24 @@ bool call::send_message(const codec& k, const void* message, bool may_pack, bool
     protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(size));
     k.write(message, to + envelope_prefix_bytes);
   });
+}
+
+bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+                        std::optional<std::size_t> known_bytes) {
+  if (sends_) [[unlikely]]
+    return send_intercepted(k, message, may_pack, end_stream);
+  return send_encoded(k, message, may_pack, end_stream, known_bytes);
+}
+
+bool call::send_intercepted(const codec& k, const void* message, bool may_pack, bool end_stream) {
+  intercepted_message m(format_, k, message);
+  const status why = sends_->sent(m);
+  if (!why.ok()) {
+    messages_broken(why);
+    return false;
+  }
+  const message_to_send passed = m.to_send();
+  return send_encoded(*passed.k, passed.message, may_pack, end_stream, {});
 }
 
 bool call::send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream) {

@@ -9,6 +9,7 @@
 #include "protocol/grpc/deframer.hpp"
 #include "rpc/message_footprint.hpp"
 #include "rpc/message_format.hpp"
+#include "rpc/message_path.hpp"
 #include "rpc/request_record.hpp"
 #include "rpc/unpacking.hpp"
 #include "transport/exchange.hpp"
@@ -51,6 +52,15 @@ class call {
   [[gnu::cold, gnu::noinline]] void stop_writing() noexcept;
   // Whether the last message that was read was compressed.
   [[nodiscard]] bool read_compressed() const noexcept { return read_compressed_; }
+
+  // --- for messages that pass interceptors
+  [[nodiscard]] const message_format& format() const noexcept { return format_; }
+  [[nodiscard]] std::uint32_t max_receive_bytes() const noexcept { return max_receive_bytes_; }
+  // Decodes a received message. Returns false if that fails, with the reason in `why`. Throws std::bad_alloc.
+  [[gnu::cold, gnu::noinline]] bool decode_message(const codec& k, void* into, bytes_view body, status& why);
+  // An interceptor keeps the bytes of a received message. Returns a status that is not OK if the quota has no
+  // room.
+  status keep_received(std::size_t bytes) { return hold(bytes); }
 
  protected:
   enum class incoming : std::uint8_t { open, clean, failed };
@@ -130,6 +140,9 @@ class call {
   // A task has written a message, which cannot be obtained again for another attempt.
   bool wrote_ = false;
   message_watch* watch_ = nullptr;  // null: no observer
+  // Null: no interceptor looks at these messages, or the interceptors of the call see them elsewhere.
+  message_path* receives_ = nullptr;
+  message_path* sends_ = nullptr;
   status failure_;
   call_traffic traffic_;
   // The memory of the last message that was read, since its reader is likely to keep it: see
@@ -170,6 +183,7 @@ class call {
   // These throw std::bad_alloc.
   decoded read(const codec& k, void* into, const protocol::grpc::framed_message& m, status& why);
   decoded parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes, status& why);
+  bool decode(const codec& k, void* into, bytes_view body, status& why);
   [[gnu::noinline]] status admit(const codec& k, const void* into, bytes_view body);
   [[gnu::noinline]] status measure(const codec& k, const void* message, std::size_t body_bytes);
   // Returns a status that is not OK if the quota has no room.
@@ -179,6 +193,10 @@ class call {
   [[gnu::noinline]] decoded defer();
   [[nodiscard]] transport::decode_budget& budget() noexcept;
   void write_settled(const status& how, bool inside) noexcept;
+  [[gnu::cold, gnu::noinline]] bool send_intercepted(const codec& k, const void* message, bool may_pack,
+                                                     bool end_stream);
+  bool send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
+                    std::optional<std::size_t> known_bytes);
   [[gnu::noinline]] bool send_formatted(const codec& k, const void* message, bool may_pack, bool end_stream);
   // Sends a message of that size with its prefix; `put` writes both.
   template <class Put>
@@ -233,15 +251,22 @@ inline call::decoded call::read(const codec& k, void* into, const protocol::grpc
   return parse(k, into, m.body, m.body.size(), why);
 }
 
-inline call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
-                                 status& why) {
-  count_received({body.size(), wire_bytes});
+inline bool call::decode(const codec& k, void* into, bytes_view body, status& why) {
   const bool looked_at = body.size() > message_footprint::looked_at_bytes_min;
   if (!looked_at) held_bytes_ = 0;
-  else if (why = admit(k, into, body); !why.ok()) return decoded::failed;
+  else if (why = admit(k, into, body); !why.ok()) return false;
   if (!format_.reads_as_is(k)) why = format_.read(k, into, body);
   else if (!k.read(into, body)) why = status::internal("a message cannot be parsed as its protobuf type");
   if (why.ok() && looked_at) why = measure(k, into, body.size());
+  return why.ok();
+}
+
+inline call::decoded call::parse(const codec& k, void* into, bytes_view body, std::size_t wire_bytes,
+                                 status& why) {
+  count_received({body.size(), wire_bytes});
+  if (receives_) [[unlikely]]
+    why = receives_->received(*this, k, into, body);
+  else decode(k, into, body, why);
   return why.ok() ? decoded::done : decoded::failed;
 }
 

@@ -219,7 +219,7 @@ void server_call::on_data(bytes_view bytes, bool end_stream) {
 void server_call::single_request_data(bytes_view bytes, bool end_stream) {
   if (!end_stream) exchange_.consume(bytes.size());
   request_ended_ = end_stream;
-  const bool kept = !deframer_.empty() || exchange_.congested();
+  const bool kept = !deframer_.empty() || exchange_.congested() || keeps_request();
   if (kept) {
     deframer_.append(bytes);
     note_kept();
@@ -248,6 +248,7 @@ bool server_call::take_request(bytes_view bytes, bool kept) {
   }
   if (whole) {
     if (request_ == request_state::incomplete) request_ = request_state::whole;
+    if (keeps_request()) return false;
     if (request_ended_ ? wait_turn() : exchange_.congested()) return false;
     const decoded how = decode_request(message);
     if (how == decoded::failed) return false;
@@ -287,6 +288,11 @@ rpc::call::decoded server_call::decode_request(const protocol::grpc::framed_mess
   if (how == decoded::done) request_ = request_state::read;
   if (how == decoded::failed) end_early(why);  // this object may be gone
   return how;
+}
+
+void server_call::take_kept_request() noexcept {
+  if (!single_message_ || waiting_turn_ || request_ != request_state::whole) return;
+  if (!base::if_memory_allows([&] { take_request(deframer_.kept(), true); })) end_early(rpc::out_of_memory());
 }
 
 bool server_call::continue_message() { return take_request(deframer_.kept(), true); }

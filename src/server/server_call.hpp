@@ -214,6 +214,18 @@ class server_call final : public rpc::call,
   // --- called by the interception
   void begin_body() noexcept { body_->begin(*row_.target, *this); }
   void run_handler_in(const coro::environment& e) noexcept { environment_ = &e; }
+  [[nodiscard]] bool one_request() const noexcept { return single_message_; }
+  [[nodiscard]] bool one_reply() const noexcept {
+    return row_.what->kind == call_kind::unary || row_.what->kind == call_kind::client_streaming;
+  }
+  [[nodiscard]] const rpc::message_type& reply_type() const noexcept { return *row_.what->reply; }
+  // Messages pass `p` from now on, except the one reply, which the interception holds.
+  void pass_messages_by(rpc::message_path& p) noexcept {
+    receives_ = &p;
+    if (!one_reply()) sends_ = &p;
+  }
+  // The one request may be decoded now: decodes it if it has arrived. May end the call.
+  [[gnu::cold, gnu::noinline]] void take_kept_request() noexcept;
   [[nodiscard]] const coro::environment& own_environment() const noexcept { return own_environment_; }
   // Finishes the call with the chain's status; `k` is null if no handler gave a reply. Destroys this object.
   void chain_ended(const status& how, const rpc::codec* k, const void* reply) noexcept;
@@ -236,15 +248,15 @@ class server_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void misused(const char* how) noexcept override;
   void message_begun() noexcept override;
 
-  [[nodiscard]] bool one_reply() const noexcept {
-    return row_.what->kind == call_kind::unary || row_.what->kind == call_kind::client_streaming;
-  }
   // One timer enforces the deadline and checks a partly received message once per stall_time.
   [[gnu::cold, gnu::noinline]] void on_time() noexcept;
   void arm_timer() noexcept;
   [[gnu::noinline]] void note_progress() noexcept;
   [[nodiscard]] bool message_is_due() const noexcept;
   void single_request_data(bytes_view bytes, bool end_stream);
+  [[nodiscard]] bool keeps_request() const noexcept {
+    return interception_ && !interception_->wants_request();
+  }
   // True if the message is deferred.
   bool take_request(bytes_view bytes, bool kept);
   // decoded::failed: the call has ended, and this object may be gone.

@@ -62,6 +62,21 @@ def opens_to_bearers(backend):
             equal(server.stop(), 0, "the server's exit code")
 
 
+def validates_and_caches(backend):
+    env = {"CORACLE_BACKEND": backend}
+    with Server(own("library_server"), "--port=0", env=env) as server:
+        shown = client("library_client", server, "9780262033848", "Algorithms", backend=backend)
+        equal(shown.splitlines(), ["added 1", "found Algorithms", "found Algorithms"], "what the client found")
+        for isbn, title, told in (("12345678901234", "Algorithms", "Book.isbn is longer than 13 bytes"),
+                                  ("9780262033848", "", "Book.title is required")):
+            done = run(own("library_client"), server.address, isbn, title, env=env)
+            equal(done.returncode, 1, f"the exit code ({done.stdout} {done.stderr})")
+            expect("INVALID_ARGUMENT" in done.stderr and told in done.stderr, f"it does not say why: {done.stderr}")
+        equal(server.stop(), 0, "the server's exit code")
+        asked = [line for line in server.all_said() if "looking for" in line]
+        equal(len(asked), 1, "how often the handler ran: the second reply is from the cache")
+
+
 def echoes(backend):
     env = {"CORACLE_BACKEND": backend}
     text = "".join(f"line {i}\n" for i in range(5000))
@@ -162,6 +177,7 @@ if __name__ == "__main__":
         cases.run(f"Example.{name}.RelayPassesDeadlineAndCancellation", relays, name)
         cases.run(f"Example.{name}.AProxyPassesOnTheWholeTourOfMovies", proxies, name)
         cases.run(f"Example.{name}.BearerOpensToWhoBearsTheToken", opens_to_bearers, name)
+        cases.run(f"Example.{name}.AnInterceptorValidatesAndAnotherOneCaches", validates_and_caches, name)
         cases.run(f"Example.{name}.EchoGivesBackAPipeAndAFile", echoes, name)
         cases.run(f"Example.{name}.ChatSendsADeafGuestAway", chats, name)
         cases.run(f"Example.{name}.CopyCopies", copies, name)

@@ -88,7 +88,8 @@ class Background:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said = []
         self._lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self):
         for line in self.process.stdout:
@@ -121,6 +122,11 @@ class Background:
             return self.process.wait(STOP_LIMIT_S)
         except subprocess.TimeoutExpired:
             raise Wrong(f"{self.name} still runs {STOP_LIMIT_S} s after SIGTERM") from None
+
+    def all_said(self):
+        """Its lines, once it has ended."""
+        self._reader.join(STOP_LIMIT_S)
+        return self.said
 
     def _end(self):
         if self.process.poll() is None:

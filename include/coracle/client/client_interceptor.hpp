@@ -6,10 +6,14 @@
 #include "coracle/client/call_options.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
+#include "coracle/rpc/message_hooks.hpp"
 #include "coracle/rpc/metadata.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace coracle {
 
@@ -53,7 +57,24 @@ class client_context {
 class next_call {
  public:
   next_call(rpc::interceptor_chain& of, std::size_t index) noexcept : of_(&of), index_(index) {}
-  [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_}; }
+  [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_, nullptr}; }
+  /// The same, and the messages of the call pass `hooks`. If they refuse a message, next() returns their
+  /// status; a request that they refuse is not sent. When next() is awaited again, the request passes the
+  /// hooks again, as it was before they changed it.
+  [[nodiscard]] rpc::rest_awaiter operator()(std::shared_ptr<message_hooks> hooks) const noexcept {
+    return {*of_, index_, std::move(hooks)};
+  }
+  /// Returns the request of a unary or server-streaming call, as the interceptors outside this one have
+  /// passed it on; next() sends what was changed here. Throws usage_error for a stream of requests, which
+  /// only hooks see.
+  [[nodiscard]] intercepted_message& request() const { return of_->request(); }
+  /// Returns whether the call is one that request() is for, or one that reply() is for.
+  [[nodiscard]] bool has_request() const noexcept { return of_->has_request(); }
+  [[nodiscard]] bool has_reply() const noexcept { return of_->has_reply(); }
+  /// Returns the reply of a unary call: after next() returned OK, the one that arrived, encoded anew if its
+  /// bytes are asked for. To answer the call itself, an interceptor changes the reply, with or without
+  /// next(), and returns OK. The next attempt clears it. Throws usage_error for other kinds of calls.
+  [[nodiscard]] intercepted_message& reply() const { return of_->reply(); }
 
  private:
   rpc::interceptor_chain* of_;
@@ -80,7 +101,8 @@ class next_call {
 /// and writes; the owner sees the end of the call when the outermost interceptor has returned. The task
 /// inherits the deadline and the call context of the caller, and is stopped when the caller is cancelled or
 /// the deadline passes. Returning OK for a unary call without a reply is a defect of the interceptor: the
-/// call ends with INTERNAL, and an error is logged.
+/// call ends with INTERNAL, and an error is logged. An interceptor that looks at messages passes
+/// message_hooks to next(), or uses next.request() and next.reply().
 class client_interceptor {
  public:
   virtual ~client_interceptor() = default;

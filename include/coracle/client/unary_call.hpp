@@ -14,6 +14,10 @@
 
 namespace coracle {
 
+namespace rpc {
+class message_path;  // private: src/rpc/message_path.hpp
+}
+
 namespace client {
 
 /// The part of a unary call that does not depend on its types.
@@ -56,7 +60,8 @@ class unary_operation {
   // With interceptors: start_chain() takes the place of start(), and try_once() replaces the previous attempt
   // by a new one.
   bool start_chain(std::coroutine_handle<> waiter, const coro::environment& inherited) noexcept;
-  void try_once(const coro::environment& inherited, const call_options& options) noexcept;
+  void try_once(const coro::environment& inherited, const call_options& options,
+                const rpc::message_to_send& request, rpc::message_path* replies) noexcept;
   // False with interceptors, because they may repeat the call.
   [[nodiscard]] bool may_let_go() const noexcept { return let_go_ && !chain_; }
   call_channel& channel_;

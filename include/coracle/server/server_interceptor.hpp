@@ -2,13 +2,54 @@
 #pragma once
 
 #include "coracle/base/status.hpp"
+#include "coracle/coro/environment.hpp"
+#include "coracle/coro/executor.hpp"
+#include "coracle/coro/stop_token.hpp"
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/impl/interceptor_chain.hpp"
+#include "coracle/rpc/intercepted_message.hpp"
+#include "coracle/rpc/message_hooks.hpp"
 #include "coracle/server/server_context.hpp"
 
+#include <coroutine>
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 namespace coracle {
+
+namespace server_internal {
+
+class interception;  // private: src/server/interception.hpp
+
+// Waits for the one request of a call, before its handler is started; one wait at a time. A stop of the
+// waiter's environment ends only the wait.
+class request_awaiter : private coro::work, private coro::stop_callback {
+ public:
+  explicit request_awaiter(rpc::interceptor_chain& of) noexcept;
+  request_awaiter(const request_awaiter&) = delete;
+  request_awaiter& operator=(const request_awaiter&) = delete;
+  ~request_awaiter();
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+    return start(h, coro::environment_of(h).stop);
+  }
+  intercepted_message& await_resume();
+
+ private:
+  friend class interception;
+  static void stopped(coro::stop_callback& self) noexcept;
+  bool start(std::coroutine_handle<> waiter, const coro::stop_token& stop) noexcept;
+  void resume() noexcept;
+  interception& of_;
+  std::coroutine_handle<> waiter_;
+  bool pending_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace server_internal
 
 /// The rest of the interceptor chain: `const status s = co_await next();` runs the interceptors that were
 /// added later, then the handler. Call it once. It is a handle, cheap to copy, and valid until intercept()
@@ -19,7 +60,29 @@ class next_handler {
   /// Runs the rest of the chain and gives the call's status. Never throws: exceptions of the handler or of an
   /// interceptor become a status (see reply<T>). Once the call has ended for its client (reset, deadline,
   /// drain), every next() gives the status with which it ended, and starts no handler.
-  [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_}; }
+  [[nodiscard]] rpc::rest_awaiter operator()() const noexcept { return {*of_, index_, nullptr}; }
+  /// The same, and the messages of the call pass `hooks`. If they refuse the one request or the one reply of
+  /// a call, next() returns their status, and a refused request reaches no handler. If they refuse a message
+  /// of a stream, the call ends with their status at once, for its handler, too.
+  [[nodiscard]] rpc::rest_awaiter operator()(std::shared_ptr<message_hooks> hooks) const noexcept {
+    return {*of_, index_, std::move(hooks)};
+  }
+  /// Waits for the request of a unary or server-streaming call, in place of next() or before it:
+  /// `intercepted_message& request = co_await next.request();`. The request has passed the hooks of the
+  /// interceptors outside this one, and the handler gets what is changed in it; the reference is valid until
+  /// next() is awaited. Throws status_error if the call ends before its request has arrived or if hooks have
+  /// refused it, and usage_error for a stream of requests, which only hooks see.
+  [[nodiscard]] server_internal::request_awaiter request() const noexcept {
+    return server_internal::request_awaiter(*of_);
+  }
+  /// Returns whether the call is one that request() is for, or one that reply() is for.
+  [[nodiscard]] bool has_request() const noexcept { return of_->has_request(); }
+  [[nodiscard]] bool has_reply() const noexcept { return of_->has_reply(); }
+  /// Returns the reply of a unary or client-streaming call: after next() returned OK, that of the handler,
+  /// whose own object stays as it is. To answer the call itself, an interceptor changes the reply, after
+  /// next() or without it, and returns OK. Before next() it is an empty message of the method's type. Throws
+  /// usage_error for a stream of replies, which only hooks see.
+  [[nodiscard]] intercepted_message& reply() const { return of_->reply(); }
 
  private:
   rpc::interceptor_chain* of_;
@@ -39,9 +102,10 @@ class next_handler {
 ///
 /// The interceptors run around a call in the order in which they were added, the first one outermost.
 /// intercept() starts on the call's loop when the request headers have arrived, before the messages: next()
-/// waits for the one request of a unary or server-streaming call. Its task inherits the call's deadline and
-/// stop token, as handlers do. A handler inherits the environment in which next() is awaited, so that a
-/// timeout around next() reaches the handler.
+/// waits for the one request of a unary or server-streaming call, which is decoded only then. Its task
+/// inherits the call's deadline and stop token, as handlers do. A handler inherits the environment in which
+/// next() is awaited, so that a timeout around next() reaches the handler. An interceptor that looks at
+/// messages passes message_hooks to next(), or uses next.request() and next.reply().
 ///
 /// The reply of a unary or client-streaming call is sent when the outermost interceptor has returned OK; the
 /// replies of the other kinds are sent as the handler yields them. Returning OK when no handler gave a reply

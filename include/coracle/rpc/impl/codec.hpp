@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <typeinfo>
 
 namespace google::protobuf {
 class MessageLite;
@@ -39,7 +40,7 @@ struct codec {
 extern const codec protobuf_codec;
 extern const codec protobuf_lite_codec;
 
-// Specialize it for a message type that is not a protobuf class.
+// Specialize it for a message type that is not a protobuf class. address() is then the address of the object.
 template <class T>
 struct codec_of {
   static_assert(std::is_base_of_v<google::protobuf::MessageLite, T>,
@@ -52,6 +53,44 @@ struct codec_of {
     return static_cast<const google::protobuf::MessageLite*>(&message);
   }
   static void* address(T& message) noexcept { return static_cast<google::protobuf::MessageLite*>(&message); }
+};
+
+// A message type at run time. Protobuf's own base classes have an id alone.
+struct message_type {
+  const std::type_info* id;
+  const codec& (*get_codec)();
+  // Makes an empty message, and destroys it; the pointers are those of codec_of<T>::address(). Null if the
+  // type has no default constructor.
+  void* (*make)();
+  void (*destroy)(void*);
+};
+
+template <class M>
+M* message_at(void* address) noexcept {
+  if constexpr (std::is_base_of_v<google::protobuf::MessageLite, M>)
+    return static_cast<M*>(static_cast<google::protobuf::MessageLite*>(address));
+  else return static_cast<M*>(address);
+}
+
+template <class M>
+constexpr message_type describe_message_type() noexcept {
+  if constexpr (std::is_abstract_v<M>) {
+    return {&typeid(M), nullptr, nullptr, nullptr};
+  } else if constexpr (!std::is_default_constructible_v<M>) {
+    return {&typeid(M), &codec_of<M>::get, nullptr, nullptr};
+  } else {
+    return {&typeid(M), &codec_of<M>::get, [] { return codec_of<M>::address(*new M); },
+            [](void* m) { delete message_at<M>(m); }};
+  }
+}
+
+template <class M>
+inline constexpr message_type message_type_of = describe_message_type<M>();
+
+// What a call sends: a codec and the address of a message.
+struct message_to_send {
+  const codec* k;
+  const void* message;
 };
 
 }  // namespace coracle::rpc

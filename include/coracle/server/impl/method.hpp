@@ -84,6 +84,7 @@ struct method {
   const char* path;
   call_kind kind;
   server_internal::handler_body* (*make)(server_internal::message_store&);
+  const rpc::message_type* reply;
 };
 using method_table = std::span<const method>;
 
@@ -199,6 +200,7 @@ class body_of final
  public:
   static constexpr bool streams_in = request_type::streaming;
   static constexpr bool streams_out = outcome::streaming;
+  using reply_type = typename returned_type::reply_type;
 
   ~body_of() override {
     if (ended_) ended_.destroy();
@@ -269,7 +271,7 @@ constexpr method make_method(const char* path, call_kind kind) noexcept {
       body::streams_out == StreamsOut,
       "the handler's return type does not match the .proto: a stream of replies is a replies<Reply>, one is "
       "a reply<Reply>");
-  return {path, kind, &body::make};
+  return {path, kind, &body::make, &rpc::message_type_of<typename body::reply_type>};
 }
 
 }  // namespace server_internal

@@ -1,0 +1,219 @@
+#include "coracle/rpc/intercepted_message.hpp"
+
+#include "coracle/base/result.hpp"
+#include "coracle/base/usage_error.hpp"
+#include "coracle/rpc/call_ended.hpp"
+#include "rpc/call.hpp"
+#include "rpc/message_format.hpp"
+
+#include <cxxabi.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/message_lite.h>
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+namespace coracle {
+
+namespace {
+
+using google::protobuf::MessageLite;
+
+const MessageLite& lite(const void* address) { return *static_cast<const MessageLite*>(address); }
+
+std::string cpp_name(const std::type_info& type) {
+  int outcome = 0;
+  const std::unique_ptr<char, void (*)(void*)> readable(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &outcome), &std::free);
+  return outcome == 0 ? readable.get() : type.name();
+}
+
+}  // namespace
+
+intercepted_message::intercepted_message(rpc::call& c, const rpc::codec& k, void* into,
+                                         bytes_view body) noexcept
+    : format_(&c.format()),
+      codec_(&k),
+      receiver_(&c),
+      object_(into),
+      writable_(into),
+      bytes_(body),
+      bytes_current_(true) {}
+
+intercepted_message::intercepted_message(const rpc::message_format& format, const rpc::codec& k,
+                                         const void* message) noexcept
+    : format_(&format), codec_(&k), object_(message), object_current_(true) {}
+
+intercepted_message::intercepted_message(const rpc::message_format& format, const rpc::codec& k,
+                                         void* message) noexcept
+    : format_(&format), codec_(&k), object_(message), writable_(message), object_current_(true) {}
+
+intercepted_message::intercepted_message(const rpc::message_format& format, const rpc::message_type& type)
+    : format_(&format), codec_(&type.get_codec()) {
+  make_own(&type);
+  object_current_ = true;
+}
+
+intercepted_message::intercepted_message(const intercepted_message* outer) noexcept
+    : format_(outer->format_),
+      codec_(outer->codec_),
+      object_(outer->object_),
+      body_(outer->body_),
+      bytes_(outer->bytes_),
+      object_current_(outer->object_current_),
+      bytes_current_(outer->bytes_current_),
+      gone_(outer->gone_) {}
+
+void intercepted_message::require_call() const {
+  if (gone_) throw call_ended(status::cancelled("the call was cancelled, and its messages are gone"));
+}
+
+bytes_view intercepted_message::bytes() {
+  require_call();
+  if (bytes_current_) return bytes_;
+  rpc::message_format unlimited = *format_;  // the limit applies to what is sent in the end
+  unlimited.limit_sent(std::numeric_limits<std::uint32_t>::max());
+  std::string encoded;
+  unlimited.write(*codec_, object_, encoded).throw_if_error();
+  own_bytes_ = bytes_message(std::move(encoded));
+  bytes_current_ = !lent_;
+  return bytes_ = own_bytes_.view();
+}
+
+void intercepted_message::set_bytes(std::string bytes) {
+  require_call();
+  own_bytes_ = bytes_message(std::move(bytes));
+  body_ = &own_bytes_;
+  bytes_ = own_bytes_.view();
+  bytes_current_ = changed_ = true;
+  object_current_ = lent_ = false;
+}
+
+bool intercepted_message::is_of(const rpc::message_type& t) const noexcept {
+  if (gone_) return false;
+  if (codec_->kind == rpc::message_kind::own) return t.get_codec && &t.get_codec() == codec_;
+  if (*t.id == typeid(MessageLite)) return true;
+  if (*t.id == typeid(google::protobuf::Message)) return codec_->kind == rpc::message_kind::protobuf;
+  const MessageLite& object = lite(object_);
+  return *t.id == typeid(object);
+}
+
+void intercepted_message::require(const rpc::message_type& t) const {
+  require_call();
+  if (is_of(t)) return;
+  std::string held = "a type with a codec of its own";
+  if (codec_ == &rpc::bytes_codec) {
+    held = "coracle::bytes_message";
+  } else if (codec_->kind != rpc::message_kind::own) {
+    const MessageLite& object = lite(object_);
+    held = cpp_name(typeid(object));
+  }
+  const std::string text = "an interceptor asked for " + cpp_name(*t.id) + ", and the message is " + held +
+                           ": test is<M>() first, or the method of the call";
+  base::throw_usage_error(text.c_str());
+}
+
+const void* intercepted_message::typed(const rpc::message_type& t) {
+  require(t);
+  if (object_current_) return object_;
+  if (!writable_) make_own(&t);
+  decode().throw_if_error();
+  return object_;
+}
+
+void* intercepted_message::writable(const rpc::message_type& t) {
+  static_cast<void>(typed(t));
+  if (!writable_) {
+    const void* const original = object_;
+    make_own(&t);
+    if (codec_->kind == rpc::message_kind::own) {
+      std::string copied(codec_->size_bytes(original), '\0');
+      codec_->write(original, reinterpret_cast<std::uint8_t*>(copied.data()));
+      if (!codec_->read(own_object_, as_bytes(copied)))
+        throw status_error(status::internal("a message does not parse from its own bytes"));
+    } else {
+      static_cast<MessageLite*>(own_object_)->CheckTypeAndMergeFrom(lite(original));
+    }
+  }
+  bytes_current_ = false;
+  body_ = nullptr;
+  lent_ = changed_ = true;
+  return writable_;
+}
+
+// Makes an empty object, and lets it be the current one.
+void intercepted_message::make_own(const rpc::message_type* t) {
+  void* made = nullptr;
+  if (codec_->kind != rpc::message_kind::own && object_) {
+    made = lite(object_).New();
+  } else {
+    CORACLE_REQUIRE(t && t->make, "a message without a default constructor cannot be decoded here");
+    made = t->make();
+    destroy_ = t->destroy;
+  }
+  destroy_own();
+  object_ = writable_ = own_object_ = made;
+}
+
+void intercepted_message::destroy_own() noexcept {
+  void* const o = std::exchange(own_object_, nullptr);
+  if (!o) return;
+  if (codec_->kind == rpc::message_kind::own) destroy_(o);
+  else delete static_cast<MessageLite*>(o);
+}
+
+status intercepted_message::decode() {
+  status why;
+  if (receiver_) receiver_->decode_message(*codec_, writable_, bytes_, why);
+  else if (!format_->reads_as_is(*codec_)) why = format_->read(*codec_, writable_, bytes_);
+  else if (!codec_->read(writable_, bytes_))
+    why = status::internal("a message cannot be parsed as its protobuf type");
+  object_current_ = why.ok();
+  return why;
+}
+
+status intercepted_message::deliver(std::uint32_t receive_limit) {
+  if (object_current_) return {};
+  if (body_ && bytes_.size() > receive_limit) return rpc::too_large_to_receive(bytes_.size(), receive_limit);
+  return decode();
+}
+
+void intercepted_message::own() {
+  if (bytes_current_) {
+    if (bytes_.data() != own_bytes_.view().data()) own_bytes_ = bytes_message(bytes_);
+    bytes_ = own_bytes_.view();
+    return;
+  }
+  if (codec_->kind == rpc::message_kind::own) {
+    std::string copied(codec_->size_bytes(object_), '\0');
+    codec_->write(object_, reinterpret_cast<std::uint8_t*>(copied.data()));
+    object_ = nullptr;
+    object_current_ = false;
+    own_bytes_ = bytes_message(std::move(copied));
+    body_ = &own_bytes_;
+    bytes_ = own_bytes_.view();
+    bytes_current_ = true;
+    return;
+  }
+  const void* const original = object_;
+  make_own(nullptr);
+  static_cast<MessageLite*>(own_object_)->CheckTypeAndMergeFrom(lite(original));
+}
+
+rpc::message_to_send intercepted_message::to_send() const noexcept {
+  if (body_ && bytes_current_) return {&rpc::bytes_codec, body_};
+  return {codec_, object_};
+}
+
+void intercepted_message::refilled(const bytes_view* body) {
+  object_current_ = true;
+  bytes_current_ = body != nullptr;
+  changed_ = lent_ = false;
+  body_ = nullptr;
+  if (!body) return;
+  own_bytes_.assign(*body);
+  bytes_ = own_bytes_.view();
+}
+
+}  // namespace coracle
