@@ -6,7 +6,7 @@
 #include "client/client_watch.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/rpc/message_size.hpp"
 #include "rpc/request_record.hpp"
 #include "transport/exchange.hpp"

@@ -14,7 +14,7 @@
 #include "coracle/client/impl/call_channel.hpp"
 #include "coracle/client/unary_call.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "protocol/grpc/response_headers.hpp"
 #include "rpc/call.hpp"
 

@@ -5,7 +5,7 @@
 #include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/unary_call.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/coro/stop_token.hpp"
 #include "coracle/rpc/intercepted_message.hpp"

@@ -3,7 +3,7 @@
 
 #include "client/call_attempt.hpp"
 #include "coracle/client/client_observer.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "rpc/call.hpp"
 #include "transport/exchange.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <memory>
 #include <utility>

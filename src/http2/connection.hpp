@@ -17,7 +17,6 @@
 #include "http2/keepalive.hpp"
 #include "http2/limits.hpp"
 #include "http2/request_line.hpp"
-#include "http2/send_queue.hpp"
 #include "http2/settings_frame.hpp"
 #include "http2/stream.hpp"
 #include "http2/stream_index.hpp"

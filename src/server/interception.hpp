@@ -3,7 +3,7 @@
 
 #include "coracle/base/status.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 #include "coracle/rpc/intercepted_message.hpp"

@@ -4,7 +4,7 @@
 #include "base/repeated_line.hpp"
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/rpc/metadata.hpp"
 #include "coracle/server/impl/message_store.hpp"
 #include "coracle/server/impl/method.hpp"

@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/base/status.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/net/address.hpp"
 #include "coracle/rpc/call_traffic.hpp"
 #include "coracle/rpc/message_size.hpp"

@@ -3,7 +3,7 @@
 
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/log.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coracle/base/impl/intrusive_list.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/kernel/kernel_backend.hpp"
 #include "runtime/uring/ring.hpp"

@@ -12,7 +12,7 @@
 //   coro/latch.hpp               count_down()
 //   coro/mutex.hpp, coro/shared_mutex.hpp, coro/semaphore.hpp  a guard ends on any thread; release()
 //   coro/oneshot.hpp             send(), close()
-//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; the letter_box
+//   coro/impl/primitive.hpp      calls that wait for nothing; home(); the destructor; letter_box
 //   coro/wait_group.hpp          add(), done()
 //   coro/watch.hpp               set(), close(); an observer is made on any thread
 #include "support/at_once.hpp"

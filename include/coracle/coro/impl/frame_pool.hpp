@@ -28,7 +28,7 @@ class frame_pool {
 
   static constexpr std::size_t alignment_bytes = 16;
   // Return n bytes with this alignment, from the current thread's pool if there is one: allocate_frame() for
-  // a coroutine's frame, allocate() for another object with the lifetime of a call (see pooled.hpp).
+  // a coroutine's frame, allocate() for another object with the lifetime of a call (see pooled).
   static void* allocate_frame(std::size_t n) { return take(n + sizeof(block), 1); }
   static void* allocate(std::size_t n) { return take(n + sizeof(block), 0); }
   static void deallocate(void* p, std::size_t n) noexcept {
@@ -102,6 +102,18 @@ class frame_pool {
   counters counted_;
   std::pmr::memory_resource* resource_ = nullptr;
   [[gnu::visibility("default")]] static inline constinit thread_local frame_pool* current_ = nullptr;
+};
+
+// A base class for objects with the lifetime of a call or an operation. `new` and `delete` of derived classes
+// use the current executor's frame pool. If an object is deleted through a base, that base must have a
+// virtual destructor, because the pool needs the actual size.
+class pooled {
+ public:
+  static void* operator new(std::size_t n) { return frame_pool::allocate(n); }
+  static void operator delete(void* p, std::size_t n) noexcept { frame_pool::deallocate(p, n); }
+
+ protected:
+  ~pooled() = default;
 };
 
 }  // namespace coracle::coro

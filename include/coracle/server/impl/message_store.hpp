@@ -3,7 +3,7 @@
 
 #include "coracle/base/clock.hpp"
 #include "coracle/coro/executor.hpp"
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 
 #include <atomic>
 #include <chrono>

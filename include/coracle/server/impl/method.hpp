@@ -1,7 +1,7 @@
 // method: a row of a service's method table, which maps a path to a member function of the service.
 #pragma once
 
-#include "coracle/coro/impl/pooled.hpp"
+#include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/coro/impl/promise.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 #include "coracle/rpc/reader.hpp"

@@ -1,4 +1,4 @@
-#include "http2/send_queue.hpp"
+#include "http2/stream.hpp"
 
 #include <algorithm>
 #include <cstring>
