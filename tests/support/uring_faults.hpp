@@ -1,5 +1,5 @@
 // The faults of io_uring that a whole test run is to live with: CORACLE_TEST_URING_FAULTS, names of
-// uring_faults.cpp with commas between them. scripts/testing/plan.py says which runs there are.
+// uring_faults.cpp with commas between them. tests/ctest.cmake says which runs there are.
 #pragma once
 
 #include "coracle/runtime/runtime.hpp"
