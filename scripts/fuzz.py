@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers of the preset fuzz.
+"""Runs the fuzzers of the preset fuzz; tests/fuzz/smoke_test.py runs each for a second.
 
-    fuzz.py smoke             each for a second on its corpus; the canary must find its planted bug
     fuzz.py NAME [SECONDS]    one for long (600 s unless told); what it learns goes to build/fuzz/learned/NAME
     fuzz.py keep NAME         merges what was learned into tests/fuzz/corpus/NAME.zip
 """
@@ -75,18 +74,7 @@ def smoke_one(name):
     return None if "stat::number_of_executed_units" in run.stderr else "it executed nothing"
 
 
-def smoke():
-    failed = False
-    for name in names():
-        fault = smoke_one(name)
-        failed |= fault is not None
-        print(f"FAIL {name}: {fault}" if fault else f"PASS {name}", flush=True)
-    return 1 if failed else 0
-
-
 def main(arguments):
-    if arguments == ["smoke"]:
-        return smoke()
     keeps = arguments[:1] == ["keep"]
     name, *rest = arguments[1:] if keeps else arguments or [""]
     if name not in names():

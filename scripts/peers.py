@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PEERS = ROOT / "build/peers"
 BIN = PEERS / "bin"
 PYTHON = PEERS / "venv/bin/python"
+# Debian's, since the tests in Python need its packages beside the peers': pytest.
+SYSTEM_PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable
 
 GO_WANTED = (1, 26)      # what the newest of the modules below asks for
 GO_AT_LEAST = (1, 21)    # the first Go that can fetch another
@@ -104,11 +106,11 @@ def install_go_program(name, module):
 
 def install_python():
     stamp = PEERS / "stamps/python"
-    content = hashlib.sha256(" ".join(PYTHON_PACKAGES).encode()).hexdigest()
+    content = hashlib.sha256(" ".join([SYSTEM_PYTHON, *PYTHON_PACKAGES]).encode()).hexdigest()
     if PYTHON.exists() and fresh(stamp, content):
         return
     shutil.rmtree(PEERS / "venv", ignore_errors=True)
-    run([sys.executable, "-m", "venv", PEERS / "venv"])
+    run([SYSTEM_PYTHON, "-m", "venv", "--system-site-packages", PEERS / "venv"])
     run([PYTHON, "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES])
     keep_stamp(stamp, content)
 

@@ -98,7 +98,7 @@ def main(arguments):
     wanted = parse(arguments)
     program = ROOT / "build" / wanted.preset / "bin/sim_swarm"
     if not program.exists():
-        print(f"FAIL sim_swarm: it was not built: ./dev build {wanted.preset} sim_swarm")
+        print(f"sim_swarm was not built: ./dev build {wanted.preset} sim_swarm")
         return 1
     options = [*(["--scenario", wanted.scenario] if wanted.scenario else []), *(["--trace"] if wanted.trace else [])]
     first, count = wanted.seed, 1

@@ -41,7 +41,6 @@ if(sources)
   coracle_generate(TARGET life_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
   add_dependencies(e2e_tests life_server)
   add_dependencies(test_programs e2e_tests)
-  add_test(NAME e2e COMMAND e2e_tests)
 endif()
 
 # sim_swarm: scenarios that are played over many seeds (./dev sim).
@@ -59,4 +58,3 @@ target_link_libraries(sim_swarm PRIVATE
   coracle::coracle coracle::tls coracle_build OpenSSL::Crypto GTest::gmock Threads::Threads)
 coracle_generate(TARGET sim_swarm PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 add_dependencies(test_programs sim_swarm)
-add_test(NAME sim COMMAND sim_swarm --seeds 50)

@@ -1,18 +1,18 @@
 # Programs of tests/interop.
 
-# hpack_tool, for hpack_cross_check.py. It links objects: HPACK is private.
+# hpack_tool, for hpack_cross_check_test.py. It links objects: HPACK is private.
 
 add_executable(hpack_tool interop/hpack_tool.cpp)
 coracle_rooms_with_all_below(linked hpack)
 list(TRANSFORM linked PREPEND coracle_)
 target_link_libraries(hpack_tool PRIVATE ${linked} coracle_usage coracle_build Threads::Threads)
 
-# abuse_server, for tests/interop/abuse.py.
+# abuse_server, for tests/interop/abuse_test.py.
 add_executable(abuse_server interop/abuse_server.cpp)
 coracle_generate(TARGET abuse_server PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(abuse_server PRIVATE coracle::tls coracle_build Threads::Threads)
 
-# restart_pair, for tests/interop/restarts.py.
+# restart_pair, for tests/interop/restarts_test.py.
 add_executable(restart_pair interop/restart_pair.cpp)
 coracle_generate(TARGET restart_pair PROTOS echo.proto IMPORT_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/e2e)
 target_link_libraries(restart_pair PRIVATE coracle::coracle coracle_build Threads::Threads)

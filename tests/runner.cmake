@@ -1,4 +1,4 @@
-# planted_hang: what tests/runner/hang.py gives to the test runner.
+# planted_hang, for tests/runner/hang_test.py.
 
 add_executable(planted_hang runner/planted_hang.cpp support/uring_faults.cpp)
 set_source_files_properties(support/uring_faults.cpp PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/src)

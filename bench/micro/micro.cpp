@@ -1,46 +1,72 @@
 // bench_micro [NAME...]: the cost of the runtime's small operations; a line each: name median_ns min_ns
 // max_ns.
 #include "micro/micro_benchmark.hpp"
-#include "micro/samples.hpp"
 
+#include <benchmark/benchmark.h>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+constexpr int repetitions = 101;
+// Long enough that reading the clock does not show; short enough that most of them are not interrupted on
+// a machine that does other things as well, so that the median is not, either.
+constexpr double repetition_s = 0.0005;
 
-coracle::task<> measure(const bench::micro_benchmark& what) {
-  bench::samples taken;
-  std::uint64_t times = 16;
-  while (!taken.full()) {
-    const clock_type::time_point start = clock_type::now();
-    co_await what.repeat(times);
-    const clock_type::duration all = clock_type::now() - start;
-    if (all < bench::samples::at_least) times *= 2;
-    else taken.add(all, times);
-  }
-  taken.print(what.name);
+// The loop's own time: a runtime's thread waits for what another one asks of it.
+coracle::task<double> seconds_of(const bench::micro_benchmark& what, std::uint64_t times) {
+  const auto start = std::chrono::steady_clock::now();
+  co_await what.repeat(times);
+  co_return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-bool wanted(std::string_view name, int argc, char** argv) {
-  for (int i = 1; i < argc; ++i)
-    if (name == argv[i]) return true;
-  return argc == 1;
+void measure(benchmark::State& state, coracle::runtime& rt, const bench::micro_benchmark& what) {
+  while (state.KeepRunningBatch(state.max_iterations)) {
+    const auto times = static_cast<std::uint64_t>(state.max_iterations);
+    state.SetIterationTime(coracle::sync_wait(rt, rt.at(0), seconds_of(what, times)));
+  }
+}
+
+// name median_ns min_ns max_ns, of all repetitions.
+class line_reporter final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<double> ns;
+    for (const Run& run : runs)
+      if (run.run_type == Run::RT_Iteration) ns.push_back(run.GetAdjustedRealTime());
+    if (ns.empty()) return;
+    std::sort(ns.begin(), ns.end());
+    std::printf("%s %.2f %.2f %.2f\n", runs.front().run_name.function_name.c_str(), ns[ns.size() / 2],
+                ns.front(), ns.back());
+    std::fflush(stdout);
+  }
+};
+
+// A pattern that matches exactly these names; all without one.
+std::string pattern_of(int argc, char** argv) {
+  std::string pattern;
+  for (int i = 1; i < argc; ++i) pattern.append(i == 1 ? "^(" : "|").append(argv[i]);
+  return argc == 1 ? "." : pattern + ")/";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
   coracle::runtime rt(2);
-  int found = 0;
   for (const auto& some : {bench::task_benchmarks(), bench::sync_benchmarks(), bench::loop_benchmarks()})
     for (const bench::micro_benchmark& one : some)
-      if (wanted(one.name, argc, argv)) {
-        coracle::sync_wait(rt, rt.at(0), measure(one));
-        ++found;
-      }
-  if (found == 0) std::fputs("usage: bench_micro [NAME...]; alone it runs all of them\n", stderr);
-  return found == 0 ? 2 : 0;
+      benchmark::RegisterBenchmark(one.name,
+                                   [&rt, &one](benchmark::State& state) { measure(state, rt, one); })
+          ->UseManualTime()
+          ->MinTime(repetition_s)
+          ->Repetitions(repetitions);
+  line_reporter lines;
+  if (benchmark::RunSpecifiedBenchmarks(&lines, pattern_of(argc, argv)) != 0) return 0;
+  std::fputs("usage: bench_micro [NAME...] [--benchmark_...]; alone it runs all of them\n", stderr);
+  return 2;
 }

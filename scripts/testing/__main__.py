@@ -9,11 +9,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 
 import plan  # noqa: E402
+from process import ROOT  # noqa: E402
 from report import Report  # noqa: E402
 
 
 def main(arguments):
-    os.chdir(plan.ROOT)
+    os.chdir(ROOT)
     # Shells have their background jobs ignore it, which programs that tests interrupt would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tier = "whole"

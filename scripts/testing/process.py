@@ -20,51 +20,42 @@ def log_of(name):
 
 
 class Run:
-    """One command: code is None when it had to be ended at its time limit."""
+    """One command, run to its end: code is None when it had to be ended at its time limit."""
 
     def __init__(self, command, log, timeout_s, env=None):
-        self.log = log
-        self.timeout_s = timeout_s
-        self.began = time.monotonic()
-        self.code = None
+        self.log, self.timeout_s, self.code = log, timeout_s, None
+        began = time.monotonic()
         # Its own, so that one that crashes or is killed leaves none of its temporary files.
-        self.scratch = tempfile.mkdtemp(prefix="coracle-")
+        scratch = tempfile.mkdtemp(prefix="coracle-")
         with open(log, "wb") as output:
-            self.process = subprocess.Popen(
-                [str(word) for word in command], cwd=ROOT, env={**os.environ, "TMPDIR": self.scratch, **(env or {})},
+            self._process = subprocess.Popen(
+                [str(word) for word in command], cwd=ROOT, env={**os.environ, "TMPDIR": scratch, **(env or {})},
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-
-    def wait(self):
         try:
-            self.code = self.process.wait(max(0.0, self.began + self.timeout_s - time.monotonic()))
+            self.code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            self._ask_for_tasks()
-        self._end_all()
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.seconds = time.monotonic() - self.began
-        return self
-
-    def _ask_for_tasks(self):
-        """What hangs says what its tasks wait for: test programs answer SIGUSR1 with a dump into their log."""
-        self.process.send_signal(signal.SIGUSR1)
-        time.sleep(1)
+            pass
+        finally:
+            self._end_all()
+            shutil.rmtree(scratch, ignore_errors=True)
+        self.seconds = time.monotonic() - began
 
     def _end_all(self):
-        """Ends the command's process group: servers that a failed script left behind too."""
+        """Ends the command's process group: servers that a failed test left behind too."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
-                os.killpg(self.process.pid, number)
+                os.killpg(self._process.pid, number)
             except (ProcessLookupError, PermissionError):
                 break
             deadline = time.monotonic() + 2
             while time.monotonic() < deadline and self._alive():
                 time.sleep(0.02)
-        self.process.wait()
+        self._process.wait()
 
     def _alive(self):
-        self.process.poll()
+        self._process.poll()
         try:
-            os.killpg(self.process.pid, 0)
+            os.killpg(self._process.pid, 0)
         except (ProcessLookupError, PermissionError):
             return False
         return True
@@ -82,6 +73,7 @@ class Run:
     def text(self):
         return pathlib.Path(self.log).read_text(errors="replace")
 
-
-def run(command, log, timeout_s, env=None):
-    return Run(command, log, timeout_s, env).wait()
+    @property
+    def last_line(self):
+        lines = [line for line in self.text.splitlines() if line.strip()]
+        return lines[-1][:200] if lines else "it printed nothing"

@@ -1,4 +1,11 @@
-"""Sizes: advice on files that have grown long, which nothing fails on, and a README of 60 lines for each room."""
+"""Sizes: advice on files that have grown long, which nothing fails on, and a README of 60 lines for each room.
+
+As a program, sizes.py prints the advice.
+"""
+
+import pathlib
+
+from tree import Tree
 
 # folders, kind, lines beyond which a file is worth a look
 ADVICE = (
@@ -30,3 +37,7 @@ def room_readmes(tree):
             yield f"{name} is missing: purpose, main types, reading order"
         elif len(tree.lines(name)) > 60:
             yield f"{name}: {len(tree.lines(name))} lines, the limit is 60; move the rest to docs/internals"
+
+
+if __name__ == "__main__":
+    print("\n".join(long_files(Tree(pathlib.Path(__file__).parents[2]))))

@@ -18,7 +18,7 @@ class Tree:
             capture_output=True)
         if listing.returncode == 0:
             names = [name for name in listing.stdout.decode().split("\0") if name]
-        else:  # a tarball, or a tree planted by self_test.py
+        else:  # a tarball, or a tree planted by faults_test.py
             names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")]
             names = [name for name in names if not name.startswith(("build/", ".git/"))]
         return sorted({name for name in names if (self.root / name).is_file()})

@@ -1,5 +1,5 @@
 // The faults of io_uring for a whole test run: CORACLE_TEST_URING_FAULTS, names of uring_faults.cpp,
-// separated by commas. scripts/testing/plan.py lists the runs.
+// separated by commas. tests/ctest.cmake lists the runs.
 #pragma once
 
 #include "coracle/runtime/runtime.hpp"

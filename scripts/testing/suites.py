@@ -1,0 +1,140 @@
+"""Runs suites by the tools that know their tests, CTest and pytest, and counts their cases."""
+
+import json
+import os
+import re
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import junit
+import left_out
+import peers
+from outcome import Outcome
+from process import BUILD, ROOT, Run, log_of
+
+CPUS = os.cpu_count() or 1
+BUILD_LIMIT_S = 40 * 60
+SUITE_LIMIT_S = 30 * 60
+TESTS = ROOT / "tests"
+NO_TESTS = 5  # pytest's exit code
+
+
+def build(preset, targets=()):
+    """Configures and builds a preset, and goes on after an error so that one run shows them all."""
+    suite, started = f"build ({preset})", time.time()
+    outcome = Outcome(suite)
+    steps = [["cmake", "--preset", preset],
+             ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else []), "--", "-k", "0"]]
+    for step in steps:
+        one = Run(step, log_of(f"{suite}-{'build' if '--build' in step else 'configure'}"), BUILD_LIMIT_S)
+        outcome.log = one.log
+        outcome.seconds += one.seconds
+        if one.code != 0:
+            outcome.failed.append((preset, first_error(one.text) or one.ended))
+            forget_older_programs(preset, started)
+            break
+    return outcome
+
+
+def forget_older_programs(preset, started):
+    """What a failed build did not get to must not be tested in its older form."""
+    for program in (BUILD / preset / "bin").glob("*"):
+        if program.stat().st_mtime < started:
+            program.unlink()
+
+
+def first_error(text):
+    found = re.search(r"^.*(?:error:|CMake Error|undefined reference|multiple definition|ninja: error).*$", text, re.M)
+    return found[0].strip()[:300] if found else None
+
+
+def headers(suite):
+    """Each public header compiles alone: CMake's verification of header sets (tests/headers.cmake)."""
+    one = Run(["cmake", "--build", "--preset", "release", "--target", "all_verify_interface_header_sets", "--", "-k", "0"],
+              log_of(suite), BUILD_LIMIT_S)
+    every = {str(path.relative_to(ROOT / "include")) for path in ROOT.glob("include/coracle/**/*.hpp")}
+    broken = set(re.findall(r"^FAILED: \S*_verify_interface_header_sets/(\S+)\.cxx\.o", one.text, re.M))
+    outcome = Outcome(suite, len(every - broken), [(name, "does not compile alone") for name in sorted(broken)], seconds=one.seconds,
+                      log=one.log)
+    if one.code != 0 and not broken:
+        outcome.passed = 0
+        outcome.failed.append((suite, first_error(one.text) or one.ended))
+    return outcome
+
+
+def add(outcome, cases):
+    """Adds cases of a program on GoogleTest, which may be left out for listed reasons alone."""
+    for name, verdict, reason in cases:
+        if verdict == "passed":
+            outcome.passed += 1
+        elif verdict == "skipped" and left_out.may_be(reason):
+            outcome.left_out.append((name, reason))
+        elif verdict == "skipped":
+            outcome.failed.append((name, f"left out, for a reason that is not in left_out.py: {reason}"))
+        else:
+            outcome.failed.append((name, reason))
+
+
+def add_shard(outcome, name, succeeded, output, report):
+    """A whole report is believed; without one the printed lines are counted, and the end is a failure."""
+    before = len(outcome.failed)
+    try:
+        add(outcome, junit.cases(report))
+    except (OSError, xml.etree.ElementTree.ParseError):
+        outcome.passed += len(re.findall(r"^\[       OK \] ", output, re.M))
+        begun = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
+        outcome.failed.append((begun[-1] if begun else name, f"{name} ended in it: {(output.strip().splitlines() or ['it said nothing'])[-1][:200]}"))
+    if not succeeded and len(outcome.failed) == before:
+        outcome.failed.append((name, "its tests passed, but its end was no success"))
+
+
+def ctest(suite, preset, label, env=None):
+    """The shards of tests/ctest.cmake whose label begins so."""
+    outcome, log = Outcome(suite), log_of(suite)
+    summary, results = log.with_suffix(".xml"), BUILD / preset / "test-results"
+    for old in [summary, *results.glob(f"{label}.*.xml")]:
+        old.unlink(missing_ok=True)
+    one = Run(["ctest", "--preset", preset, "-C", "shards", "-L", f"^shards-{re.escape(label)}", "-j", 2 * CPUS, "--no-tests=error",
+               "--output-on-failure", "--test-output-size-failed", 1 << 20, "--test-output-truncation", "head",
+               "--output-junit", summary], log, SUITE_LIMIT_S, env)
+    outcome.log, outcome.seconds = log, one.seconds
+    for name, (succeeded, output) in (junit.output_of(summary) if summary.exists() else {}).items():
+        if name != "certificates":
+            add_shard(outcome, name, succeeded, output, results / f"{name}.xml")
+    if one.code != 0 and not outcome.failed:
+        outcome.failed.append((suite, f"{one.ended}: {one.last_line}"))
+    return outcome
+
+
+def python():
+    """The peers' Python, which has their libraries too; before they are installed Debian's, which has pytest."""
+    wanted = "import pytest, pytest_timeout, xdist"
+    if peers.PYTHON.exists() and subprocess.run([peers.PYTHON, "-c", wanted], stderr=subprocess.DEVNULL).returncode == 0:
+        return peers.PYTHON
+    return peers.SYSTEM_PYTHON
+
+
+def pytest(suite, *paths, env=None, jobs=CPUS, options=()):
+    """The tests below these folders of tests/."""
+    outcome, log = Outcome(suite), log_of(suite)
+    summary = log.with_suffix(".xml")
+    summary.unlink(missing_ok=True)
+    one = Run([python(), "-B", "-m", "pytest", "-c", TESTS / "pytest.ini", "--rootdir", TESTS, "-p", "no:cacheprovider", "-n", jobs,
+               "--junit-xml", summary, *options, *(TESTS / path for path in paths)], log, SUITE_LIMIT_S, env)
+    outcome.log, outcome.seconds = log, one.seconds
+    for name, verdict, reason in junit.cases(summary) if summary.exists() else ():
+        if verdict == "passed":
+            outcome.passed += 1
+        else:  # on CI nothing is skipped: conftest.py
+            (outcome.left_out if verdict == "skipped" else outcome.failed).append((name, reason))
+    nothing_but_skips = one.code == NO_TESTS and outcome.left_out
+    if one.code != 0 and not outcome.failed and not nothing_but_skips:
+        outcome.failed.append((suite, f"{one.ended}: {one.last_line}"))
+    return outcome
+
+
+def sanitizers():
+    """The options of the sanitizers, as the test presets have them."""
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["testPresets"]
+    return {name: value.replace("${sourceDir}", str(ROOT)) for name, value in presets[0]["environment"].items()}

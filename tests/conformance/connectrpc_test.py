@@ -1,0 +1,51 @@
+"""connectrpc's conformance suite against conformance_server and conformance_client, on both backends.
+
+CORACLE_CONNECTRPC_RUN="**/bidi-stream/**" runs the cases whose names match, instead of all.
+"""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+from programs import own, peer, run
+
+CONFIGURATION = pathlib.Path(__file__).with_name("connectrpc.yaml")
+# As many as the suite has for this configuration: a configuration that lost some must not pass.
+WANTED = {"server": 876, "client": 1052}
+# The same with every encoding that the suite knows; once, since the backends do not see them.
+EVERY_ENCODING = "[" + ", ".join(f"COMPRESSION_{name}" for name in ("IDENTITY", "GZIP", "BR", "ZSTD", "DEFLATE", "SNAPPY")) + "]"
+WANTED_OF_EVERY_ENCODING = {"server": 2196, "client": 2708}
+LIMIT_S = 120
+TOTAL = re.compile(r"^Total cases: (\d+)\s+(\d+) passed, (\d+) failed", re.M)
+PATTERNS = os.environ.get("CORACLE_CONNECTRPC_RUN", "").split()
+
+pytestmark = pytest.mark.timeout(LIMIT_S + 20)
+
+
+def every_case_passes(configuration, mode, wanted, backend):
+    chosen = [word for pattern in PATTERNS for word in ("--run", pattern)]
+    done = run(peer("connectconformance"), "--conf", configuration, "--mode", mode, *chosen, "--", own(f"conformance_{mode}"),
+               limit_s=LIMIT_S, env={"CORACLE_BACKEND": backend})
+    said = done.stdout + done.stderr
+    found = TOTAL.search(said)
+    assert found, f"the suite gives no score: {said.strip()[-300:]}"
+    failed = re.findall(r"^FAILED: .*(?:\n[\t ].*)*", said, re.M)
+    print("\n".join(failed))
+    assert not failed and done.returncode == 0, f"{found[2]} of {found[1]} cases pass; first {failed[:1]}"
+    assert found[1] == found[2], "what passes of all"
+    if not PATTERNS:
+        assert int(found[1]) == wanted, "the number of cases"
+
+
+@pytest.mark.parametrize(("mode", "wanted"), WANTED.items())
+def test_every_case_passes(mode, wanted, backend):
+    every_case_passes(CONFIGURATION, mode, wanted, backend)
+
+
+@pytest.mark.parametrize(("mode", "wanted"), WANTED_OF_EVERY_ENCODING.items())
+def test_every_case_passes_with_every_encoding(mode, wanted, tmp_path):
+    chosen = tmp_path / "every_encoding.yaml"
+    chosen.write_text(re.sub(r"compressions: .*", f"compressions: {EVERY_ENCODING}", CONFIGURATION.read_text()))
+    every_case_passes(chosen, mode, wanted, "auto")

@@ -1,0 +1,144 @@
+"""Other projects use the library: installed, as a subproject, as a shared library, by make and by FetchContent."""
+
+import re
+
+import pytest
+
+from user_project import CHEAP, CONSUME, LIMIT_S, User
+
+pytestmark = pytest.mark.timeout(LIMIT_S)
+WITHOUT_OPENSSL = "-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON"
+OPTIONAL = """cmake_minimum_required(VERSION 3.25)
+project(optional CXX)
+find_package(coracle 0.1 REQUIRED)
+if(NOT TARGET coracle::coracle OR TARGET coracle::tls)
+  message(FATAL_ERROR "not the library without TLS")
+endif()
+"""
+IN_OUR_NAMESPACE = re.compile(r"_Z(GV|T[VTISHWC]|T[hv][n0-9_]+)?Z?N[KRO]*7coracle")
+
+
+@pytest.fixture(scope="module")
+def user():
+    return User("all")
+
+
+@pytest.fixture(scope="module")
+def prefix(user):
+    """Where the build that is tested is installed."""
+    return user.install()
+
+
+@pytest.fixture(scope="module")
+def installed(user, prefix):
+    return user.build(CONSUME / "installed", user.scratch / "installed", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+@pytest.fixture(scope="module")
+def subproject(user):
+    """The library as a part of a project, shared, whose programs and headers go to folders of other names."""
+    return user.build(CONSUME / "subproject", user.scratch / "subproject", *CHEAP, "-DCMAKE_INSTALL_BINDIR=libexec/coracle",
+                      "-DCMAKE_INSTALL_INCLUDEDIR=include/coracle-0.1")
+
+
+@pytest.fixture(scope="module")
+def shared(user, subproject):
+    """Installed, and then moved."""
+    first = user.install("first", subproject)
+    return first.rename(user.scratch / "shared")
+
+
+def links_openssl(user, program):
+    return re.search(r"libssl|libcrypto", user.run("ldd", program))
+
+
+def test_an_installed_package_is_found_linked_and_run(user, installed):
+    user.run(installed / "program")
+    user.run(installed / "served")
+
+
+def test_a_program_without_tls_links_no_openssl(user, installed):
+    user.run(installed / "secured")
+    assert links_openssl(user, installed / "secured")
+    assert not links_openssl(user, installed / "served")
+
+
+def test_the_installed_package_does_not_point_into_the_sources(user, prefix):
+    files = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
+    assert {"coracle_targets.cmake", "coracle-tls.pc"} <= {path.name for path in files}
+    assert not (prefix / "share/doc").exists()
+    pointing = [f"{path.name}: {line}" for path in files for line in path.read_text().splitlines()
+                if "coracle_build" in line or "/src/" in line or str(user.scratch) in line]
+    assert not pointing
+
+
+def test_an_unknown_component_is_named(user, prefix):
+    folder = user.project("component", "found")
+    lists = folder / "CMakeLists.txt"
+    lists.write_text(lists.read_text().replace("COMPONENTS tls", "COMPONENTS oars"))
+    done = user.attempt("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert done.returncode != 0
+    assert "coracle has no component oars; there is tls" in done.stdout
+
+
+def test_without_openssl_only_the_tls_component_is_missing(user, prefix):
+    """CMake is told that there is no OpenSSL."""
+    without = (f"-DCMAKE_PREFIX_PATH={prefix}", WITHOUT_OPENSSL)
+    optional = user.scratch / "optional"
+    optional.mkdir()
+    (optional / "CMakeLists.txt").write_text(OPTIONAL)
+    user.run("cmake", "-S", optional, "-B", optional / "build", *without)
+    required = user.project("required", "found")
+    done = user.attempt("cmake", "-S", required, "-B", required / "build", *without)
+    assert done.returncode != 0
+    assert "the component tls needs OpenSSL 3.0 or newer" in done.stdout
+
+
+def test_a_subproject_builds_the_shared_library_and_no_tests(user, subproject):
+    user.run(subproject / "program")
+    user.run(subproject / "served")
+
+
+def test_the_plugin_is_found_wherever_it_was_installed(user, shared):
+    assert (shared / "libexec/coracle/protoc-gen-coracle").exists()
+    folder = user.project("moved", "found")
+    user.run(user.build(folder, folder / "build", f"-DCMAKE_PREFIX_PATH={shared}") / "served")
+
+
+@pytest.mark.parametrize("name", ["libcoracle.so", "libcoracle_tls.so"])
+def test_the_shared_libraries_export_our_namespace_alone(name, user, shared):
+    (library,) = shared.glob(f"lib*/{name}")
+    exported = [line.split()[0] for line in user.run("nm", "--dynamic", "--defined-only", "--format=posix", library).splitlines()]
+    assert any(symbol.startswith("_ZN7coracle") for symbol in exported), f"{library} exports nothing"
+    assert not [symbol for symbol in exported if not IN_OUR_NAMESPACE.match(symbol)]
+
+
+def pkg_config_path(where):
+    (found,) = where.rglob("coracle.pc")
+    return found.parent
+
+
+@pytest.mark.parametrize("library", ["static", "shared"])
+def test_make_and_pkg_config_link(library, user, request):
+    where = request.getfixturevalue({"static": "prefix", "shared": "shared"}[library])
+    folder = user.project(f"make-{library}", "pkgconfig")
+    modules = pkg_config_path(where)
+    env = {"PKG_CONFIG_PATH": str(modules), "LD_LIBRARY_PATH": str(modules.parent)}
+    user.run("make", cwd=folder, env=env)
+    user.run(folder / "served", env=env)
+    user.run("pkg-config", "--exists", "coracle-tls", env=env)
+
+
+def test_pkg_config_names_private_libraries_for_the_static_library_alone(user, prefix, shared):
+    """A shared library links what it stands on by itself; of a static one, each program has to."""
+    of_shared = user.run("pkg-config", "--libs", "coracle-tls", env={"PKG_CONFIG_PATH": str(pkg_config_path(shared))}).split()
+    of_static = user.run("pkg-config", "--static", "--libs", "coracle-tls", env={"PKG_CONFIG_PATH": str(pkg_config_path(prefix))}).split()
+    assert {"-lcoracle_tls", "-lprotobuf"} <= set(of_shared)
+    assert not {"-luring", "-lssl"} & set(of_shared)
+    assert {"-luring", "-lcares", "-lzstd", "-lssl"} <= set(of_static)
+
+
+def test_fetch_content_takes_a_local_folder(user, subproject):
+    """What the subproject compiled is compiled here, too."""
+    folder = user.project("fetched", "fetched")
+    user.run(user.build(folder, user.scratch / "built", *CHEAP) / "served")

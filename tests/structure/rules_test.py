@@ -1,0 +1,43 @@
+"""The structure of the project, a test per rule."""
+
+import pathlib
+
+import pytest
+
+import contents
+import includes
+import named_tests
+import sizes
+import thread_claims
+from tree import Tree
+
+RULES = {
+    "RoomsAreNamedInRoomsTxt": includes.rooms_exist,
+    "IncludesFollowTheDirectionsOfTheRooms": includes.directions,
+    "ProgramsUsePublicHeaders": includes.programs,
+    "TheWorldIsIncludedOnlyWhereItBelongs": includes.world,
+    "HeaderNamesStandInProtocol": contents.header_names,
+    "EachRoomHasAShortReadme": sizes.room_readmes,
+    "NamesSayWhatIsInside": contents.names,
+    "CommentsAreInPlainWords": contents.comments,
+    "HeadersHavePragmaOnce": contents.pragma_once,
+    "NoPathOfOneMachineIsCommitted": contents.no_machine_paths,
+    "TimeAndChanceComeFromTheLoop": contents.time_and_chance_come_from_the_loop,
+    "TestsNeitherSleepNorAreSwitchedOff": contents.honest_tests,
+    "ScriptsAreExecutable": contents.scripts_run,
+    "LinksLeadSomewhere": contents.links,
+    "PagesAreInTheNav": contents.pages_in_the_nav,
+    "NamedTestsExist": named_tests.named_tests_exist,
+    "ClaimsAboutThreadsAreTested": thread_claims.claims_are_tested,
+}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return Tree(pathlib.Path(__file__).parents[2])
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_the_project_keeps_the_rule(rule, project):
+    violations = list(rule(project))
+    assert not violations, "\n".join(violations)

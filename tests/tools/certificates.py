@@ -1,1 +1,0 @@
-../interop/certificates.py

@@ -1,1 +1,0 @@
-../interop/fleeting_server.py

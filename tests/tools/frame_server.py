@@ -1,1 +1,0 @@
-../interop/frame_server.py

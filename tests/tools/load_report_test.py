@@ -1,0 +1,130 @@
+"""The report of coracle load in a browser, light and dark, wide and narrow: each chart has data and is drawn, nothing goes wrong."""
+
+import html
+import json
+import pathlib
+import platform
+import re
+import shutil
+import tempfile
+
+import pytest
+
+from load_command import GREET, GREET_NOBODY, load
+from rest_endpoint import MARKUP, endpoint
+from programs import run
+
+CHARTS = ["rate", "latency", "bands", "histogram", "percentiles", "status"]
+LISTEN = "<script>window.slips = []; addEventListener('error', (e) => slips.push(String(e.message)));</script>"
+# What the charts hold, how many of their pixels are painted, and whether the page is wider than its window.
+LOOK = """<script>
+const painted = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.filter((v, i) => i % 4 === 3 && v).length;
+const look = (id, chart) => ({ series: chart.data.datasets.map((s) => s.data.map((v) => v !== null && typeof v === "object" ? v.y : v)),
+                               curved: chart.data.datasets.map((_, i) => chart.getDatasetMeta(i).dataset).filter((line) => line && (line.options.tension || line.options.cubicInterpolationMode === "monotone")).length,
+                               painted: painted(document.getElementById(id)) });
+const scrolls = (area) => area.scrollWidth > area.clientWidth || area.scrollHeight > area.clientHeight;
+const tables = [...document.querySelectorAll(".scroll")];
+document.body.dataset.seen = JSON.stringify({ slips, charts: Object.fromEntries(Object.entries(charts || {}).map(([id, c]) => [id, look(id, c)])),
+  tables: [...document.querySelectorAll("table")].map((t) => [t.id, t.querySelectorAll("tbody tr").length]),
+  clipped: tables.filter((area) => area.scrollWidth > area.clientWidth).map((area) => area.firstElementChild.id),
+  scrolling: tables.filter(scrolls).length, unreachable: tables.filter((area) => scrolls(area) !== (area.tabIndex === 0) || !area.ariaLabel).map((area) => area.firstElementChild.id),
+  text: document.body.innerText, overflows: document.documentElement.scrollWidth > innerWidth });
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def server(greeter_server):
+    return greeter_server
+
+
+def browser():
+    for name in ("chromium-headless-shell", "chromium"):
+        found = shutil.which(name)
+        if found:
+            return found
+    pytest.skip("there is no Chromium; scripts/packages.sh test installs it")
+
+
+def seen(page, *flags):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "page.html")
+        file.write_text(page.replace("<head>", "<head>" + LISTEN).replace("</body>", LOOK + "</body>"))
+        done = run(browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", *flags, "--dump-dom",
+                   file.as_uri(), limit_s=60)
+    found = re.search(r'data-seen="([^"]*)"', done.stdout)
+    assert found, f"the page has not run: {done.stderr[-300:]}"
+    return json.loads(html.unescape(found[1]))
+
+
+def report(server, *words, code=0):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "report.html")
+        load(server, *words, "--report", file, code=code)
+        return file.read_text()
+
+
+def all_drawn(look):
+    assert look["slips"] == [], "what went wrong in the page"
+    assert sorted(look["charts"]) == sorted(f"{name}-chart" for name in CHARTS), "the charts"
+    for name, chart in look["charts"].items():
+        wanted = [series for i, series in enumerate(chart["series"]) if name != "rate-chart" or i % 3 != 1]  # that one is of failures
+        assert wanted and all(any(series) for series in wanted), f"{name} lacks data: {chart['series']}"
+        assert chart["painted"] > 1000, f"{name} has {chart['painted']} painted pixels"
+        assert chart["curved"] == 0, f"the lines of {name} that are no straight lines between samples"
+    assert not look["overflows"], "the page is wider than its window"
+    assert look["unreachable"] == [], "the scroll areas that Tab does not reach, or reaches in vain"
+    for name, rows in look["tables"]:
+        assert rows > 0 or name == "methods-table", f"{name} is empty"
+
+
+def test_each_chart_is_drawn(server):
+    page = report(server, *GREET, "--rate", "200", "--duration", "2s", "--expect", "p50<1h")
+    for flags in ((), ("--window-size=1280,900",), ("--window-size=500,900",), ("--blink-settings=preferredColorScheme=0",)):
+        look = seen(page, *flags)
+        all_drawn(look)
+        if "--window-size=1280,900" in flags:
+            assert look["clipped"] == [], "the tables that do not fit"
+        assert look["scrolling"] > 0, "nothing scrolls, so that the keyboard's way to it is not tried"
+        assert sum(look["charts"]["bands-chart"]["series"][0]) == 400, "the calls of all bands"
+        assert "p50<1h – met" in look["text"], "the expectation is missing"
+
+
+def test_a_second_without_calls_is_a_gap(server):
+    look = seen(report(server, *GREET, "--stage", "40:1s", "--stage", "0:2s", "--stage", "40:1s"))
+    all_drawn(look)
+    p50 = look["charts"]["latency-chart"]["series"][0]
+    assert p50[0] and p50[-1] and None in p50, f"the median by the second is {p50}"
+
+
+def test_the_page_says_how_and_where_it_was_made(server):
+    secret = "Bearer s3cret"
+    page = report(server, *GREET, "-n", "5", "-H", f"authorization: {secret}", f"--header=x-who: {secret}")
+    text = seen(page)["text"]
+    command = f"coracle load {server.address} SayHello --plaintext --header 'authorization: ...' --header 'x-who: ...'"
+    assert command in text and """--data '{"name": "Ada"}' --count 5""" in text, f"the command line is not in {text[:600]!r}"
+    assert "s3cret" not in page, "a header's value is in the page"
+    assert f"on {platform.node()} ({platform.system()} {platform.release()}" in text, "the host is missing"
+    assert re.search(rf"server\t{re.escape(server.address)}\n", text), f"the server's address is not in {text[-1500:]!r}"
+
+
+def test_two_runs_stand_beside_each_other(server):
+    with endpoint() as origin:
+        page = report(server, *GREET, "-n", "50", "--rest", f"{origin}/keeping")
+    look = seen(page)
+    all_drawn(look)
+    assert [sum(series) for series in look["charts"]["status-chart"]["series"]] == [50, 50], "the calls of both"
+
+
+def test_a_run_without_a_good_call_is_told(server):
+    look = seen(report(server, *GREET_NOBODY, "-n", "30", code=65))
+    assert look["slips"] == [], "what went wrong in the page"
+    assert look["charts"]["status-chart"]["series"] == [[30]], "the calls by status"
+    assert "INVALID_ARGUMENT" in look["text"] and "say whom to greet" in look["text"], "the reason is missing"
+
+
+def test_what_a_server_says_stays_text(server):
+    """A message that would be markup, or end the script, is shown as it is."""
+    with endpoint() as origin:
+        look = seen(report(server, *GREET, "-n", "3", "--rest", f"{origin}/rude", code=65))
+    assert look["slips"] == [], "what went wrong in the page"
+    assert MARKUP in look["text"], "the message is not shown"

@@ -1,0 +1,164 @@
+"""coracle proxy between our movie client and server: what it prints and records; coracle replay makes the calls again."""
+
+import json
+import os
+import re
+import stat
+import time
+
+import pytest
+
+import programs
+from programs import Server, own, run
+
+SERVICE = "movie.MovieService"
+GREETER_PROTO = programs.ROOT / "examples/01_greeter/greeter.proto"
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A run of the movie client through a proxy: what the proxy printed, and its recording."""
+    path = tmp_path_factory.mktemp("proxy") / "calls.jsonl"
+    with Server(own("movie_server"), "--port=0") as server:
+        with Server(own("coracle"), "proxy", server.address, "-p", "--record", path) as proxy:
+            done = run(own("movie_client"), proxy.address)
+            assert done.returncode == 0, f"the client's exit code ({done.stderr.strip()[-300:]})"
+            failed = run(own("coracle"), "call", proxy.address, "-p", "AddMovie")
+            assert failed.returncode == 3, "the exit code of a call through the proxy"
+            assert proxy.stop() == 0, "the proxy's exit code"
+            return proxy.said, path
+
+
+@pytest.fixture
+def said(recording):
+    return recording[0]
+
+
+@pytest.fixture
+def file(recording):
+    return recording[1]
+
+
+def test_calls_pass_through(said, file):
+    assert said and file.stat().st_size > 0
+
+
+def test_calls_are_printed(said):
+    text = "\n".join(said)
+    for method in ("AddMovie", "AddMultipleMovies", "ListMovies", "WatchTogether"):
+        assert f"/{SERVICE}/{method} from 127.0.0.1:" in text, f"{method} is missing in {text[-600:]!r}"
+    assert re.search(r'#\d+ > \{"title":', text), "no request is printed as JSON"
+    assert re.search(r'#\d+ < \{"movieId":', text), "no reply is printed as JSON"
+    assert "INVALID_ARGUMENT: " in text, "the failed call's end is not printed"
+
+
+def test_a_replay_makes_the_same_calls(said, file):
+    began = len(re.findall(r" from 127\.0\.0\.1:", "\n".join(said)))
+    with Server(own("movie_server"), "--port=0") as server:
+        done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
+        counted = re.match(r"(\d+) calls, ", done.stdout)
+        assert counted and int(counted[1]) == began, f"it says {done.stdout!r}, there were {began}"
+        assert done.returncode == 0, f"the exit code ({done.stderr[-300:]})"
+        shelf = run(own("coracle"), "call", server.address, "-p", "ListMovies").stdout.count('"title"')
+        assert shelf > 2, f"the shelf of the other server has {shelf} movies"
+
+
+def test_a_replay_tells_what_ends_otherwise(file):
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
+        done = run(own("coracle"), "replay", server.address, "-p", file, "--speed", "0")
+        assert done.returncode == 65, "the exit code"
+        assert "UNIMPLEMENTED" in done.stderr and "recorded was OK" in done.stderr, f"it says {done.stderr!r}"
+
+
+def test_a_replay_takes_its_time(file):
+    """Twice as fast as a call that took 0.6 s: between half of that and, on whatever machine, anything more."""
+    slow = file.with_name("slow.jsonl")
+    with Server(own("movie_server"), "--port=0") as server:
+        with Server(own("coracle"), "proxy", server.address, "-p", "--record", slow) as proxy:
+            script = f"""(echo '{{"title": "a"}}'; sleep 0.6; echo '{{"title": "b"}}') | {own("coracle")} call {proxy.address} -p AddMultipleMovies"""
+            assert run("bash", "-c", script).returncode == 0, "the exit code of a call with a pause"
+        began = time.monotonic()
+        done = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "2")
+        assert done.returncode == 0, f"the exit code ({done.stderr[-300:]})"
+        assert time.monotonic() - began > 0.3, "it made no pause"
+    refused = run(own("coracle"), "replay", server.address, "-p", slow, "--speed", "nan")
+    assert refused.returncode == 64, "the exit code for no speed"
+
+
+def test_a_recording_is_its_owners_and_never_overwrites(file):
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600, "the recording's mode"
+    before = file.read_text()
+    done = run(own("coracle"), "proxy", "127.0.0.1:1", "-p", "--record", file)
+    assert done.returncode == 65, "the exit code"
+    assert "File exists" in done.stderr, f"it says {done.stderr!r}"
+    assert file.read_text() == before, "the recording afterwards"
+
+
+def test_calls_pass_on_when_the_recording_cannot(file):
+    """A limit of one block to files stands for a full disk."""
+    small = file.with_name("small.jsonl")
+    command = f"trap '' XFSZ; ulimit -f 1; exec {own('coracle')} proxy $0 -p --record {small}"
+    with Server(own("movie_server"), "--port=0") as server, Server("bash", "-c", command, server.address) as proxy:
+        for _ in range(2):
+            done = run(own("coracle"), "call", proxy.address, "-p", "AddMovie", "-d", '{"title": "' + 2000 * "x" + '"}')
+            assert done.returncode == 0, f"the exit code of a call ({done.stderr[-300:]})"
+        assert proxy.stop() == 65, "the proxy's exit code"
+        assert sum("no longer recorded" in line for line in proxy.said) == 1, "how often it says so"
+
+
+def test_a_socket_of_unix_will_do(file):
+    where = f"unix:{file.with_name('front')}"
+    with Server(own("greeter_server"), "127.0.0.1:0") as server:
+        with programs.Background(own("coracle"), "proxy", server.address, "-p", "--listen", where) as proxy:
+            proxy.wait_for(re.compile(rf"listening on {re.escape(where)}, for "), programs.START_LIMIT_S)
+            done = run(own("coracle"), "call", where, "-p", "SayHello", "--proto", GREETER_PROTO, "-d", '{"name": "Ada"}')
+            assert done.returncode == 0, f"the exit code ({done.stderr[-300:]})"
+            assert "Hello, Ada" in done.stdout, f"it prints {done.stdout!r}"
+
+
+def test_a_file_that_is_no_recording_is_named(file):
+    broken = file.with_name("broken.jsonl")
+    broken.write_text(file.read_text().splitlines()[0] + "\nnonsense\n")
+    done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", broken)
+    assert done.returncode == 65, "the exit code"
+    assert f"{broken}:2: this is not a line of a recording" in done.stderr, f"it says {done.stderr!r}"
+
+
+def test_a_hostile_recording_is_refused_or_bounded(file):
+    hostile = file.with_name("hostile.jsonl")
+    call = {"call": 1, "ms": 0, "method": "/greeter.Greeter/SayHello"}
+    refused = ({**call, "call": 1.5}, {**call, "call": 1e300}, {**call, "call": -1}, {"call": 1, "ms": 0, "status": 1e300},
+               {"call": 1, "ms": 0, "status": 17}, {"call": 1, "ms": 0, "status": -1}, {"call": 1, "ms": 0, "status": 0.5})
+    for line in refused:
+        hostile.write_text(json.dumps(call) + "\n" + json.dumps(line) + "\n")
+        done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", hostile)
+        assert done.returncode == 65, f"the exit code of {line}"
+        assert f"{hostile}:2: this is not a line of a recording" in done.stderr, f"of {line} it says {done.stderr!r}"
+    # These are bounded: 1e300 ms are as good as forever, and a time before the beginning is the beginning.
+    for begun in ({**call, "timeout_ms": 1e300}, {**call, "timeout_ms": 0}, {**call, "timeout_ms": -1e300}, {**call, "ms": -1e300},
+                  {**call, "ms": 1e300}):
+        hostile.write_text(json.dumps(begun) + "\n" + json.dumps({"call": 1, "ms": 1e300, "status": 14}) + "\n")
+        for speed in ("0", "1e-300", "1e300"):
+            done = run(own("coracle"), "replay", "127.0.0.1:1", "-p", hostile, "--speed", speed)
+            past = "timeout_ms" in begun and begun["timeout_ms"] <= 0  # its deadline has passed
+            assert done.returncode == (65 if past else 0), f"the exit code of {begun} at {speed} ({done.stderr.strip()})"
+
+
+def test_a_server_without_definitions_is_told_in_bytes():
+    with Server(own("greeter_server"), "127.0.0.1:0") as server, \
+            Server(own("coracle"), "proxy", server.address, "-p") as proxy:
+        for _ in range(2):
+            done = run(own("greeter_client"), proxy.address)
+            assert done.returncode == 0, f"the client's exit code ({done.stderr.strip()[-300:]})"
+        assert proxy.stop() == 0, "the proxy's exit code"
+        assert any(re.search(r"#1 > \d+ bytes$", line) for line in proxy.said), f"it prints {proxy.said}"
+
+
+def test_definitions_are_told_by_their_files():
+    with Server(own("movie_server"), "--port=0") as server, Server(own("coracle"), "proxy", server.address, "-p") as proxy:
+        done = run(own("coracle"), "describe", proxy.address, "-p", f"{SERVICE}/AddMovie")
+        assert done.returncode == 0, f"the exit code ({done.stderr.strip()[-300:]})"
+        assert proxy.stop() == 0, "the proxy's exit code"
+        assert any(re.search(r"#\d+ < definitions of \d+ bytes: movie.proto", line) for line in proxy.said), \
+            f"it prints {proxy.said}"
+        assert not any("fileDescriptorProto" in line for line in proxy.said), f"it prints {proxy.said}"

@@ -1,1 +1,0 @@
-../interop/stage.py
