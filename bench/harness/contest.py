@@ -117,7 +117,7 @@ def report(result):
 
 
 def panels(result):
-    """For svg.write()."""
+    """For charts.write()."""
     for name, scenario in SCENARIOS.items():
         if name in result:
             yield from scenario.panels(result[name])

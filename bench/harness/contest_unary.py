@@ -222,7 +222,7 @@ def report(result, rounds, seconds):
 
 
 def panels(result):
-    """For svg.write(): of each security a panel with all columns and one with all payloads."""
+    """For charts.write(): of each security a panel with all columns and one with all payloads."""
     def of(group, server, column, what):
         found = known(group, server, column, what)
         return statistics.median(found) if found else None

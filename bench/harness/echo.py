@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import sys
 
-from harness import chart, machine, peers, servers
+from harness import machine, peers, servers
 from harness.tables import noise, ratios, row, spread, table, values
 
 SECONDS = 1.0
@@ -125,12 +125,11 @@ def report(result):
     return "\n".join(lines)
 
 
-def write_chart(result, file):
-    charts = []
+def panels(result):
+    """For charts.write()."""
     for part in by_size(result):
         labels = [column.split(" x ")[1] for column in part["columns"]]
         for title, what, _ in TABLES[:4]:
             series = {server: [statistics.median(values(part, server, column, what)) for column in part["columns"]]
                       for server in part["servers"]}
-            charts.append(chart.bars(f"{part['size']} B: {title}", "connections", labels, series))
-    chart.write(file, "TCP echo, closed loop", charts)
+            yield {"title": f"{part['size']} B: {title}, by connections", "labels": labels, "series": series, "logarithmic": False}

@@ -92,7 +92,7 @@ def report(result):
 
 
 def charts(result):
-    """Name to panels for svg.write()."""
+    """Name to panels for charts.write()."""
     for name, panels in CHARTS.items():
         yield name, [{"title": title, "labels": result["columns"],
                       "series": {server: [median(result, server, column, find) for column in result["columns"]]

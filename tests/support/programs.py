@@ -17,7 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CORACLE_BUILD_DIR") or ROOT / "build/release")
 BIN = pathlib.Path(os.environ.get("CORACLE_BIN") or BUILD / "bin")
 PEERS = pathlib.Path(os.environ.get("CORACLE_PEERS") or ROOT / "build/peers/bin")
-PYTHON = pathlib.Path(os.environ.get("CORACLE_PYTHON") or ROOT / "build/peers/venv/bin/python")
 MOVIE_PROTO = ROOT / "examples/02_movie/movie.proto"
 
 START_LIMIT_S = 15

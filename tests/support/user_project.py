@@ -15,7 +15,7 @@ WITHOUT_THE_REST = ("-DCORACLE_BUILD_TESTS=OFF", "-DCORACLE_BUILD_EXAMPLES=OFF",
 
 def environment():
     """So that commands are those of the guide. What is compiled twice, ccache knows from any folder."""
-    env = {**os.environ, "CXX": "g++", "CMAKE_GENERATOR": "Ninja", "CMAKE_BUILD_TYPE": "Release"}
+    env = {**os.environ, "CORACLE_SOURCE_DIR": str(ROOT), "CXX": "g++", "CMAKE_GENERATOR": "Ninja", "CMAKE_BUILD_TYPE": "Release"}
     if shutil.which("ccache"):
         env |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
     return env
