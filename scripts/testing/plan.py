@@ -14,7 +14,7 @@ import os
 import peers
 from outcome import Outcome
 from process import BUILD
-from suites import build, ctest, headers, pytest, sanitizers
+from suites import CPUS, build, ctest, headers, pytest, sanitizers
 
 CI = bool(os.environ.get("CI"))
 # Seeds of the simulation, from 1 on, of each scenario: what two cores play in a minute; a sixth of that under
@@ -116,7 +116,7 @@ def whole():
     yield e2e("release", "io_uring")
     yield e2e("release", "epoll")
     yield from release()
-    yield one("without io_uring's parts", functools.partial(unless_refused, ctest), "release", "without-io_uring")
+    yield one("without io_uring's parts", functools.partial(unless_refused, ctest), "release", "without-io_uring", jobs=4 * CPUS)
     yield one("headers", headers)
     yield one("compile-fail", pytest, "compile_fail")
     yield one("golden", pytest, "golden")

@@ -89,13 +89,13 @@ def add_shard(outcome, name, succeeded, output, report):
         outcome.failed.append((name, "its tests passed, but its end was no success"))
 
 
-def ctest(suite, preset, label, env=None):
+def ctest(suite, preset, label, env=None, jobs=2 * CPUS):
     """The shards of tests/ctest.cmake whose label begins so."""
     outcome, log = Outcome(suite), log_of(suite)
     summary, results = log.with_suffix(".xml"), BUILD / preset / "test-results"
     for old in [summary, *results.glob(f"{label}.*.xml")]:
         old.unlink(missing_ok=True)
-    one = Run(["ctest", "--preset", preset, "-C", "shards", "-L", f"^shards-{re.escape(label)}", "-j", 2 * CPUS, "--no-tests=error",
+    one = Run(["ctest", "--preset", preset, "-C", "shards", "-L", f"^shards-{re.escape(label)}", "-j", jobs, "--no-tests=error",
                "--output-on-failure", "--test-output-size-failed", 1 << 20, "--test-output-truncation", "head",
                "--output-junit", summary], log, SUITE_LIMIT_S, env)
     outcome.log, outcome.seconds = log, one.seconds
