@@ -24,7 +24,7 @@ SAMPLE = re.compile(r"(<!-- sample: (\S+?)(?:#(\w+))? -->\n```\w+\n)(.*?)(^```$)
 SNIPPET = re.compile(r'^ *--8<-- "([^":]+)(?::(\w+))?"$', re.M)
 UNMARKED = re.compile(r"(?<!-->\n)^```cpp$(?!\n--8<-- )", re.M)
 # Where a part begins and ends.
-BEGIN, END = r"^ *// (?:--8<-- \[start:{0}\]|\[{0}\])\n", r"^ *// (?:--8<-- \[end:{0}\]|\[/{0}\])$"
+BEGIN, END = r"^ *// --8<-- \[start:{0}\]\n", r"^ *// --8<-- \[end:{0}\]$"
 ANY_MARK = re.compile(r"^ *// --8<-- \[(?:start|end):\w+\]\n", re.M)
 # A page, and why some of its code is not compiled.
 NOT_COMPILED = {

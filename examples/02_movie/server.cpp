@@ -25,7 +25,7 @@ void echo(coracle::server_context& context) {
   }
 }
 
-// [service]
+// --8<-- [start:service]
 class movies final : public movie::rpc::MovieService::service {
  public:
   explicit movies(movie_store& store) : store_(store) {}
@@ -91,7 +91,7 @@ class movies final : public movie::rpc::MovieService::service {
   static constexpr int page_size = 16;
   movie_store& store_;
 };
-// [/service]
+// --8<-- [end:service]
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 
 namespace {
 
-// [carrier]
+// --8<-- [start:carrier]
 // A server in the middle. Deadline, cancellation and baggage are not mentioned: a call that a handler makes inherits them.
 class carrier final : public relay::rpc::Relay::service {
  public:
@@ -32,7 +32,7 @@ class carrier final : public relay::rpc::Relay::service {
  private:
   relay::rpc::Relay::stub next_;
 };
-// [/carrier]
+// --8<-- [end:carrier]
 
 // Counts a letter as held, and as recalled when its handler is unwound before its time is up.
 class held_letter {

@@ -11,7 +11,7 @@ namespace {
 namespace net = coracle::net;
 using coracle::task;
 
-// [connection]
+// --8<-- [start:connection]
 task<> echo(net::stream peer) {
   std::array<std::uint8_t, 16 * 1024> buffer;  // lives in the coroutine's frame
   for (;;) {
@@ -21,7 +21,7 @@ task<> echo(net::stream peer) {
     if (!sent.ok()) break;
   }
 }
-// [/connection]
+// --8<-- [end:connection]
 
 task<> accept_all(net::listener& listener, coracle::scope& connections) {
   for (;;) {

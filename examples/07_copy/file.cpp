@@ -15,7 +15,7 @@ using coracle::task;
 
 constexpr std::size_t buffer_bytes = 1 << 20;
 
-// [copy]
+// --8<-- [start:copy]
 task<std::uint64_t> copy_all(net::file& from, net::file& to) {
   std::vector<std::uint8_t> full(buffer_bytes);
   std::vector<std::uint8_t> free(buffer_bytes);
@@ -31,7 +31,7 @@ task<std::uint64_t> copy_all(net::file& from, net::file& to) {
   }
   co_return copied;
 }
-// [/copy]
+// --8<-- [end:copy]
 
 task<> copy(std::string from_path, std::string to_path) {
   coracle::result<net::file> from = co_await net::file::open(from_path);

@@ -16,7 +16,7 @@ class relay final : public coracle::generic_service {
  public:
   explicit relay(coracle::call_channel& next) : next_(next) {}
 
-  // [relay]
+  // --8<-- [start:relay]
   coracle::replies<coracle::bytes_message> call(coracle::server_context& context,
                                                 coracle::reader<coracle::bytes_message> requests) override {
     const std::string path(context.method());
@@ -45,7 +45,7 @@ class relay final : public coracle::generic_service {
     context.trailing_metadata().add_all(onward.trailing_metadata());
     co_return how;
   }
-  // [/relay]
+  // --8<-- [end:relay]
 
  private:
   using onward_call = coracle::bidi_call<coracle::bytes_message, coracle::bytes_message>;

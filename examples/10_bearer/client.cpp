@@ -11,7 +11,7 @@
 
 namespace {
 
-// [bear]
+// --8<-- [start:bear]
 class bearer_token final : public coracle::client_interceptor {
  public:
   explicit bearer_token(std::string token) : token_(std::move(token)) {}
@@ -23,7 +23,7 @@ class bearer_token final : public coracle::client_interceptor {
  private:
   std::string token_;
 };
-// [/bear]
+// --8<-- [end:bear]
 
 }  // namespace
 

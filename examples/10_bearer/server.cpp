@@ -27,7 +27,7 @@ bool same(std::string_view a, std::string_view b) {
   return differ == 0;
 }
 
-// [check]
+// --8<-- [start:check]
 // Runs when a call's head has arrived, before its messages, around every method.
 std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
   return coracle::authorize([expected = "Bearer " + token](const coracle::server_context& context) {
@@ -37,7 +37,7 @@ std::shared_ptr<coracle::server_interceptor> bearers_of(std::string token) {
     return coracle::status();
   });
 }
-// [/check]
+// --8<-- [end:check]
 
 }  // namespace
 

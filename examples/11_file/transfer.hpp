@@ -52,7 +52,7 @@ inline task<> write_piece(coracle::net::file& to, const files::Piece& piece) {
   if (!written.ok()) throw coracle::status_error(written);
 }
 
-// [send]
+// --8<-- [start:send]
 // `full` has the name, if there is one to be sent. While a piece is on its way, the next one is read.
 template <class Stream>
 task<std::uint64_t> send_file(coracle::net::file& from, Stream& to, files::Piece full = {}) {
@@ -66,7 +66,7 @@ task<std::uint64_t> send_file(coracle::net::file& from, Stream& to, files::Piece
   } while (n > 0);
   co_return sent;
 }
-// [/send]
+// --8<-- [end:send]
 
 // `full` came already. While a piece is written, the next one comes.
 template <class Stream>

@@ -16,7 +16,7 @@
 
 namespace {
 
-// [cache]
+// --8<-- [start:cache]
 // Keeps the replies of some unary methods, and answers the same request with them. What to keep, and for how long, is for a
 // program to decide: this one keeps the first thousand.
 class caching final : public coracle::client_interceptor {
@@ -52,7 +52,7 @@ class caching final : public coracle::client_interceptor {
   std::mutex mutex_;
   std::map<std::string, std::string> replies_;
 };
-// [/cache]
+// --8<-- [end:cache]
 
 coracle::task<> tour(library::rpc::Library::stub shelf, std::string isbn, std::string title) {
   library::Book book;

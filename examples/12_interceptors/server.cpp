@@ -16,7 +16,7 @@
 
 namespace {
 
-// [validate]
+// --8<-- [start:validate]
 // Returns INVALID_ARGUMENT for the first field that breaks a rule of its .proto file, whatever the type of the message.
 coracle::status follows_its_rules(const google::protobuf::Message& message) {
   const google::protobuf::Descriptor& type = *message.GetDescriptor();
@@ -53,7 +53,7 @@ class validating final : public coracle::server_interceptor {
  private:
   const std::shared_ptr<coracle::message_hooks> rules_ = std::make_shared<rules>();  // they keep no state
 };
-// [/validate]
+// --8<-- [end:validate]
 
 class shelf final : public library::rpc::Library::service {
   coracle::reply<library::Book> Find(coracle::server_context&, const library::FindRequest& request) override {

@@ -33,7 +33,7 @@ movie::Movie named(std::string title) {
 // --- errors.md
 
 class strict final : public movie::rpc::MovieService::service {
-  // [with_details]
+  // --8<-- [start:with_details]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,
                                                    const movie::Movie& movie) override {
     if (movie.title().empty()) {
@@ -43,10 +43,10 @@ class strict final : public movie::rpc::MovieService::service {
     }
     co_return movie::AddMovieResponse();
   }
-  // [/with_details]
+  // --8<-- [end:with_details]
 };
 
-// [find_detail]
+// --8<-- [start:find_detail]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie);
   const auto why = coracle::find_detail<coracle::error_info>(reply.status());
@@ -56,7 +56,7 @@ coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto again = co_await movies.AddMovie(movie);
   co_return again.status();
 }
-// [/find_detail]
+// --8<-- [end:find_detail]
 
 // --- interceptors.md
 
@@ -69,7 +69,7 @@ class quota {
   std::atomic<int> left_;
 };
 
-// [limiter]
+// --8<-- [start:limiter]
 class limiter final : public coracle::server_interceptor {
  public:
   explicit limiter(quota& q) : quota_(q) {}
@@ -85,7 +85,7 @@ class limiter final : public coracle::server_interceptor {
  private:
   quota& quota_;
 };
-// [/limiter]
+// --8<-- [end:limiter]
 
 class counter final : public coracle::client_interceptor {
  public:
@@ -104,7 +104,7 @@ class agency final : public movie::rpc::MovieService::service {
   agency(coracle::call_channel& next, coracle::call_channel& audit) : next_(next), audit_(audit) {}
 
  private:
-  // [carried]
+  // --8<-- [start:carried]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
     context.baggage().set("tenant", "acme");            // and everybody further down the line reads it
@@ -114,41 +114,41 @@ class agency final : public movie::rpc::MovieService::service {
     if (!noted) co_return noted.status();
     co_return reply;
   }
-  // [/carried]
+  // --8<-- [end:carried]
   const movies_stub next_;
   const movies_stub audit_;
 };
 
 // --- messages.md
 
-// [json_call]
+// --8<-- [start:json_call]
 coracle::task<coracle::status> add_in_json(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie, coracle::call_options().codec(coracle::json_codec()));
   co_return reply.status();
 }
-// [/json_call]
+// --8<-- [end:json_call]
 
-// [bytes]
+// --8<-- [start:bytes]
 coracle::task<std::string> add_in_bytes(coracle::channel& channel, std::string request) {
   const coracle::generic_stub any(channel);
   const coracle::bytes_message bytes(std::move(request));
   const auto reply = co_await any.unary("/movie.MovieService/AddMovie", bytes);
   co_return reply ? reply->bytes() : reply.status().to_string();
 }
-// [/bytes]
+// --8<-- [end:bytes]
 
 class built_in_place final : public movie::rpc::MovieService::service {
-  // [make_reply]
+  // --8<-- [start:make_reply]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
     auto& reply = context.make_reply<movie::AddMovieResponse>();
     reply.set_movie_id(movie.id());
     co_return &reply;  // a pointer: sent from where it is
   }
-  // [/make_reply]
+  // --8<-- [end:make_reply]
 };
 
-// [take]
+// --8<-- [start:take]
 class shelf final : public movie::rpc::MovieService::service {
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
@@ -158,9 +158,9 @@ class shelf final : public movie::rpc::MovieService::service {
 
   std::vector<movie::Movie> movies_;  // a server with several loops needs a mutex for it
 };
-// [/take]
+// --8<-- [end:take]
 
-// [arena]
+// --8<-- [start:arena]
 class catalog final : public movie::rpc::MovieService::service {
   [[nodiscard]] bool wants_arena() const noexcept override {
     return true;
@@ -174,29 +174,29 @@ class catalog final : public movie::rpc::MovieService::service {
     co_return reply;  // a pointer: sent from where it is
   }
 };
-// [/arena]
+// --8<-- [end:arena]
 
 class packed final : public movie::rpc::MovieService::service {
-  // [compressed_reply]
+  // --8<-- [start:compressed_reply]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie&) override {
     context.compression(coracle::compression(coracle::encoding::zstd).level(9).min_bytes(4096));
     co_return movie::AddMovieResponse();
   }
-  // [/compressed_reply]
+  // --8<-- [end:compressed_reply]
 };
 
-// [compressed_call]
+// --8<-- [start:compressed_call]
 coracle::task<coracle::status> add_compressed(movies_stub movies, movie::Movie movie) {
   const auto reply =
       co_await movies.AddMovie(movie, coracle::call_options().compression(coracle::encoding::gzip));
   co_return reply.status();
 }
-// [/compressed_call]
+// --8<-- [end:compressed_call]
 
 // --- retries.md
 
-// [policy]
+// --8<-- [start:policy]
 coracle::channel_options patient() {
   const auto config = coracle::service_config::parse(R"({
     "methodConfig": [{
@@ -211,7 +211,7 @@ coracle::channel_options patient() {
   })");
   return coracle::channel_options().service_config(config.value());  // value() throws what is wrong with it
 }
-// [/policy]
+// --8<-- [end:policy]
 
 TEST(GuideToErrors, ACallerMayMendWhatADetailNames) {
   coracle::testing::service_fixture<strict> fixture;
@@ -227,10 +227,10 @@ TEST(GuideToInterceptors, TheyStandAroundCallsOnBothSides) {
   fixture.server().add_interceptor(limit);
   counter log;
   counter token;
-  // [chain]
+  // --8<-- [start:chain]
   coracle::intercepted_channel counting(fixture.channel(), {&log, &token});  // log is outermost
   const movie::rpc::MovieService::stub movies(counting);
-  // [/chain]
+  // --8<-- [end:chain]
   EXPECT_EQ(coracle::sync_wait(movies.AddMovie(named("Stalker"))).status(), coracle::status());
   EXPECT_EQ(coracle::sync_wait(movies.AddMovie(named("Stalker"))).status(),
             coracle::status::resource_exhausted("slow down"));
@@ -255,9 +255,9 @@ TEST(GuideToMessages, FormsOfMessages) {
   seven.set_movie_id("7");
   service.on.AddMovie.returns(seven);
   coracle::runtime runtime;
-  // [json_server]
+  // --8<-- [start:json_server]
   coracle::server server(runtime, coracle::server_options().codec(coracle::json_codec()));
-  // [/json_server]
+  // --8<-- [end:json_server]
   server.add(service);
   coracle::channel channel(runtime, server.in_process());
   EXPECT_EQ(coracle::sync_wait(runtime, add_in_json(movies_stub(channel), named("Red"))), coracle::status());

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
 
 class shelf final : public movie::rpc::MovieService::service {
-  // [unary_server]
+  // --8<-- [start:unary_server]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie& movie) override {
     if (movie.title().empty()) co_return coracle::status::invalid_argument("a title is needed");
@@ -27,26 +27,26 @@ class shelf final : public movie::rpc::MovieService::service {
     reply.set_movie_id(add(movie));
     co_return reply;
   }
-  // [/unary_server]
+  // --8<-- [end:unary_server]
 
-  // [client_streaming_server]
+  // --8<-- [start:client_streaming_server]
   coracle::reply<movie::AddMultipleMoviesResponse> AddMultipleMovies(
       coracle::server_context&, coracle::reader<movie::Movie> requests) override {
     movie::AddMultipleMoviesResponse reply;
     while (const auto movie = co_await requests.next()) reply.add_movie_ids(add(*movie));
     co_return reply;
   }
-  // [/client_streaming_server]
+  // --8<-- [end:client_streaming_server]
 
-  // [server_streaming_server]
+  // --8<-- [start:server_streaming_server]
   coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
                                             const movie::ListMoviesRequest&) override {
     for (const auto& movie : movies_) co_yield movie;
     co_return coracle::ok;
   }
-  // [/server_streaming_server]
+  // --8<-- [end:server_streaming_server]
 
-  // [bidi_server]
+  // --8<-- [start:bidi_server]
   coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context&, coracle::reader<movie::WatchTogetherRequest> requests) override {
     while (const auto request = co_await requests.next()) {
@@ -58,7 +58,7 @@ class shelf final : public movie::rpc::MovieService::service {
     }
     co_return coracle::ok;
   }
-  // [/bidi_server]
+  // --8<-- [end:bidi_server]
 
   std::string add(const movie::Movie& movie) {
     movies_.push_back(movie);
@@ -74,7 +74,7 @@ class shelf final : public movie::rpc::MovieService::service {
   std::vector<movie::Movie> movies_;
 };
 
-// [unary_client]
+// --8<-- [start:unary_client]
 coracle::task<std::string> add(movies_stub movies, movie::Movie movie) {
   auto call = movies.AddMovie(movie, coracle::within(1s).metadata("x-who", "ada"));
   const auto reply = co_await call;                      // result<AddMovieResponse>
@@ -82,9 +82,9 @@ coracle::task<std::string> add(movies_stub movies, movie::Movie movie) {
   EXPECT_EQ(call.initial_metadata().find("x-shelf"), "upper");
   co_return reply->movie_id();
 }
-// [/unary_client]
+// --8<-- [end:unary_client]
 
-// [client_streaming_client]
+// --8<-- [start:client_streaming_client]
 coracle::task<int> add_many(movies_stub movies, std::vector<movie::Movie> all) {
   auto call = movies.AddMultipleMovies(coracle::within(1s));
   for (const auto& movie : all) {
@@ -94,18 +94,18 @@ coracle::task<int> add_many(movies_stub movies, std::vector<movie::Movie> all) {
   const auto reply = co_await call.finish();  // result<AddMultipleMoviesResponse>
   co_return reply.value().movie_ids_size();   // value() throws status_error
 }
-// [/client_streaming_client]
+// --8<-- [end:client_streaming_client]
 
-// [server_streaming_client]
+// --8<-- [start:server_streaming_client]
 coracle::task<int> list(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(1s));
   int years = 0;
   while (const auto movie = (co_await call.next()).value()) years += movie->year_of_production();
   co_return years;
 }
-// [/server_streaming_client]
+// --8<-- [end:server_streaming_client]
 
-// [bidi_client]
+// --8<-- [start:bidi_client]
 coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string> ids) {
   auto call = movies.WatchTogether(coracle::within(1s));
   for (const auto& id : ids) {
@@ -118,7 +118,7 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   }
   co_return co_await call.finish();
 }
-// [/bidi_client]
+// --8<-- [end:bidi_client]
 
 movie::Movie of_year(int year) {
   movie::Movie m;

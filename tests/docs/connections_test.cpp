@@ -26,26 +26,26 @@ using movies_stub = movie::rpc::MovieService::stub;
 
 // Nothing listens, and no file is there: options are looked at, not what they lead to.
 
-// [tls_server]
+// --8<-- [start:tls_server]
 coracle::status listen_securely(coracle::server& server) {
   return server.listen("127.0.0.1:0", coracle::tls::server_options()
                                           .certificate_files("server.pem", "server.key")
                                           .certificate_files("other.pem", "other.key")  // chosen by SNI
                                           .client_ca_file("clients.pem"));  // mTLS: clients must have one
 }
-// [/tls_server]
+// --8<-- [end:tls_server]
 
-// [tls_reload]
+// --8<-- [start:tls_reload]
 coracle::status listen_and_reload(coracle::server& server) {
   const auto security = coracle::tls::server_options().certificate_files("server.pem", "server.key").build();
   if (!security) return security.status();
   const auto bound = server.listen("127.0.0.1:0", *security);
   return bound.ok() ? (*security)->reload() : bound;  // reload() from any thread
 }
-// [/tls_reload]
+// --8<-- [end:tls_reload]
 
 class guarded final : public movie::rpc::MovieService::service {
-  // [peer]
+  // --8<-- [start:peer]
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context& context,
                                                    const movie::Movie&) override {
     const coracle::auth_context* const client = context.auth();  // null in plaintext
@@ -53,10 +53,10 @@ class guarded final : public movie::rpc::MovieService::service {
       co_return coracle::status::permission_denied("not for you");
     co_return movie::AddMovieResponse();
   }
-  // [/peer]
+  // --8<-- [end:peer]
 };
 
-// [pinned]
+// --8<-- [start:pinned]
 // Trusts the keys of known servers, whatever authority has issued their certificates.
 coracle::tls::client_options pinned(std::vector<std::string> pins) {
   return coracle::tls::client_options().without_verification().verifier(
@@ -66,9 +66,9 @@ coracle::tls::client_options pinned(std::vector<std::string> pins) {
         return coracle::status::permission_denied("the key " + server.spki_sha256() + " is not pinned");
       });
 }
-// [/pinned]
+// --8<-- [end:pinned]
 
-// [spiffe]
+// --8<-- [start:spiffe]
 coracle::tls::server_options only_for(std::string spiffe_id) {
   return coracle::tls::server_options()
       .certificate_files("server.pem", "server.key")
@@ -78,16 +78,16 @@ coracle::tls::server_options only_for(std::string spiffe_id) {
         return coracle::status::permission_denied("it is not " + spiffe_id);
       });
 }
-// [/spiffe]
+// --8<-- [end:spiffe]
 
-// [token_of_a_call]
+// --8<-- [start:token_of_a_call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie, coracle::within(1s).token("of this call"));
   co_return reply.status();
 }
-// [/token_of_a_call]
+// --8<-- [end:token_of_a_call]
 
-// [connector]
+// --8<-- [start:connector]
 // Tells a load balancer that nothing is known of the client (HAProxy's PROXY protocol), before HTTP/2 begins.
 class behind_a_proxy final : public coracle::connector {
  public:
@@ -106,7 +106,7 @@ class behind_a_proxy final : public coracle::connector {
  private:
   const std::uint16_t port_;
 };
-// [/connector]
+// --8<-- [end:connector]
 
 coracle::task<std::string> first_bytes(coracle::net::listener& at, std::size_t n) {
   coracle::result<coracle::net::stream> client = co_await at.accept();
@@ -123,9 +123,9 @@ coracle::task<std::string> first_bytes(coracle::net::listener& at, std::size_t n
 coracle::task<std::string> what_comes_first(coracle::runtime& runtime) {
   coracle::net::listener at = *coracle::net::listener::open(coracle::net::address::loopback_v4(0));
   const std::uint16_t port = at.local_address().port();
-  // [channel_by_connector]
+  // --8<-- [start:channel_by_connector]
   coracle::channel movies(runtime, std::make_shared<behind_a_proxy>(port), coracle::insecure());
-  // [/channel_by_connector]
+  // --8<-- [end:channel_by_connector]
   movies.connect();
   std::string text = co_await first_bytes(at, 18);
   co_await at.close();
@@ -139,25 +139,25 @@ TEST(GuideToChannels, AConnectorSpeaksFirst) {
 
 TEST(GuideToChannels, OptionsAreSaidInARow) {
   coracle::runtime runtime;
-  // [channel]
+  // --8<-- [start:channel]
   coracle::channel movies(runtime, "dns:///movies.example:50051", coracle::insecure(),
                           coracle::channel_options()
                               .balance(coracle::balancing::round_robin())
                               .calls(coracle::within(2s).metadata("x-team", "ada"))
                               .keepalive(30s));
-  // [/channel]
+  // --8<-- [end:channel]
   EXPECT_EQ(movies.state(), coracle::connectivity::idle);  // no connection is made before the first call
 }
 
 TEST(GuideToOperations, LimitsAreSaidInARow) {
-  // [limits]
+  // --8<-- [start:limits]
   coracle::server_options options;
   // Below the container's limit, with room for what handlers allocate.
   options.memory(coracle::memory_quota(256u << 20));
   options.limits({.calls = 2'000, .call_time = 30s});
   options.max_connection_age(30min, 1min);
   coracle::server server(options);
-  // [/limits]
+  // --8<-- [end:limits]
   guarded service;
   server.add(service);
   EXPECT_EQ(server.listen("127.0.0.1:0", coracle::insecure()), coracle::status());
@@ -196,17 +196,17 @@ TEST(GuideToSecurity, PinsAreOptionsThatAreMadeOnce) {
 
 TEST(GuideToSecurity, ClientsTrustCAsAndBearTokens) {
   coracle::runtime runtime;
-  // [tls_client]
+  // --8<-- [start:tls_client]
   coracle::channel system_cas(runtime, "movies.example:443", coracle::tls::client_options());
   coracle::channel own_ca(runtime, "localhost:50051",
                           coracle::tls::client_options()
                               .ca_file("ca.pem")  // in place of the system's
                               .certificate_files("client.pem", "client.key"));  // mTLS
-  // [/tls_client]
-  // [token_of_a_channel]
+  // --8<-- [end:tls_client]
+  // --8<-- [start:token_of_a_channel]
   coracle::channel bearing(runtime, "movies.example:443", coracle::tls::client_options(),
                            coracle::channel_options().calls(coracle::call_options().token("of every call")));
-  // [/token_of_a_channel]
+  // --8<-- [end:token_of_a_channel]
   EXPECT_EQ(system_cas.state(), coracle::connectivity::idle);
   EXPECT_EQ(bearing.state(), coracle::connectivity::idle);
   const movie::Movie movie;

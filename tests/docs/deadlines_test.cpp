@@ -25,14 +25,14 @@ movie::Movie named(std::string title) {
   return m;
 }
 
-// [call]
+// --8<-- [start:call]
 coracle::task<coracle::status> add(movies_stub movies, movie::Movie movie) {
   const auto reply = co_await movies.AddMovie(movie, coracle::within(1s));
   co_return reply.status();  // DEADLINE_EXCEEDED when the second is over, whatever the server does
 }
-// [/call]
+// --8<-- [end:call]
 
-// [several]
+// --8<-- [start:several]
 coracle::task<coracle::status> add_all(movies_stub movies, std::vector<movie::Movie> shelf) {
   for (const auto& movie : shelf) {
     const auto reply = co_await movies.AddMovie(movie);  // has what is left of the two seconds
@@ -44,9 +44,9 @@ coracle::task<coracle::status> add_all(movies_stub movies, std::vector<movie::Mo
 coracle::task<coracle::status> add_all_in_time(movies_stub movies, std::vector<movie::Movie> shelf) {
   co_return co_await coracle::with_timeout(2s, add_all(movies, std::move(shelf)));
 }
-// [/several]
+// --8<-- [end:several]
 
-// [step]
+// --8<-- [start:step]
 coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
   auto call = movies.ListMovies(movie::ListMoviesRequest());
   co_await call.start();  // out here: a call has the deadline of the await that begins it
@@ -57,9 +57,9 @@ coracle::task<coracle::status> follow(movies_stub movies, int& seen) {
     ++seen;
   }
 }
-// [/step]
+// --8<-- [end:step]
 
-// [cancel]
+// --8<-- [start:cancel]
 coracle::task<coracle::status> change_ones_mind(movies_stub movies) {
   auto call = movies.WatchTogether();
   const movie::WatchTogetherRequest request;
@@ -67,9 +67,9 @@ coracle::task<coracle::status> change_ones_mind(movies_stub movies) {
   call.cancel();                    // what waits on the call resumes, and its handler is stopped
   co_return co_await call.finish();  // CANCELLED
 }
-// [/cancel]
+// --8<-- [end:cancel]
 
-// [handler]
+// --8<-- [start:handler]
 // Counts those who are inside, however they leave.
 class visit {
  public:
@@ -100,9 +100,9 @@ class projector final : public movie::rpc::MovieService::service {
   }
   int audience_ = 0;
 };
-// [/handler]
+// --8<-- [end:handler]
 
-// [busy]
+// --8<-- [start:busy]
 class accountant final : public movie::rpc::MovieService::service {
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&, const movie::Movie&) override {
     movie::AddMovieResponse reply;
@@ -115,9 +115,9 @@ class accountant final : public movie::rpc::MovieService::service {
     co_return reply;
   }
 };
-// [/busy]
+// --8<-- [end:busy]
 
-// [detached]
+// --8<-- [start:detached]
 class audited final : public movie::rpc::MovieService::service {
  public:
   explicit audited(coracle::call_channel& journal) : journal_(journal) {}
@@ -130,7 +130,7 @@ class audited final : public movie::rpc::MovieService::service {
   }
   const movies_stub journal_;
 };
-// [/detached]
+// --8<-- [end:detached]
 
 TEST(GuideToDeadlines, ACallEndsWithItsTime) {
   simulated_fake fixture(1);

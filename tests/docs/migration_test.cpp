@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// [service]
+// --8<-- [start:service]
 class greeter final : public helloworld::rpc::Greeter::service {
   coracle::reply<helloworld::HelloReply> SayHello(coracle::server_context& context,
                                                   const helloworld::HelloRequest& request) override {
@@ -31,9 +31,9 @@ class greeter final : public helloworld::rpc::Greeter::service {
     co_return reply;
   }
 };
-// [/service]
+// --8<-- [end:service]
 
-// [server]
+// --8<-- [start:server]
 int serve(const std::string& address) {
   greeter service;
   coracle::server server;
@@ -41,9 +41,9 @@ int serve(const std::string& address) {
   (void)server.listen(address, coracle::insecure());  // run() reports a failure
   return server.run();  // until SIGTERM or SIGINT, then it drains
 }
-// [/server]
+// --8<-- [end:server]
 
-// [blocking_client]
+// --8<-- [start:blocking_client]
 std::string greet(coracle::channel& channel, const std::string& name) {
   const helloworld::rpc::Greeter::stub stub(channel);
   helloworld::HelloRequest request;
@@ -51,27 +51,27 @@ std::string greet(coracle::channel& channel, const std::string& name) {
   const auto reply = coracle::sync_wait(stub.SayHello(request, coracle::within(1s).metadata("x-who", "ada")));
   return reply ? reply->message() : reply.status().to_string();
 }
-// [/blocking_client]
+// --8<-- [end:blocking_client]
 
-// [client]
+// --8<-- [start:client]
 coracle::task<std::string> say_hello(helloworld::rpc::Greeter::stub stub, std::string name) {
   helloworld::HelloRequest request;
   request.set_name(name);
   const auto reply = co_await stub.SayHello(request, coracle::within(1s));
   co_return reply ? reply->message() : reply.status().to_string();
 }
-// [/client]
+// --8<-- [end:client]
 
-// [many]
+// --8<-- [start:many]
 coracle::task<std::size_t> greet_all(helloworld::rpc::Greeter::stub stub, std::vector<std::string> names) {
   std::vector<coracle::task<std::string>> calls;
   for (const auto& name : names) calls.push_back(say_hello(stub, name));
   const auto greetings = co_await coracle::when_all(std::move(calls));  // all at once, on one thread
   co_return greetings.size();
 }
-// [/many]
+// --8<-- [end:many]
 
-// [streams]
+// --8<-- [start:streams]
 class movies final : public movie::rpc::MovieService::service {
   coracle::replies<movie::Movie> ListMovies(coracle::server_context&,
                                             const movie::ListMoviesRequest&) override {
@@ -90,27 +90,27 @@ coracle::task<int> list(movie::rpc::MovieService::stub stub) {
   while (const auto movie = (co_await call.next()).value()) count += movie->year_of_production() > 0 ? 1 : 0;
   co_return count;
 }
-// [/streams]
+// --8<-- [end:streams]
 
-// [two_things]
+// --8<-- [start:two_things]
 // Instead of a Waiter and a select: the loser is stopped, and has taken nothing.
 coracle::task<bool> heard_within(movie::rpc::MovieService::stub stub, coracle::duration limit) {
   auto call = stub.ListMovies(movie::ListMoviesRequest());
   auto first = co_await coracle::when_any_settled(call.next(), coracle::sleep_for(limit));
   co_return first.index() == 0;
 }
-// [/two_things]
+// --8<-- [end:two_things]
 
-// [generic]
+// --8<-- [start:generic]
 coracle::task<std::string> in_bytes(coracle::channel& channel, std::string request) {
   const coracle::generic_stub any(channel);
   const coracle::bytes_message bytes(request);
   const auto reply = co_await any.unary("/helloworld.Greeter/SayHello", bytes);
   co_return reply ? std::string(reply->bytes()) : reply.status().to_string();
 }
-// [/generic]
+// --8<-- [end:generic]
 
-// [threads]
+// --8<-- [start:threads]
 void serve_on_all_cores(coracle::service& service, const std::string& address) {
   coracle::runtime runtime({.loops = 0});
   coracle::server server(runtime);
@@ -118,7 +118,7 @@ void serve_on_all_cores(coracle::service& service, const std::string& address) {
   (void)server.listen(address, coracle::insecure());
   server.run();
 }
-// [/threads]
+// --8<-- [end:threads]
 
 TEST(Migration, CallsAreAwaitedOrWaitedFor) {
   coracle::testing::service_fixture<greeter> fixture;

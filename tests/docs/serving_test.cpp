@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 class movies final : public movie::rpc::MovieService::service {};
 
-// [serve]
+// --8<-- [start:serve]
 int serve(const std::string& where) {
   movies service;
   coracle::runtime runtime({.loops = 0});  // one for each core that we may use
@@ -32,10 +32,10 @@ int serve(const std::string& where) {
   (void)server.listen(where, coracle::insecure());  // "0.0.0.0:50051", or "systemd:"; run() reports a failure
   return server.run();  // SIGTERM: NOT_SERVING, GOAWAY, and the calls that run get the grace
 }
-// [/serve]
+// --8<-- [end:serve]
 
 class premieres final : public movie::rpc::MovieService::service {
-  // [drain]
+  // --8<-- [start:drain]
   coracle::replies<movie::WatchTogetherResponse> WatchTogether(
       coracle::server_context& context, coracle::reader<movie::WatchTogetherRequest> requests) override {
     movie::WatchTogetherResponse response;
@@ -48,10 +48,10 @@ class premieres final : public movie::rpc::MovieService::service {
     co_yield response;  // a last word
     co_return coracle::status::unavailable("the server restarts: begin again");
   }
-  // [/drain]
+  // --8<-- [end:drain]
 };
 
-// [headless]
+// --8<-- [start:headless]
 coracle::channel_options all_pods() {
   return coracle::channel_options()
       .balance(coracle::balancing::round_robin())  // a connection to each, calls in turn
@@ -59,9 +59,9 @@ coracle::channel_options all_pods() {
       .keepalive(5min)  // as often as servers allow
       .calls(coracle::within(2s).wait_for_ready(true));
 }
-// [/headless]
+// --8<-- [end:headless]
 
-// [counters]
+// --8<-- [start:counters]
 coracle::task<coracle::loop_counters> counted() { co_return coracle::loop::current()->counted(); }
 
 // Since an earlier reading.
@@ -69,13 +69,13 @@ double system_calls_a_turn(coracle::runtime& runtime, const coracle::loop_counte
   const auto since = coracle::sync_wait(runtime, runtime.at(0), counted()) - before;
   return static_cast<double>(since.system_calls) / static_cast<double>(since.turns);
 }
-// [/counters]
+// --8<-- [end:counters]
 
-// [stalls]
+// --8<-- [start:stalls]
 coracle::runtime_options watched() {
   return coracle::runtime_options{.loops = 2, .blocking_threads = 32, .report_stalls = 10ms};
 }
-// [/stalls]
+// --8<-- [end:stalls]
 
 TEST(GuideToDeployment, AProgramThatCannotListenSaysSoAndEnds) { EXPECT_EQ(serve("no address"), 1); }
 
@@ -107,10 +107,10 @@ TEST(GuideToOperations, AStreamEndsByItselfWhenTheDrainBegins) {
 
 TEST(GuideToDeployment, AChannelToAllPodsWaitsForItsFirstCall) {
   coracle::runtime runtime;
-  // [dial]
+  // --8<-- [start:dial]
   coracle::channel movies(runtime, "dns:///movies-headless.default.svc.cluster.local:50051",
                           coracle::insecure(), all_pods());
-  // [/dial]
+  // --8<-- [end:dial]
   EXPECT_EQ(movies.state(), coracle::connectivity::idle);
 }
 

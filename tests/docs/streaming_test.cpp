@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using movies_stub = movie::rpc::MovieService::stub;
 using faked = coracle::testing::service_fixture<movie::rpc::MovieServiceFake>;
 
-// [upload]
+// --8<-- [start:upload]
 coracle::task<coracle::result<movie::AddMultipleMoviesResponse>> upload(movies_stub movies,
                                                                         std::vector<movie::Movie> shelf) {
   auto call = movies.AddMultipleMovies(coracle::within(10s));
@@ -30,18 +30,18 @@ coracle::task<coracle::result<movie::AddMultipleMoviesResponse>> upload(movies_s
   }
   co_return co_await call.finish();
 }
-// [/upload]
+// --8<-- [end:upload]
 
-// [download]
+// --8<-- [start:download]
 coracle::task<int> count(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
   int found = 0;
   while (const auto movie = (co_await call.next()).value()) found += movie->title().empty() ? 0 : 1;
   co_return found;  // after OK only: any other end has thrown status_error
 }
-// [/download]
+// --8<-- [end:download]
 
-// [reuse]
+// --8<-- [start:reuse]
 coracle::task<int> total_minutes(movies_stub movies) {
   auto call = movies.ListMovies(movie::ListMoviesRequest(), coracle::within(10s));
   int minutes = 0;
@@ -52,9 +52,9 @@ coracle::task<int> total_minutes(movies_stub movies) {
     minutes += movie.duration_minutes();
   }
 }
-// [/reuse]
+// --8<-- [end:reuse]
 
-// [talk]
+// --8<-- [start:talk]
 using talk = coracle::bidi_call<movie::WatchTogetherRequest, movie::WatchTogetherResponse>;
 
 coracle::task<> ask_for(talk& call, std::vector<std::string> ids) {
@@ -80,9 +80,9 @@ coracle::task<coracle::status> watch(movies_stub movies, std::vector<std::string
   co_await writing.join();  // on every path: the task refers to `call`
   co_return co_await call.finish();
 }
-// [/talk]
+// --8<-- [end:talk]
 
-// [handler]
+// --8<-- [start:handler]
 class library final : public movie::rpc::MovieService::service {
   // Looks each movie up on a thread that may block and replies when it is found; reads the next request
   // meanwhile.
@@ -113,7 +113,7 @@ class library final : public movie::rpc::MovieService::service {
     return found;
   }
 };
-// [/handler]
+// --8<-- [end:handler]
 
 movie::Movie make_movie(std::string title, int minutes) {
   movie::Movie m;

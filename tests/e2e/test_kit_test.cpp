@@ -26,7 +26,7 @@ echo::Text text(std::string what) {
   return t;
 }
 
-// [service]
+// --8<-- [start:service]
 class parrot final : public echo::rpc::Echo::service {
   coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {
     if (request.text().empty()) co_return coracle::status::invalid_argument("say something");
@@ -40,9 +40,9 @@ TEST(AParrot, RefusesSilence) {
   const auto reply = coracle::sync_wait(stub.Say(echo::Text()));
   EXPECT_EQ(reply.status(), coracle::status::invalid_argument("say something"));
 }
-// [/service]
+// --8<-- [end:service]
 
-// [caller]
+// --8<-- [start:caller]
 // Asks another service, twice if need be.
 class patient_relay final : public echo::rpc::Echo::service {
  public:
@@ -56,9 +56,9 @@ class patient_relay final : public echo::rpc::Echo::service {
   }
   const echo::rpc::Echo::stub backend_;
 };
-// [/caller]
+// --8<-- [end:caller]
 
-// [fake]
+// --8<-- [start:fake]
 TEST(APatientRelay, AsksTwice) {
   coracle::testing::service_fixture<echo::rpc::EchoFake> backend;
   coracle::testing::service_fixture<patient_relay> fixture(backend.runtime(), backend.channel());
@@ -73,9 +73,9 @@ TEST(APatientRelay, AsksTwice) {
   say.returns(text("pretty bird"));
   EXPECT_EQ(coracle::sync_wait(stub.Say(text("hello")))->text(), "pretty bird");
 }
-// [/fake]
+// --8<-- [end:fake]
 
-// [gmock]
+// --8<-- [start:gmock]
 class mock_echo : public echo::rpc::Echo::service {
  public:
   MOCK_METHOD(coracle::reply<echo::Text>, Say, (coracle::server_context&, const echo::Text&), (override));
@@ -92,9 +92,9 @@ TEST(APatientRelay, AsksAgainWithTheSameWords) {
       .WillOnce([](auto&, auto&) { return text("pretty bird"); });
   EXPECT_EQ(coracle::sync_wait(stub.Say(text("hello")))->text(), "pretty bird");
 }
-// [/gmock]
+// --8<-- [end:gmock]
 
-// [clock]
+// --8<-- [start:clock]
 TEST(ASimulatedFixture, LetsAnHourPassInNoTime) {
   coracle::testing::simulated_fixture<echo::rpc::EchoFake> fixture(1);  // the seed
   fixture.service().on.Say = [](coracle::server_context&,
@@ -110,7 +110,7 @@ TEST(ASimulatedFixture, LetsAnHourPassInNoTime) {
   const auto late = coracle::sync_wait(stub.Say(text("never"), coracle::within(59min)));
   EXPECT_EQ(late.status().code(), coracle::status_code::deadline_exceeded);
 }
-// [/clock]
+// --8<-- [end:clock]
 
 class fakes : public testing::Test {
  protected:

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// [program]
+// --8<-- [start:program]
 // What the server's host does at each start. The object that holds the server lives until the host goes down.
 struct echo_program {
   explicit echo_program(runtime& on) : srv(on) {
@@ -34,10 +34,10 @@ task<status> say(echo_stub echo) {
   const auto reply = co_await echo.Say(request, limit);
   co_return reply.status();
 }
-// [/program]
+// --8<-- [end:program]
 
 TEST(GuideToSimulation, AServerCrashesAndComesBack) {
-  // [crash]
+  // --8<-- [start:crash]
   sim::world world(1);
   world.start("server", start_echo);
   runtime& client = world.host("client");
@@ -50,10 +50,10 @@ TEST(GuideToSimulation, AServerCrashesAndComesBack) {
   world.restart("server");
   world.run_for(20min);  // no time at all
   EXPECT_EQ(sync_wait(client, say(echo_stub(c))), status());
-  // [/crash]
+  // --8<-- [end:crash]
 }
 
-// [seeds]
+// --8<-- [start:seeds]
 // What must hold, whatever the seed draws. Gives the hash of what happened.
 std::uint64_t survive(std::uint64_t seed) {
   sim::world world(seed, sim::world_options().inject(sim::faults::everything()));
@@ -73,7 +73,7 @@ std::uint64_t survive(std::uint64_t seed) {
 TEST(GuideToSimulation, CallsSurviveEverything) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) EXPECT_EQ(survive(seed), survive(seed)) << "seed " << seed;
 }
-// [/seeds]
+// --8<-- [end:seeds]
 
 }  // namespace
 }  // namespace coracle::testing_support

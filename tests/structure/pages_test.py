@@ -34,7 +34,7 @@ def test_a_figure_is_drawn_from_its_source(source):
 
 def shown(folder, text):
     """What is found wrong in a page that shows a part of a source."""
-    (folder / "server.cpp").write_text("// [part]\nint answer = 42;\n// [/part]\n")
+    (folder / "server.cpp").write_text("// --8<-- [start:part]\nint answer = 42;\n// --8<-- [end:part]\n")
     (folder / "README.md").write_text(f"<!-- sample: server.cpp#part -->\n```cpp\n{text}\n```\n")
     return [fault for _, fault in samples.check(folder, "README.md", write=False) if fault]
 

@@ -11,7 +11,7 @@
 
 namespace callback_api {
 
-// [service]
+// --8<-- [start:service]
 class greeter final : public helloworld::Greeter::CallbackService {
   grpc::ServerUnaryReactor* SayHello(grpc::CallbackServerContext* context,
                                      const helloworld::HelloRequest* request,
@@ -22,9 +22,9 @@ class greeter final : public helloworld::Greeter::CallbackService {
     return reactor;
   }
 };
-// [/service]
+// --8<-- [end:service]
 
-// [stream]
+// --8<-- [start:stream]
 class listing final : public grpc::ServerWriteReactor<movie::Movie> {
  public:
   listing() { write_next(); }
@@ -50,9 +50,9 @@ class movies final : public movie::MovieService::CallbackService {
     return new listing;
   }
 };
-// [/stream]
+// --8<-- [end:stream]
 
-// [client]
+// --8<-- [start:client]
 void say_hello(helloworld::Greeter::Stub& stub, const std::string& name,
                std::function<void(grpc::Status, std::string)> done) {
   struct call {
@@ -66,7 +66,7 @@ void say_hello(helloworld::Greeter::Stub& stub, const std::string& name,
       &one->context, &one->request, &one->reply,
       [one, done = std::move(done)](grpc::Status status) { done(std::move(status), one->reply.message()); });
 }
-// [/client]
+// --8<-- [end:client]
 
 std::unique_ptr<grpc::Service> make_greeter() { return std::make_unique<greeter>(); }
 std::unique_ptr<grpc::Service> make_movies() { return std::make_unique<movies>(); }

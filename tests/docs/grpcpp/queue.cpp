@@ -8,7 +8,7 @@
 
 namespace queue_api {
 
-// [call]
+// --8<-- [start:call]
 class call {
  public:
   call(helloworld::Greeter::AsyncService& service, grpc::ServerCompletionQueue& queue)
@@ -42,9 +42,9 @@ void drive(helloworld::Greeter::AsyncService& service, grpc::ServerCompletionQue
   bool ok = false;
   while (queue.Next(&tag, &ok)) static_cast<call*>(tag)->proceed(ok);
 }
-// [/call]
+// --8<-- [end:call]
 
-// [client]
+// --8<-- [start:client]
 struct pending {
   grpc::ClientContext context;
   helloworld::HelloReply reply;
@@ -70,6 +70,6 @@ int collect(grpc::CompletionQueue& queue, int calls) {
   }
   return greeted;
 }
-// [/client]
+// --8<-- [end:client]
 
 }  // namespace queue_api

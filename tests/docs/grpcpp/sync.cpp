@@ -10,7 +10,7 @@
 
 namespace sync_api {
 
-// [service]
+// --8<-- [start:service]
 class greeter final : public helloworld::Greeter::Service {
   grpc::Status SayHello(grpc::ServerContext* context, const helloworld::HelloRequest* request,
                         helloworld::HelloReply* reply) override {
@@ -20,9 +20,9 @@ class greeter final : public helloworld::Greeter::Service {
     return grpc::Status::OK;
   }
 };
-// [/service]
+// --8<-- [end:service]
 
-// [server]
+// --8<-- [start:server]
 void serve(const std::string& address) {
   greeter service;
   grpc::ServerBuilder builder;
@@ -31,9 +31,9 @@ void serve(const std::string& address) {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   server->Wait();  // for a Shutdown() on another thread, which a signal has to cause somehow
 }
-// [/server]
+// --8<-- [end:server]
 
-// [client]
+// --8<-- [start:client]
 std::string greet(const std::shared_ptr<grpc::Channel>& channel, const std::string& name) {
   const auto stub = helloworld::Greeter::NewStub(channel);
   grpc::ClientContext context;
@@ -45,9 +45,9 @@ std::string greet(const std::shared_ptr<grpc::Channel>& channel, const std::stri
   const grpc::Status status = stub->SayHello(&context, request, &reply);
   return status.ok() ? reply.message() : status.error_message();
 }
-// [/client]
+// --8<-- [end:client]
 
-// [streams]
+// --8<-- [start:streams]
 class movies final : public movie::MovieService::Service {
   grpc::Status ListMovies(grpc::ServerContext*, const movie::ListMoviesRequest*,
                           grpc::ServerWriter<movie::Movie>* writer) override {
@@ -69,7 +69,7 @@ int list(movie::MovieService::Stub& stub) {
   while (reader->Read(&movie)) ++count;
   return reader->Finish().ok() ? count : -1;
 }
-// [/streams]
+// --8<-- [end:streams]
 
 std::unique_ptr<grpc::Service> make_movies() { return std::make_unique<movies>(); }
 
