@@ -67,7 +67,7 @@ class shelf final : public library::rpc::Library::service {
   coracle::reply<library::AddReply> Add(coracle::server_context&,
                                         coracle::reader<library::Book> books) override {
     library::AddReply reply;
-    while (auto book = (co_await books.next()).value()) {
+    while (auto book = co_await books.next()) {
       const std::lock_guard lock(mutex_);
       books_[book->isbn()] = *book;
       reply.set_added(reply.added() + 1);
