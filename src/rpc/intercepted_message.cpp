@@ -185,6 +185,7 @@ void intercepted_message::own() {
     bytes_ = own_bytes_.view();
     return;
   }
+  if (receiver_) return;  // the object is that of the reader, which waits for it
   if (codec_->kind == rpc::message_kind::own) {
     std::string copied(codec_->size_bytes(object_), '\0');
     codec_->write(object_, reinterpret_cast<std::uint8_t*>(copied.data()));

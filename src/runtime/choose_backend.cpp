@@ -55,7 +55,7 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
       uring_faults faults = injected_faults();
       if (i >= faults.loops_with_rings) faults.setup_error = ENOMEM, faults.setups_failing = 0;
       one = make_uring_backend(log, why_not, faults);
-      if (!one && choice == backend_choice::io_uring) refuse("io_uring does not work here: " + why_not);
+      if (!one && choice == backend_choice::io_uring) refuse("io_uring is not available: " + why_not);
     }
     made.push_back(one ? std::move(one) : on_epoll(log));
   }
@@ -63,8 +63,8 @@ std::vector<std::unique_ptr<backend>> make_backends(const runtime_options& optio
     std::string text = std::to_string(loops) + (loops == 1 ? " loop on " : " loops on ");
     text.append(made[0]->name())
         .append(": ")
-        .append(why_not.empty() ? reason : "io_uring does not work here: " + why_not);
-    if (made[0]->name() != made.back()->name()) text += " for all loops, the later ones use epoll";
+        .append(why_not.empty() ? reason : "io_uring is not available: " + why_not);
+    if (made[0]->name() != made.back()->name()) text += " for all loops, the remaining loops use epoll";
     log.write(log_level::info, text);
   }
   return made;

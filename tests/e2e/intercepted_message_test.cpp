@@ -103,6 +103,7 @@ class intercepted_messages : public echo_fixture {
     for (auto& i : around) server_->add_interceptor(std::move(i));
     link();
   }
+  void serve() { serve(std::vector<std::shared_ptr<server_interceptor>>()); }
   void serve(server_body what) { serve({std::make_shared<server_doing>(what)}); }
   void serve_passing(std::shared_ptr<message_hooks> h, const server_options& options = {}) {
     serve({std::make_shared<server_passing>(std::move(h))}, options);
@@ -126,7 +127,7 @@ class intercepted_messages : public echo_fixture {
   void stand_at(place p, look f) {
     auto h = is_request(p) ? on_requests(std::move(f)) : on_replies(std::move(f));
     if (is_client(p)) {
-      serve({});
+      serve();
       call_passing(std::move(h));
     } else {
       serve_passing(std::move(h));
@@ -549,7 +550,7 @@ TEST_P(intercepted_messages, AnAnswerPassesTheHooksOfTheInterceptorsOutside) {
     m.edit<echo::Text>().mutable_text()->append("!");
     return status();
   });
-  serve({});
+  serve();
   call({std::make_shared<client_passing>(mark),
         std::make_shared<client_doing>([](client_context&, next_call next) -> task<status> {
           next.reply().edit<echo::Text>().set_text("answer");
@@ -565,7 +566,7 @@ TEST_P(intercepted_messages, AnAnswerPassesTheHooksOfTheInterceptorsOutside) {
 }
 
 TEST_P(intercepted_messages, AClientsInterceptorChangesTheReplyThatCame) {
-  serve({});
+  serve();
   call([](client_context&, next_call next) -> task<status> {
     const status s = co_await next();
     EXPECT_EQ(as_text(next.reply().bytes()), text("hello").SerializeAsString());
@@ -779,7 +780,7 @@ TEST_P(intercepted_messages, RequestAndReplyAreForCallsThatHaveOne) {
 TEST_P(intercepted_messages, AClientsHooksSeeWhatIsReadAfterTheInterceptorsHaveEnded) {
   static int ended;
   ended = 0;
-  serve({});
+  serve();
   call([](client_context&, next_call next) -> task<status> {
     const auto mark = on_replies([](intercepted_message& m) {
       m.edit<echo::Text>().mutable_text()->append("!");
