@@ -381,27 +381,6 @@ void call::write_settled(const status& how, bool inside) noexcept {
   coro::this_executor().post(*op);
 }
 
-inline bool call::send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
-                               std::optional<std::size_t> known_bytes) {
-  if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
-  const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
-  if (size > format_.most_sent_bytes()) {
-    messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
-    return false;
-  }
-  return send_framed({size, size}, end_stream, [&](std::uint8_t* to) {
-    protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(size));
-    k.write(message, to + envelope_prefix_bytes);
-  });
-}
-
-bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
-                        std::optional<std::size_t> known_bytes) {
-  if (sends_) [[unlikely]]
-    return send_intercepted(k, message, may_pack, end_stream);
-  return send_encoded(k, message, may_pack, end_stream, known_bytes);
-}
-
 bool call::send_intercepted(const codec& k, const void* message, bool may_pack, bool end_stream) {
   intercepted_message m(format_, k, message);
   const status why = sends_->sent(m);
@@ -428,24 +407,6 @@ bool call::send_body(bytes_view body, bool may_pack, bool end_stream) {
     protocol::write_envelope_prefix(to, m.compressed, static_cast<std::uint32_t>(m.body.size()));
     if (!m.body.empty()) std::memcpy(to + envelope_prefix_bytes, m.body.data(), m.body.size());
   });
-}
-
-template <class Put>
-bool call::send_framed(message_size m, bool end_stream, Put put) {
-  count_sent(m);
-  const std::size_t whole = m.wire_bytes + envelope_prefix_bytes;
-  if (!record_) [[likely]] {
-    if (std::uint8_t* const room = exchange_.reserve_data(whole)) {
-      put(room);
-      exchange_.commit_data(whole, end_stream);
-      return true;
-    }
-  }
-  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
-  put(bytes.get());
-  if (!record_) return exchange_.queue_data(std::move(bytes), whole, end_stream);
-  record_->record(std::move(bytes), whole, m, end_stream);
-  return true;
 }
 
 void call::send_end() {

@@ -224,8 +224,8 @@ class call {
   std::uint32_t pump_bytes_ = 0;
 };
 
-// Both sides read a small message and destroy a call on their steady path: these are here so that they become
-// part of it.
+// Both sides read and send a small message and destroy a call on their steady path: these are here so that
+// they become part of it.
 
 inline call::~call() {
   CORACLE_ASSERT(!reader_ && !writer_, "a call was destroyed while a task waits on it");
@@ -268,6 +268,45 @@ inline call::decoded call::parse(const codec& k, void* into, bytes_view body, st
     why = receives_->received(*this, k, into, body);
   else decode(k, into, body, why);
   return why.ok() ? decoded::done : decoded::failed;
+}
+
+template <class Put>
+bool call::send_framed(message_size m, bool end_stream, Put put) {
+  count_sent(m);
+  const std::size_t whole = m.wire_bytes + protocol::envelope_prefix_bytes;
+  if (!record_) [[likely]] {
+    if (std::uint8_t* const room = exchange_.reserve_data(whole)) {
+      put(room);
+      exchange_.commit_data(whole, end_stream);
+      return true;
+    }
+  }
+  std::unique_ptr<std::uint8_t[]> bytes(new std::uint8_t[whole]);
+  put(bytes.get());
+  if (!record_) return exchange_.queue_data(std::move(bytes), whole, end_stream);
+  record_->record(std::move(bytes), whole, m, end_stream);
+  return true;
+}
+
+inline bool call::send_encoded(const codec& k, const void* message, bool may_pack, bool end_stream,
+                               std::optional<std::size_t> known_bytes) {
+  if (!format_.writes_as_is(k)) return send_formatted(k, message, may_pack, end_stream);
+  const std::size_t size = known_bytes ? *known_bytes : k.size_bytes(message);
+  if (size > format_.most_sent_bytes()) {
+    messages_broken(too_large_to_send(size, format_.most_sent_bytes()));
+    return false;
+  }
+  return send_framed({size, size}, end_stream, [&](std::uint8_t* to) {
+    protocol::write_envelope_prefix(to, 0, static_cast<std::uint32_t>(size));
+    k.write(message, to + protocol::envelope_prefix_bytes);
+  });
+}
+
+inline bool call::send_message(const codec& k, const void* message, bool may_pack, bool end_stream,
+                               std::optional<std::size_t> known_bytes) {
+  if (sends_) [[unlikely]]
+    return send_intercepted(k, message, may_pack, end_stream);
+  return send_encoded(k, message, may_pack, end_stream, known_bytes);
 }
 
 // Returns the status for a received message that breaks the rules of the state `s`.

@@ -188,7 +188,7 @@ def test_mistakes_are_told(server):
     for words, code, text in (
             (("AddMovie", "-d", '{"titel": "x"}'), FAILURE, "titel"),
             (("AddMovie", "-d", "[]"), FAILURE, "\n  Root element"),
-            (("AddMovie", "-d", "{"), FAILURE, "is no movie.Movie"),
+            (("AddMovie", "-d", "{"), FAILURE, "is not a valid movie.Movie"),
             (("AddMovie", "-d", '{"title": "a"}{"title": "b"}'), USAGE, "takes one request"),
             (("AddMovie", "-d", ""), USAGE, "takes one request; there is none"),
             (("ListMovies", "-d", "-"), USAGE, "takes one request; there is none"),

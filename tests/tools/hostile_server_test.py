@@ -111,7 +111,7 @@ def test_a_file_that_imports_itself():
 
 
 def test_what_is_no_file():
-    described(told(b"\xff\xff"), "no file descriptor")
+    described(told(b"\xff\xff"), "an invalid file descriptor")
 
 
 def test_a_file_whose_types_are_missing():

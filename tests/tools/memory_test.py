@@ -41,7 +41,7 @@ def ends_by_a_line(*command):
             continue
         assert done.returncode in (FAILURE, RESOURCE_EXHAUSTED), \
             f"within {limit_mb} MB it ends with {done.returncode}: {said[-300:]!r}"
-        words = ("out of memory", "thread cannot be started") if done.returncode == FAILURE else ("RESOURCE_EXHAUSTED",)
+        words = ("out of memory", "a thread cannot be started", "cannot start a thread") if done.returncode == FAILURE else ("RESOURCE_EXHAUSTED",)
         assert any(word in said for word in words) and said.count("\n") == 1, f"within {limit_mb} MB it says {said[-300:]!r}"
     assert any(succeeded) and not all(succeeded), f"the limits are not those between failure and success: {succeeded}"
 

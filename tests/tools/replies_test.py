@@ -92,7 +92,7 @@ def test_anys_inside_of_anys_have_an_end():
 def test_a_reply_without_a_json_form_is_told_and_the_stream_goes_on():
     printed, said = many(field(2, 1), field(4, field(1, 1 << 60)), field(2, 3), b"\xff", field(2, 4), code=FAILURE)
     assert printed == [{"after": 1}, {"after": 3}, {"after": 4}], "the others"
-    assert "cannot be written as JSON" in said and "a message of 1 bytes is no odd.Holder" in said, f"it says {said!r}"
+    assert "cannot be written as JSON" in said and "a message of 1 bytes is not a valid odd.Holder" in said, f"it says {said!r}"
     assert "libprotobuf" not in said, f"it says {said!r}"
     done = call("One", b"\xff", code=FAILURE)
     assert done.stdout == "", "what is printed of no message"
