@@ -34,7 +34,8 @@ class a_local_address : public echo_fixture {
     co_return reply ? reply->text() : reply.status().to_string();
   }
   std::string answer(std::string_view local, std::string proxy = {}) {
-    channel c(rt(), proxy.empty() ? address_ : "movies.example:1", insecure(),
+    const std::string target = proxy.empty() ? address_ : "movies.example:1";
+    channel c(rt(), target, insecure(),
               channel_options().proxy(std::move(proxy)).local_address(address(local)));
     return run(ask(c));
   }
