@@ -86,8 +86,9 @@ std::int64_t kernel_backend::open_stream(int family) noexcept {
 // Without IP_BIND_ADDRESS_NO_PORT the kernel would choose the port here, and one that is free for all
 // servers: connections to several servers could then not share a port.
 std::int64_t kernel_backend::bind_stream(handle h, const raw_address& at) noexcept {
-  counted_.system_calls += 2;
+  counted_.system_calls += 3;
   const sockaddr_storage address = unwrap(at);
+  set_option(h, SOL_SOCKET, SO_REUSEADDR, 1);  // a port that an earlier connection has used
   set_option(h, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   return ::bind(h, reinterpret_cast<const sockaddr*>(&address), at.size) < 0 ? -errno : 0;
 }
