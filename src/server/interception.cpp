@@ -157,7 +157,7 @@ status interception::add_hooks(const std::shared_ptr<message_hooks>& hooks) noex
   if (handler_ != handler::unasked) return {};  // a second next(), which runs nothing
   if (!base::if_memory_allows([&] { hooks_.push_back(hooks); })) return rpc::out_of_memory();
   call_.pass_messages_by(*this);
-  if (request_view_) refused_ = pass_request();
+  if (request_view_ && refused_.ok()) refused_ = pass_request();
   return refused_;
 }
 
