@@ -8,6 +8,7 @@
 #include "coracle/coro/yield.hpp"
 #include "coracle/net/stream.hpp"
 #include "coracle/runtime/loop.hpp"
+#include "coracle/runtime/runtime.hpp"
 #include "net/open_stream.hpp"
 #include "net/socket_duplex.hpp"
 
@@ -37,7 +38,7 @@ class byte_stream_of_socket final : public byte_stream {
   [[nodiscard]] address peer_address() const override { return stream_.peer_address(); }
   [[nodiscard]] address local_address() const override { return stream_.local_address(); }
 
-  [[nodiscard]] const loop& home() const noexcept { return stream_.open_->on; }
+  [[nodiscard]] loop& home() const noexcept { return stream_.open_->on; }
   [[nodiscard]] runtime_internal::handle release() noexcept {
     return std::exchange(stream_.open_, nullptr)->release();
   }
@@ -288,12 +289,20 @@ class byte_stream_duplex final : public duplex, coro::work {
   bool abort_ = false;
 };
 
+task<> destroy(std::unique_ptr<byte_stream> s) {
+  s.reset();
+  co_return;
+}
+
 }  // namespace
 
 result<std::unique_ptr<duplex>> make_duplex(loop& on, std::unique_ptr<byte_stream> s) {
   auto* const socket = dynamic_cast<byte_stream_of_socket*>(s.get());
   if (!socket) return std::make_unique<byte_stream_duplex>(on, std::move(s));
-  if (&socket->home() != &on) return status::unavailable("the stream belongs to another loop");
+  if (loop& home = socket->home(); &home != &on) {
+    home.owner().spawn_on(home, destroy(std::move(s)));  // only its own loop may close the socket
+    return status::unavailable("the stream belongs to another loop");
+  }
   return make_socket_duplex(on, socket->release());
 }
 
