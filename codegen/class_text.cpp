@@ -54,11 +54,11 @@ std::string call_type(const method_model& m) {
 // used.
 void add_owning_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
-  to += concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
-                "(\n", "        ::std::same_as<", m.request,
-                "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
-                "      return {*channel_, ", literal(m.path), ", ::std::move(request), options};\n",
-                "    }\n"});
+  to +=
+      concat({"    [[nodiscard]] ::coracle::owning_unary_call<", m.request, ", ", m.reply, "> ", m.name,
+              "(\n", "        ::std::same_as<", m.request,
+              "> auto&& request, const ::coracle::call_options& options = {}) const {\n",
+              "      return {channel_, ", literal(m.path), ", ::std::move(request), options};\n", "    }\n"});
 }
 
 void add_call(std::string& to, const method_model& m) {
@@ -66,7 +66,7 @@ void add_call(std::string& to, const method_model& m) {
   if (m.deprecated) to += concat({"    ", deprecated_attribute, "\n"});
   const std::string parameter = m.streams_requests ? "" : concat({"const ", m.request, "& request, "});
   to += concat({"    [[nodiscard]] ", call_type(m), " ", m.name, "(\n", "        ", parameter,
-                "const ::coracle::call_options& options = {}) const {\n", "      return {*channel_, ",
+                "const ::coracle::call_options& options = {}) const {\n", "      return {channel_, ",
                 literal(m.path), m.streams_requests ? "" : ", request", ", options};\n", "    }\n"});
   if (!m.streams_requests && !m.streams_replies) add_owning_call(to, m);
   to += "\n";
@@ -89,15 +89,14 @@ void add_service_class(std::string& to, const service_model& s) {
 }
 
 void add_stub_class(std::string& to, const service_model& s) {
-  to += "  // For clients: the channel must stay while the stub and the calls that it made are in use.\n";
+  to += "  // For clients: keeps its handle of the channel.\n";
   to += concat({"  class ", s.deprecated ? concat({deprecated_attribute, " "}) : "", "stub {\n"});
   to +=
       "   public:\n"
-      "    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}\n\n";
+      "    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}\n\n";
   for (const method_model& m : s.methods) add_call(to, m);
   to += "   private:\n";
-  to +=
-      concat({"    ", s.methods.empty() ? "[[maybe_unused]] " : "", "::coracle::call_channel* channel_;\n"});
+  to += "    ::coracle::channel channel_;\n";
   to += "  };\n";
 }
 

@@ -8,7 +8,7 @@ if(thread_sanitizer)
   # for what the other's loop does. These have more loops or threads, or stand for a kind of call or connection.
   # Signals are not among them: ThreadSanitizer delivers them later, and one that is raised again in a handler never.
   set(sources)
-  foreach(name IN ITEMS activation channelz channelz_tls connection drain_token foreign_coroutine foreign_loop hand_over
+  foreach(name IN ITEMS activation channel_handle channelz channelz_tls connection drain_token foreign_coroutine foreign_loop hand_over
       handler_defects health life lifetime limits loops_apart memory race reflection restart server
       stream test_kit thread_claims tls unary)
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}_test.cpp)

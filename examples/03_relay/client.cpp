@@ -89,7 +89,7 @@ coracle::task<> cancel(const relay_stub& relay, int recalled_before) {
   std::printf("its call was cancelled, and the last server let go of the letter\n");
 }
 
-coracle::task<> tour(coracle::channel& channel) {
+coracle::task<> tour(coracle::channel channel) {
   const relay_stub relay(channel);
   const int recalled = co_await send_a_letter(relay);
   co_await miss_a_deadline(relay, recalled);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 namespace {
 
@@ -16,7 +17,7 @@ namespace {
 // A server in the middle. Deadline, cancellation and baggage are not mentioned: a call that a handler makes inherits them.
 class carrier final : public relay::rpc::Relay::service {
  public:
-  explicit carrier(coracle::channel& next) : next_(next) {}
+  explicit carrier(coracle::channel next) : next_(std::move(next)) {}
 
   coracle::reply<relay::Receipt> Carry(coracle::server_context&, const relay::Letter& letter) override {
     auto receipt = co_await next_.Carry(letter);
@@ -95,13 +96,11 @@ int main(int argc, char** argv) {
     const examples::command_line line(argc, argv, "--port=PORT [--next=ADDRESS]");
     const auto port = line.port("port");
     coracle::runtime runtime;
-    std::optional<coracle::channel> next;
     std::optional<carrier> middle;
     recipient last;
     coracle::server server(runtime);
     if (const auto address = line.option("next")) {
-      next.emplace(runtime, *address, coracle::insecure());
-      server.add(middle.emplace(*next));
+      server.add(middle.emplace(coracle::channel(runtime, *address, coracle::insecure())));
     } else {
       server.add(last);
     }

@@ -7,6 +7,7 @@
 #include <coracle/server/generic_service.hpp>
 
 #include <string>
+#include <utility>
 
 namespace examples {
 
@@ -14,7 +15,7 @@ namespace examples {
 // makes inherits them; metadata, status and trailers are passed on here.
 class relay final : public coracle::generic_service {
  public:
-  explicit relay(coracle::call_channel& next) : next_(next) {}
+  explicit relay(coracle::channel next) : next_(std::move(next)) {}
 
   // --8<-- [start:relay]
   coracle::replies<coracle::bytes_message> call(coracle::server_context& context,

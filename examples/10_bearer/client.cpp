@@ -3,11 +3,12 @@
 #include "bearer.coracle.hpp"
 
 #include <coracle/client.hpp>
-#include <coracle/client/intercepted_channel.hpp>
+#include <coracle/client/client_interceptor.hpp>
 #include <coracle/tls/client_options.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 
 namespace {
 
@@ -32,10 +33,10 @@ int main(int argc, char** argv) {
     const examples::command_line line(argc, argv, "ADDRESS --ca=FILE [--token=TOKEN]");
     coracle::tls::client_options tls;
     tls.ca_file(line.required("ca"));
-    coracle::channel channel(line.words().front(), tls);
-    bearer_token token(line.option("token").value_or(""));
-    coracle::intercepted_channel bearing(channel, {&token});
-    const bearer::rpc::Vault::stub vault(bearing);
+    auto token = std::make_shared<bearer_token>(line.option("token").value_or(""));
+    const coracle::channel channel(line.words().front(), tls,
+                                   coracle::channel_options().interceptors({token}));
+    const bearer::rpc::Vault::stub vault(channel);
     const bearer::OpenRequest request;
     const auto contents = coracle::sync_wait(vault.Open(request, coracle::within(std::chrono::seconds(20))));
     // value() throws UNAUTHENTICATED.

@@ -38,7 +38,7 @@ class to_stderr final : public logger {
 std::string_view to_string(log_level level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
 
 logger& stderr_logger() noexcept {
-  static to_stderr only;
+  static to_stderr& only = *new to_stderr;  // never destroyed: destructors of static objects may log
   return only;
 }
 

@@ -11,9 +11,9 @@
 
 namespace coracle::client {
 
-attempt_set::attempt_set(client_call& call, const call_terms& terms, attempt_plan plan,
-                         std::shared_ptr<attempt_source> source, call_watch* watch) noexcept
-    : call_(call), terms_(terms), plan_(std::move(plan)), source_(std::move(source)), watch_(watch) {
+attempt_set::attempt_set(client_call& call, const call_terms& terms, attempt_plan plan, call_channel& source,
+                         call_watch* watch) noexcept
+    : call_(call), terms_(terms), plan_(std::move(plan)), source_(source), watch_(watch) {
   timer::fire = [](coro::timer& t) noexcept { static_cast<attempt_set&>(t).timer_fired(); };
 }
 
@@ -32,7 +32,7 @@ void attempt_set::start_attempt(attempt_kind kind) noexcept {
   replayed_attempt& a = *attempts_.back();
   if (std::exchange(next_is_chosen_, false)) chosen_ = &a;
   else if (const auto distance = plan_.next_hedge()) arm_in(*distance);
-  a.begin(*source_, watch_attempt(watch_, kind, a.previous_attempts()));
+  a.begin(source_, watch_attempt(watch_, kind, a.previous_attempts()));
 }
 
 void attempt_set::timer_fired() noexcept {
@@ -82,7 +82,7 @@ void attempt_set::ended(replayed_attempt& a, attempt_end e) noexcept {
 bool attempt_set::try_again(replayed_attempt& a, const status& why) noexcept {
   if (std::exchange(tried_again_, true)) return false;
   a.cancel(why);
-  a.begin(*source_, watch_attempt(watch_, attempt_kind::transparent_retry, a.previous_attempts()));
+  a.begin(source_, watch_attempt(watch_, attempt_kind::transparent_retry, a.previous_attempts()));
   return true;
 }
 
@@ -173,7 +173,7 @@ constexpr std::size_t ahead_low_bytes = 32u << 10;
 
 }  // namespace
 
-void replayed_attempt::begin(attempt_source& from, std::unique_ptr<attempt_watch> watch) noexcept {
+void replayed_attempt::begin(call_channel& from, std::unique_ptr<attempt_watch> watch) noexcept {
   next_piece_ = taken_bytes_ = 0;
   watch_ = std::move(watch);
   on_its_way_ = true;

@@ -66,7 +66,7 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
   ~replayed_attempt() { cancel(status::cancelled("the call has ended")); }
 
   // Begins the attempt; called again for a transparent retry.
-  void begin(attempt_source& from, std::unique_ptr<attempt_watch> watch) noexcept;
+  void begin(call_channel& from, std::unique_ptr<attempt_watch> watch) noexcept;
   // Sends what has been recorded, as far as there is room.
   void pump() noexcept;
   void want_writable(std::size_t low_bytes) noexcept;
@@ -114,8 +114,8 @@ class replayed_attempt final : public call_attempt, public coro::pooled {
 class attempt_set final : public coro::pooled, private rpc::request_record, private coro::timer {
  public:
   // watch: that of the call; may be null.
-  attempt_set(client_call& call, const call_terms& terms, attempt_plan plan,
-              std::shared_ptr<attempt_source> source, call_watch* watch) noexcept;
+  attempt_set(client_call& call, const call_terms& terms, attempt_plan plan, call_channel& source,
+              call_watch* watch) noexcept;
   ~attempt_set();
   // Records the call's request and begins the first attempt. Called once.
   void begin() noexcept;
@@ -150,7 +150,7 @@ class attempt_set final : public coro::pooled, private rpc::request_record, priv
   client_call& call_;
   const call_terms& terms_;
   attempt_plan plan_;
-  std::shared_ptr<attempt_source> source_;
+  call_channel& source_;
   call_watch* watch_;
   replay_buffer sent_;
   std::vector<std::unique_ptr<replayed_attempt>> attempts_;

@@ -5,10 +5,10 @@
 #include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/call_options.hpp"
+#include "coracle/client/impl/call_channel.hpp"
 #include "transport/exchange.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
 namespace coracle {
@@ -31,22 +31,11 @@ struct call_terms {
 class call_attempt;
 struct method_config;
 
-// Begins attempts. This is the inner part of a channel, which a call that retries may keep alive for longer
-// than the channel. Attempts that begin after the end of the channel fail with refusal::final.
-class attempt_source : public std::enable_shared_from_this<attempt_source> {
- public:
-  // As call_channel::begin().
-  virtual void begin(call_attempt& a) noexcept = 0;
-
- protected:
-  ~attempt_source() = default;
-};
-
 // What an attempt needs to know about the channel of its connection; outlives the exchange.
 struct call_target {
   std::string_view scheme;
   std::string_view authority;
-  attempt_source* source = nullptr;  // for another attempt
+  call_channel* source = nullptr;  // for another attempt
   std::string_view user_agent;  // empty: library_user_agent()
 };
 
@@ -55,7 +44,7 @@ enum class refusal : std::uint8_t {
   // No connection is available now (the balancer's "fail"): a retry policy decides. An attempt whose terms
   // say wait_for_ready() never gets this refusal; it stays queued.
   unavailable,
-  // The balancer drops the call, or the channel is being destroyed. No retry is allowed.
+  // The balancer drops the call, or the channel was closed. No retry is allowed.
   final,
 };
 
@@ -79,11 +68,10 @@ class call_attempt : public transport::exchange_handler, public base::list_hook 
   // `x`. When the call returns, anything may have happened to the attempt, including its destruction.
   virtual void attach(transport::exchange x, const call_target& target) noexcept = 0;
   // Provides what a call waits for before its first attempt (call_channel::wait_for_config()): the
-  // configuration of its method, which may be null; the source of its attempts; and the authority that
-  // credentials are sent to, as in call_setup::secure_authority, since the channel may have been destroyed.
-  // The pointer and the view are borrowed for the duration of this function. As after attach(), the attempt
-  // may have been destroyed.
-  virtual void configured(const method_config*, std::shared_ptr<attempt_source>, std::string_view) noexcept {}
+  // configuration of its method, which may be null, and the authority that credentials are sent to, as in
+  // call_setup::secure_authority. Both are borrowed for the duration of this function. As after attach(), the
+  // attempt may have been destroyed.
+  virtual void configured(const method_config*, std::string_view) noexcept {}
   // Reports that the attempt gets no stream. As after attach(), the attempt may have been destroyed.
   virtual void fail(const status& why, refusal how) noexcept = 0;
 

@@ -42,7 +42,7 @@ task<> channel_home::run() {
     again = co_await wanted_again();
   }
   running_ = false;
-  if (leaving_) left();
+  if (leaving_) leave_now();
 }
 
 // Returns false if the end of the channel stopped the wait.
@@ -85,7 +85,12 @@ void channel_home::leave() noexcept {
   leaving_ = true;
   channel_->forget_home();
   work_.request_stop();
-  if (!running_) left();
+  if (!running_) leave_now();
+}
+
+void channel_home::leave_now() noexcept {
+  channel_->home_left();
+  left();
 }
 
 }  // namespace coracle::client

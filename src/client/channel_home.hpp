@@ -47,6 +47,7 @@ class channel_home final : public runtime_internal::resident, private resolution
  private:
   // runtime_internal::resident
   void leave() noexcept override;
+  void leave_now() noexcept;
   // resolution_sink
   void publish(resolution found) override;
   void fail(const status& why) override;

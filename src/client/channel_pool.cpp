@@ -5,29 +5,30 @@
 
 namespace coracle {
 
-std::shared_ptr<channel> channel_pool::get(std::string_view target, const channel_credentials& credentials,
-                                           const channel_options& options) {
-  return get({std::string(target), credentials, options, {}, nullptr, {}});
+channel channel_pool::get(std::string_view target, const channel_credentials& credentials,
+                          const channel_options& options) {
+  return get({std::string(target), credentials, options, {}, {}, {}});
 }
 
 // Channels are made and destroyed outside the lock, because resolvers and their makers are the user's code,
 // and may use the pool. If two threads make the same channel at the same time, one of them gets the other's.
-std::shared_ptr<channel> channel_pool::get(entry wanted) {
+channel channel_pool::get(entry wanted) {
   drop_unused();
-  if (auto made = find_or_add(wanted)) return made;
-  wanted.made = std::make_shared<channel>(on_, wanted.target, wanted.credentials, wanted.options);
-  return find_or_add(wanted);
+  if (auto made = find_or_add(wanted)) return *std::move(made);
+  wanted.made.emplace(on_, wanted.target, wanted.credentials, wanted.options);
+  return *find_or_add(wanted);
 }
 
-// Returns null if there is none and `wanted` has none to add.
-std::shared_ptr<channel> channel_pool::find_or_add(const entry& wanted) {
+// Returns nothing if there is none and `wanted` has none to add.
+std::optional<channel> channel_pool::find_or_add(const entry& wanted) {
   const std::lock_guard lock(mutex_);
   const auto same = [&](const entry& e) {
-    return e.target == wanted.target && e.options == wanted.options && e.proves_as(wanted);
+    return e.target == wanted.target && e.options == wanted.options && e.proves_as(wanted) &&
+           e.made->state() != connectivity::shutdown;
   };
   auto found = std::find_if(entries_.begin(), entries_.end(), same);
   if (found == entries_.end()) {
-    if (!wanted.made) return nullptr;
+    if (!wanted.made) return {};
     found = entries_.insert(found, wanted);
   }
   found->given = on_.now();
@@ -62,7 +63,9 @@ void channel_pool::drop_unused() {
   std::vector<entry> dropped;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto in_use = [now = on_.now()](const entry& e) {
-    return e.made.use_count() > 1 || e.made->state() != connectivity::idle ||
+    const connectivity state = e.made->state();
+    if (state == connectivity::shutdown) return false;
+    return e.made->shared().use_count() > 1 || state != connectivity::idle ||
            now < deadline_after(e.given, e.options.idle_timeout());
   };
   std::erase_if(entries_, [&](entry& e) {

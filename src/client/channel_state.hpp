@@ -7,10 +7,13 @@
 #include "client/destination.hpp"
 #include "client/method_config.hpp"
 #include "client/subchannel.hpp"
+#include "coracle/base/impl/intrusive_list.hpp"
 #include "coracle/base/status.hpp"
 #include "coracle/client/channel_options.hpp"
 #include "coracle/client/connectivity.hpp"
-#include "coracle/coro/watch.hpp"
+#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/coro/event.hpp"
+#include "coracle/coro/task.hpp"
 #include "coracle/runtime/runtime.hpp"
 #include "rpc/channel_registry.hpp"
 #include "runtime/resident.hpp"
@@ -19,47 +22,73 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace coracle::client {
 
+class change_wait;
 class channel_home;
 class shard;
 
-// Kept alive by the channel, by its home and by each shard.
-class channel_state final : public attempt_source, public rpc::shown_channel {
+// The implementation of a channel. Kept alive by the handles together (open()), by its home and by each
+// shard, and with the shards by the calls in progress: see call_counts.
+class channel_state final : public call_channel,
+                            public rpc::shown_channel,
+                            public std::enable_shared_from_this<channel_state> {
  public:
   channel_state(runtime& on, destination where, std::shared_ptr<dialer> by, channel_credentials credentials,
                 channel_options o);
+  ~channel_state();
+
+  // Registers the channel with the registry of its runtime, and returns the first handle. When all copies of
+  // it are dropped, the channel is retired.
+  [[nodiscard]] static std::shared_ptr<call_channel> open(std::shared_ptr<channel_state> made);
 
   // --- any thread
-  // Registers the channel with the registry of its runtime, until close().
-  void show();
   // To be awaited on a loop of any runtime.
   [[nodiscard]] task<rpc::channel_snapshot> figures() override;
+  void runtime_ended() noexcept override;
+  // Ends the calls.
   void close() noexcept;
-  [[nodiscard]] connectivity state() const noexcept { return state_.load(std::memory_order_acquire); }
+  // Refuses new calls: the state is SHUTDOWN. The shards leave when their calls have ended.
+  void begin_shutdown() noexcept;
+  [[nodiscard]] connectivity current() const noexcept { return state_.load(std::memory_order_acquire); }
+  // Whether the shards and the home have left.
+  [[nodiscard]] bool all_left() const noexcept;
   // Returns the last published snapshot; null if there is none yet.
   [[nodiscard]] std::shared_ptr<const snapshot> latest() const;
   // Makes a shard leave IDLE: that of the current loop, or of loop 0 when called elsewhere.
   void connect();
+  // Throws usage_error if the runtime has ended.
+  [[nodiscard]] runtime& owner() const;
+
+  // --- call_channel
+  // For calls that set_up() has accepted.
+  void begin(call_attempt& a) noexcept override;
+  void set_up(call_setup& setup, std::string_view method, loop& current) noexcept override;
+  [[nodiscard]] status refusal(loop& current) noexcept override;
+  [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept override;
+  // A loop of the background runtime if the runtime has ended: the call fails there.
+  [[nodiscard]] loop& blocking_home() override;
+  const call_options* defaults() noexcept override { return call_defaults_; }
+  std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept override {
+    return options.interceptors();
+  }
+  std::shared_ptr<call_channel> handle() noexcept override { return handle_.lock(); }
+  std::shared_ptr<channel_state> state() noexcept override { return shared_from_this(); }
 
   // --- loops of the runtime
-  void begin(call_attempt& a) noexcept override;
-  // Returns the shard of the current loop, which it makes if there is none yet; null if the channel or
-  // runtime is ending.
-  shard* here(loop& current);
-  // For a call that begins on the current loop; see call_channel.
-  void set_up(call_setup& setup, std::string_view method, loop& current);
-  // See call_channel.
-  [[nodiscard]] bool wait_for_config(call_attempt& a) noexcept;
   [[nodiscard]] std::string_view secure_authority() const noexcept {
     return how.credentials.secure() || to.in_process ? std::string_view(to.authority) : std::string_view();
   }
-  // Called by a shard, on its loop.
+  // Called by a shard, on its loop: it takes no more calls, has closed its connections.
   void forget(loop& where) noexcept;
+  void shard_left() noexcept;
+  // Why a shard ends its calls.
+  [[nodiscard]] status end_reason() const;
   void report(loop& where, connectivity c) noexcept;
   void note(loop& where, std::string_view what, std::uint64_t subchannel) noexcept;
   void resolve_again() noexcept;
@@ -68,32 +97,46 @@ class channel_state final : public attempt_source, public rpc::shown_channel {
   void publish(resolution found);
   void publish_failure(const status& why);
   void forget_home() noexcept;
+  void home_left() noexcept;
 
-  runtime& owner;
   const destination to;
   const channel_options options;
   const std::string user_agent;  // empty: the library's own
   const call_target target;
   const connecting how;
-  const call_options* const call_defaults;  // null: there are none
-  watch<connectivity> news;  // the latest state()
   const std::shared_ptr<const method_configs> own_methods;  // if the resolver provides none
 
  private:
-  [[nodiscard]] std::shared_ptr<channel_state> self() noexcept {
-    return std::static_pointer_cast<channel_state>(shared_from_this());
-  }
+  friend class change_wait;
+  // Returns the shard of the current loop, a loop of the runtime. Makes it if there is none yet; null if the
+  // channel or runtime is ending.
+  shard* here(loop& current);
   shard* make_shard(loop& current);
+  // The last handle was dropped.
+  void retire() noexcept;
+  // Under the mutex.
+  void ask_to_retire() noexcept;
+  void last_left() noexcept;
+  [[nodiscard]] bool refuses() const noexcept { return retiring_ || closed_ || ended_; }
+  void tell_waiting() noexcept;
   // before: the last published snapshot; may be null. Returns null, and logs a warning, if a bad service
   // config leaves `before` in effect.
   [[nodiscard]] std::shared_ptr<const snapshot> snapshot_of(const resolution& found,
                                                             const snapshot* before) const;
   void tell_shards();
-  // Returns false if the state was the same.
+  // Under the mutex. Returns false if the state was the same.
   bool set_state(connectivity c) noexcept;
 
+  // The runtime, while new calls may begin; else null. A runtime that is made later at the same address is
+  // another one.
+  std::atomic<runtime*> open_on_;
+  const call_options* const call_defaults_;  // null: there are none
+  const std::shared_ptr<client_observer>* const observer_;  // null: there is none
+  runtime& runtime_;  // must not be accessed once ended_ is set
+  std::weak_ptr<call_channel> handle_;
   std::vector<shard*> shards_;  // by loop; each entry is used only on its loop
-  std::vector<call_counts> counts_;  // by loop; each entry is used only on its loop
+  std::vector<call_counts>
+      counts_;  // by loop; each entry is used only on its loop, by the shard and the calls
   const std::uint64_t id_;
   channel_home* home_ = nullptr;  // used only on its loop
   std::atomic<connectivity> state_{connectivity::idle};
@@ -104,10 +147,35 @@ class channel_state final : public attempt_source, public rpc::shown_channel {
   std::vector<connectivity> states_;  // by loop
   std::shared_ptr<const snapshot> latest_;
   rpc::event_trace trace_;
+  std::size_t shards_alive_ = 0;
+  base::intrusive_list<change_wait> waiting_;
+  bool home_alive_ = false;
+  bool shutting_down_ = false;  // begin_shutdown()
+  bool retiring_ = false;  // no call begins any more
   bool closed_ = false;
+  bool ended_ = false;  // the runtime
+};
+
+// A coroutine's wait for changes of a channel, on any loop. Lives in the coroutine's frame.
+class change_wait : public base::list_hook {
+ public:
+  explicit change_wait(std::shared_ptr<channel_state> of);
+  ~change_wait();
+  change_wait(const change_wait&) = delete;
+  change_wait& operator=(const change_wait&) = delete;
+  // Forgets the changes so far: call it before looking at the channel.
+  void reset() { changed_.reset(); }
+  [[nodiscard]] task<> changed();
+
+ private:
+  friend class channel_state;
+  std::shared_ptr<channel_state> of_;
+  event<> changed_;
 };
 
 // Implements channel::wait_for_state_change().
 task<bool> wait_for_change(std::shared_ptr<channel_state> of, connectivity from, duration at_most);
+// Implements channel::shutdown().
+task<> shut_down(std::shared_ptr<channel_state> of);
 
 }  // namespace coracle::client

@@ -99,6 +99,7 @@ void client_call::begin_here(const coro::environment& outer) {
   if (const auto& c = terms_.options.compression()) format_.pack_as(*c);
   if (setup.config) go_by(*setup.config, now);
   if (setup.observer) watched_ = std::make_unique<call_watch>(*setup.observer, terms_);
+  if (!counts_ && setup.refused) return end(channel_.refusal(*terms_.home), false);
   if (terms_.options.bad_metadata())
     return end(status::internal("a metadata key or value is not valid (see coracle/rpc/metadata.hpp)"),
                false);
@@ -111,18 +112,17 @@ void client_call::begin_here(const coro::environment& outer) {
     return end(status::deadline_exceeded("the deadline had passed before the call began"), false);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
   if (setup.config_may_come && !setup.config && channel_.wait_for_config(*this)) return;
-  prove_caller(setup.config, nullptr, setup.secure_authority);
+  prove_caller(setup.config, setup.secure_authority);
 }
 
-void client_call::configured(const method_config* m, std::shared_ptr<attempt_source> source,
-                             std::string_view secure_authority) noexcept {
+void client_call::configured(const method_config* m, std::string_view secure_authority) noexcept {
   if (m) go_by(*m, began_);
   if (!request_failure_.ok()) return end(request_failure_, false);
   if (terms_.deadline <= terms_.home->now())
     return end(status::deadline_exceeded("the deadline passed"), false);
   if (timer::holder) terms_.home->disarm(*this);
   if (terms_.deadline != never) terms_.home->arm(*this, terms_.deadline);
-  prove_caller(m, std::move(source), secure_authority);
+  prove_caller(m, secure_authority);
 }
 
 void client_call::begin_stream(const coro::environment& inherited) noexcept {
@@ -132,7 +132,7 @@ void client_call::begin_stream(const coro::environment& inherited) noexcept {
   settle_home();
   phase_ = phase::begun;
   chain_ =
-      std::make_unique<stream_chain>(around, *this, terms_.path, terms_.options, std::move(seen_request_));
+      std::make_unique<stream_chain>(channel_, *this, terms_.path, terms_.options, std::move(seen_request_));
   if (!terms_.options.is_detached() && inherited.stop.stop_requested()) chain_->cancel();
   chain_->begin(inherited, {});
 }
@@ -205,16 +205,21 @@ void client_call::go_by(const method_config& m, time_point now) noexcept {
     request_failure_ = rpc::too_large_to_send(request_body_->size(), format_.most_sent_bytes());
 }
 
-void client_call::make_attempts(const method_config* m, std::shared_ptr<attempt_source> source) noexcept {
+void client_call::make_attempts(const method_config* m) noexcept {
   if (!m || !(m->retry || m->hedging)) {
     watched_attempt_ = watch_attempt(watched_.get(), attempt_kind::first, 0);
     watch_ = watched_attempt_.get();
-    return source ? source->begin(*this) : channel_.begin(*this);
+    return channel_.begin(*this);
   }
+  stand_between();
   attempts_ = std::make_unique<attempt_set>(
       *this, terms_, m->retry ? attempt_plan(m->retry, m->throttle) : attempt_plan(m->hedging, m->throttle),
-      source ? std::move(source) : channel_.source(), watched_.get());
+      channel_, watched_.get());
   attempts_->begin();
+}
+
+void client_call::stand_between() noexcept {
+  if (counts_) counts_->between.push_back(*this);
 }
 
 void client_call::half_close() noexcept {
@@ -439,7 +444,11 @@ void client_call::end(status why, bool inside) noexcept {
       terms_.home->now() >= terms_.deadline)
     why = status::deadline_exceeded("the deadline passed");
   outcome_ = std::move(why);
-  if (counts_) ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
+  if (counts_) {
+    ++(outcome_.ok() ? counts_->succeeded : counts_->failed);
+    if (counts_->when_none) [[unlikely]]
+      counts_->post_if_none(*terms_.home);
+  }
   if (timer::holder) terms_.home->disarm(*this);
   on_stop_.unlink();
   fetch_.reset();
@@ -453,6 +462,7 @@ void client_call::end(status why, bool inside) noexcept {
   else leave_connection();
   end_watched_attempt();
   if (!outcome_.ok() || !one_reply_ || reply_codec_) tell_observer(outcome_);
+  else if (watched_) watched_->keep_observer();
   list_hook::unlink();  // a call that waits for a connection stops waiting
   if (chain_) [[unlikely]]
     return chain_->try_ended();
@@ -540,6 +550,7 @@ void client_call::record_to(rpc::request_record& r) noexcept {
 }
 
 void client_call::adopt(transport::exchange x, std::unique_ptr<attempt_watch> watch) noexcept {
+  list_hook::unlink();
   record_ = nullptr;
   exchange_ = x;
   exchange_.set_handler(this);
@@ -611,10 +622,9 @@ bool client_call::try_again(const transport::abnormal_end& e) noexcept {
 
 // --- credentials
 
-void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
-                               std::string_view secure_authority) noexcept {
+void client_call::prove_caller(const method_config* m, std::string_view secure_authority) noexcept {
   const call_credentials& by = terms_.options.credentials();
-  if (!by) return make_attempts(m, std::move(source));
+  if (!by) return make_attempts(m);
   if (secure_authority.empty())
     return end(
         status::unauthenticated("call credentials are not sent in plaintext: construct the channel with "
@@ -624,14 +634,14 @@ void client_call::prove_caller(const method_config* m, std::shared_ptr<attempt_s
     metadata bearer;
     if (!bearer.add("authorization", *by.authorization()))
       return end(status::unauthenticated("the token has characters that metadata do not permit"), false);
-    if (add_credentials(bearer)) make_attempts(m, std::move(source));
+    if (add_credentials(bearer)) make_attempts(m);
     return;
   }
   credentials_request request{std::string(secure_authority), std::string(terms_.path)};
-  delayed_start next{source ? std::move(source) : channel_.source(), m ? std::optional(*m) : std::nullopt};
   credentials_waiter& self = *this;
+  stand_between();
   fetch_ = std::make_unique<credentials_fetch>(*terms_.home, by.source(), std::move(request), self,
-                                               std::move(next));
+                                               m ? std::optional(*m) : std::nullopt);
 }
 
 // Returns false if the call has ended, because credentials and metadata under the same key contradict each
@@ -649,9 +659,10 @@ bool client_call::add_credentials(const metadata& more) noexcept {
 }
 
 void client_call::credentials_came(const result<metadata>& got) noexcept {
-  const delayed_start next = std::move(std::exchange(fetch_, nullptr)->next);
+  list_hook::unlink();
+  const std::optional<method_config> config = std::exchange(fetch_, nullptr)->config;
   if (!got) return end(got.status(), false);
-  if (add_credentials(*got)) make_attempts(next.config ? &*next.config : nullptr, next.source);
+  if (add_credentials(*got)) make_attempts(config ? &*config : nullptr);
 }
 
 // --- the operations that the owner of a call awaits
@@ -663,7 +674,7 @@ unary_operation::~unary_operation() {
 
 bool unary_operation::start_chain(std::coroutine_handle<> waiter,
                                   const coro::environment& inherited) noexcept {
-  chain_ = new unary_chain(channel_.interceptors(), *this, path_, options_);
+  chain_ = new unary_chain(channel_, *this, path_, options_);
   chain_->begin(inherited, inherited.stop);
   if (!chain_) return false;
   chain_->set_waiter(waiter);
@@ -740,15 +751,14 @@ bool head_operation::start(client_call& c, std::coroutine_handle<> waiter,
 
 void client_stream::deleter::operator()(client_call* c) const noexcept { c->dispose(); }
 
-client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
-                             bool one_reply)
-    : call_(new client_call(channel, path, call_options(options))) {
+client_stream::client_stream(const channel& by, const char* path, const call_options& options, bool one_reply)
+    : channel_(by), call_(new client_call(by.implementation(), path, call_options(options))) {
   if (one_reply) call_->has_one_reply();
 }
 
-client_stream::client_stream(call_channel& channel, const char* path, const call_options& options,
+client_stream::client_stream(const channel& by, const char* path, const call_options& options,
                              const rpc::codec& k, const void* request)
-    : client_stream(channel, path, options) {
+    : client_stream(by, path, options) {
   call_->set_request(k, request);
 }
 

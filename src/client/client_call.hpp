@@ -92,7 +92,7 @@ class client_call final : public rpc::call,
 
   // call_attempt
   [[gnu::hot, gnu::flatten]] void attach(transport::exchange x, const call_target& target) noexcept override;
-  [[gnu::cold, gnu::noinline]] void configured(const method_config* m, std::shared_ptr<attempt_source> source,
+  [[gnu::cold, gnu::noinline]] void configured(const method_config* m,
                                                std::string_view secure_authority) noexcept override;
   [[gnu::cold, gnu::noinline]] void fail(const status& why, refusal how) noexcept override;
 
@@ -136,14 +136,14 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void messages_broken(status why) noexcept override;
 
   [[gnu::cold, gnu::noinline]] void go_by(const method_config& m, time_point now) noexcept;
-  // Attaches credentials, if there are any, then begins the attempts. source: null for the channel itself.
-  [[gnu::noinline]] void prove_caller(const method_config* m, std::shared_ptr<attempt_source> source,
-                                      std::string_view secure_authority) noexcept;
+  // Attaches credentials, if there are any, then begins the attempts.
+  [[gnu::noinline]] void prove_caller(const method_config* m, std::string_view secure_authority) noexcept;
   [[gnu::cold, gnu::noinline]] [[nodiscard]] bool add_credentials(const metadata& more) noexcept;
   [[gnu::cold, gnu::noinline]] void credentials_came(const result<metadata>& got) noexcept override;
-  // source: null for the channel itself.
-  [[gnu::noinline]] void make_attempts(const method_config* m,
-                                       std::shared_ptr<attempt_source> source) noexcept;
+  [[gnu::noinline]] void make_attempts(const method_config* m) noexcept;
+  // Lets the channel end the call while the call has neither an exchange nor a place in a queue. Call
+  // list_hook::unlink() when that is over.
+  void stand_between() noexcept;
   void send_request();
   void send_single_request();
   [[gnu::cold, gnu::noinline]] void send_request_body();
@@ -178,7 +178,7 @@ class client_call final : public rpc::call,
   [[gnu::cold, gnu::noinline]] void count_kept() noexcept;
   [[gnu::noinline]] void tell_owner(bool inside) noexcept;
 
-  call_channel& channel_;
+  call_channel& channel_;  // valid until the call has ended: see call_counts
   call_terms terms_;
   call_counts* counts_ = nullptr;
   time_point began_{};

@@ -4,7 +4,6 @@
 #include "base/repeated_line.hpp"
 #include "coracle/base/impl/assert.hpp"
 #include "coracle/base/usage_error.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/coro/executor.hpp"
 #include "coracle/rpc/call_ended.hpp"
 #include "coracle/runtime/loop.hpp"
@@ -40,13 +39,6 @@ client_context::client_context(std::string_view method, const call_options& opti
       trailing_(&nothing_received()),
       repeatable_(repeatable) {}
 
-intercepted_channel::intercepted_channel(call_channel& inner,
-                                         std::initializer_list<client_interceptor*> front)
-    : inner_(inner), chain_(front) {
-  const auto behind = inner.interceptors();
-  chain_.insert(chain_.end(), behind.begin(), behind.end());
-}
-
 namespace client {
 
 status status_of_escape(const std::exception_ptr& error) noexcept {
@@ -70,10 +62,11 @@ client_chain::outer_stop::outer_stop(client_chain& c) noexcept
           [](coro::stop_callback& s) noexcept { static_cast<outer_stop&>(s).owner.cancel(); }),
       owner(c) {}
 
-client_chain::client_chain(client_interceptors chain, std::string_view method, const call_options& options,
+client_chain::client_chain(call_channel& by, std::string_view method, const call_options& options,
                            bool repeatable, bool one_request)
     : client_context(method, options, repeatable),
-      chain_(chain),
+      keeps_(by.handle()),
+      chain_(by.interceptors()),
       on_outer_stop_(*this),
       one_request_(one_request) {
   work::run = [](coro::work& w) noexcept {
@@ -271,9 +264,8 @@ status without_reply(const char* path) {
 
 }  // namespace
 
-unary_chain::unary_chain(client_interceptors chain, unary_operation& op, const char* path,
-                         const call_options& options)
-    : client_chain(chain, path, options, true, true),
+unary_chain::unary_chain(call_channel& by, unary_operation& op, const char* path, const call_options& options)
+    : client_chain(by, path, options, true, true),
       op_(op),
       request_(format_, op.request_codec_, op.request_),
       reply_(format_, op.reply_codec_, op.reply_) {}

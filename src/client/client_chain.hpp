@@ -21,7 +21,7 @@
 
 namespace coracle::client {
 
-using client_interceptors = std::span<client_interceptor* const>;
+using client_interceptors = std::span<const std::shared_ptr<client_interceptor>>;
 
 // Returns the status for an exception that escaped from an interceptor.
 [[gnu::cold]] status status_of_escape(const std::exception_ptr& error) noexcept;
@@ -56,8 +56,8 @@ class client_chain : public client_context,
   virtual void abandon() noexcept;
 
  protected:
-  client_chain(client_interceptors chain, std::string_view method, const call_options& options,
-               bool repeatable, bool one_request);
+  client_chain(call_channel& by, std::string_view method, const call_options& options, bool repeatable,
+               bool one_request);
 
   // Starts the call, in place of an earlier attempt; tried() follows, possibly before this returns.
   virtual void try_once(const coro::environment& e) noexcept = 0;
@@ -94,6 +94,7 @@ class client_chain : public client_context,
   task<status>::handle open(std::size_t index, status& failure) noexcept;
   void arm_deadline(const coro::environment& outer) noexcept;
 
+  const std::shared_ptr<call_channel> keeps_;  // the channel and its interceptors
   client_interceptors chain_;
   coro::stop_source stop_;
   struct outer_stop : coro::stop_callback {
@@ -116,7 +117,7 @@ class client_chain : public client_context,
 // Deleted when its interceptors have ended; unary_operation::chain_ is null then.
 class unary_chain final : public client_chain, public rpc::message_path {
  public:
-  unary_chain(client_interceptors chain, unary_operation& op, const char* path, const call_options& options);
+  unary_chain(call_channel& by, unary_operation& op, const char* path, const call_options& options);
 
   // The coroutine to resume at the end.
   void set_waiter(std::coroutine_handle<> waiter) noexcept { owner_ = waiter; }
@@ -146,9 +147,9 @@ class unary_chain final : public client_chain, public rpc::message_path {
 class stream_chain final : public client_chain {
  public:
   // request: null for a stream of requests.
-  stream_chain(client_interceptors chain, client_call& c, const char* path, const call_options& options,
+  stream_chain(call_channel& by, client_call& c, const char* path, const call_options& options,
                std::unique_ptr<intercepted_message> request)
-      : client_chain(chain, path, options, false, request != nullptr),
+      : client_chain(by, path, options, false, request != nullptr),
         call_(c),
         request_(std::move(request)) {}
 

@@ -6,7 +6,8 @@
 
 namespace coracle::client {
 
-call_watch::call_watch(client_observer& o, const call_terms& terms) noexcept : observer_(o), terms_(terms) {
+call_watch::call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept
+    : of_channel_(o), observer_(*o), terms_(terms) {
   call_.method = terms.path;
   call_.began = terms.home->now();
   call_.deadline = terms.deadline;

@@ -14,13 +14,19 @@ namespace coracle::client {
 // Belongs to the call; made only if there is an observer.
 class call_watch final : public coro::pooled {
  public:
-  [[gnu::noinline]] call_watch(client_observer& o, const call_terms& terms) noexcept;
+  // o: belongs to the channel, which lives until the call has ended.
+  [[gnu::noinline]] call_watch(const std::shared_ptr<client_observer>& o, const call_terms& terms) noexcept;
   void paused(duration d) noexcept { call_.retry_delay += d; }
   void ended(const status& how) noexcept;
+  // The call has ended, but its owner may still change the result: ended() follows later, perhaps after the
+  // end of the channel.
+  [[gnu::cold]] void keep_observer() noexcept { kept_ = of_channel_; }
 
  private:
   friend class attempt_watch;
+  const std::shared_ptr<client_observer>& of_channel_;  // until the call ends
   client_observer& observer_;
+  std::shared_ptr<client_observer> kept_;
   const call_terms& terms_;
   made_call call_;
 };

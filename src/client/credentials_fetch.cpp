@@ -35,8 +35,10 @@ status as_outcome(const status& why) {
 }  // namespace
 
 credentials_fetch::credentials_fetch(loop& home, std::shared_ptr<credentials_source> from,
-                                     credentials_request call, credentials_waiter& waiter, delayed_start n)
-    : next(std::move(n)), state_(std::make_shared<state>(state{std::move(from), std::move(call), &waiter})) {
+                                     credentials_request call, credentials_waiter& waiter,
+                                     std::optional<method_config> c)
+    : config(std::move(c)),
+      state_(std::make_shared<state>(state{std::move(from), std::move(call), &waiter})) {
   home.owner().spawn_on(home, run(state_));
 }
 

@@ -12,12 +12,6 @@
 
 namespace coracle::client {
 
-// What a call needs for its first attempt after its channel may have been destroyed.
-struct delayed_start {
-  std::shared_ptr<attempt_source> source;
-  std::optional<method_config> config;
-};
-
 class credentials_waiter {
  public:
   // Runs once, on the loop, from its queue.
@@ -32,12 +26,12 @@ class credentials_waiter {
 class credentials_fetch {
  public:
   credentials_fetch(loop& home, std::shared_ptr<credentials_source> from, credentials_request call,
-                    credentials_waiter& waiter, delayed_start next);
+                    credentials_waiter& waiter, std::optional<method_config> config);
   credentials_fetch(const credentials_fetch&) = delete;
   credentials_fetch& operator=(const credentials_fetch&) = delete;
   ~credentials_fetch();
 
-  delayed_start next;
+  const std::optional<method_config> config;  // for the first attempt
 
  private:
   struct state;

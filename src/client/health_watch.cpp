@@ -67,8 +67,8 @@ task<status> health_watch::ask() {
   try {
     wire::HealthCheckRequest question;
     question.set_service(service_);
-    server_streaming_call<wire::HealthCheckResponse> call(*this, "/grpc.health.v1.Health/Watch", question,
-                                                          options_);
+    server_streaming_call<wire::HealthCheckResponse> call(
+        channel(shared_from_this()), "/grpc.health.v1.Health/Watch", question, options_);
     wire::HealthCheckResponse answer;
     while (true) {
       const result<bool> more = co_await call.read(answer);

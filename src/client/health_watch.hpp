@@ -9,6 +9,7 @@
 #include "coracle/coro/task.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace coracle::client {
@@ -28,7 +29,7 @@ class health_watch_owner {
 // A channel whose calls all use one connection, and its only call. A server without the service counts as
 // serving. A watch that ends with another error has failed, and is repeated after a pause. Lives on the loop
 // of its subchannel, which runs it, and which stops it before the connection is destroyed.
-class health_watch final : private call_channel, public attempt_source {
+class health_watch final : public call_channel, public std::enable_shared_from_this<health_watch> {
  public:
   enum class verdict : std::uint8_t { unknown, serving, not_serving, failed };
   // The maximum size of one response message.
@@ -47,10 +48,8 @@ class health_watch final : private call_channel, public attempt_source {
   [[nodiscard]] bool open() const noexcept { return open_; }
 
  private:
-  // call_channel and attempt_source
-  void begin(call_attempt& a) noexcept override;
   // call_channel
-  std::shared_ptr<attempt_source> source() noexcept override { return shared_from_this(); }
+  void begin(call_attempt& a) noexcept override;
   loop& blocking_home() override;
   void set_up(call_setup& setup, std::string_view method, loop& here) noexcept override;
 

@@ -5,11 +5,18 @@
 
 namespace coracle::client {
 
-shard::shard(std::shared_ptr<channel_state> channel, loop& home,
+// --- counting
+
+void call_counts::post_if_none(loop& here) noexcept {
+  if (in_progress() == 0) here.post(*std::exchange(when_none, nullptr));
+}
+
+shard::shard(std::shared_ptr<channel_state> channel, loop& home, call_counts& calls,
              const std::shared_ptr<const snapshot>& latest)
-    : channel_(std::move(channel)), home_(home), configured_(latest && latest->why.ok()) {
+    : channel_(std::move(channel)), home_(home), calls_(calls), configured_(latest && latest->why.ok()) {
   if (latest) methods_ = latest->methods;
   timer::fire = [](coro::timer& t) noexcept { static_cast<shard&>(t).rest_if_unused(); };
+  work::run = [](coro::work& w) noexcept { static_cast<shard&>(w).calls_ended(); };
 }
 
 shard::~shard() {
@@ -43,8 +50,7 @@ bool shard::serve(call_attempt& a) noexcept {
 }
 
 void shard::begin_slowly(call_attempt& a) noexcept {
-  if (state_ == connectivity::shutdown)
-    return a.fail(status::unavailable("the channel is being destroyed"), refusal::final);
+  if (state_ == connectivity::shutdown) return a.fail(channel_->end_reason(), refusal::final);
   if (!channel_->to.bad.ok()) return a.fail(channel_->to.bad, refusal::final);
   if (state_ == connectivity::transient_failure && !a.terms().wait_for_ready())
     return a.fail(last_failure_, refusal::unavailable);
@@ -67,7 +73,7 @@ void shard::configure_waiting() noexcept {
   base::intrusive_list<call_attempt> calls;
   calls.take(unconfigured_);
   while (call_attempt* a = calls.pop_front())
-    a->configured(config_for(a->terms().path), channel_, channel_->secure_authority());
+    a->configured(config_for(a->terms().path), channel_->secure_authority());
 }
 
 void shard::serve_waiting() noexcept {
@@ -190,20 +196,41 @@ void shard::on_left(subchannel& s) noexcept {
 
 // --- the end
 
+void shard::retire() noexcept {
+  if (calls_.in_progress() == 0) return leave_once();
+  await_calls();
+}
+
+void shard::await_calls() noexcept {
+  if (awaiting_calls_) return;
+  awaiting_calls_ = true;
+  calls_.when_none = this;
+}
+
+void shard::calls_ended() noexcept {
+  awaiting_calls_ = false;
+  if (state_ == connectivity::shutdown) return leave_if_done();
+  leave_once();
+}
+
+// Calls that are not committed to an attempt come first: else the ends of their attempts would make them try
+// again.
 void shard::leave() noexcept {
+  const status why = channel_->end_reason();
   state_ = connectivity::shutdown;
   channel_->forget(home_);
   if (timer::holder) home_.disarm(*this);
-  for (auto* list : {&waiting_, &unconfigured_})
-    while (call_attempt* a = list->pop_front())
-      a->fail(status::unavailable("the channel is being destroyed"), refusal::final);
+  for (auto* list : {&calls_.between, &waiting_, &unconfigured_})
+    while (call_attempt* a = list->pop_front()) a->fail(why, refusal::final);
   balancer_.reset();
-  for (const auto& s : subchannels_) s->close("the channel is being destroyed");
+  for (const auto& s : subchannels_) s->close(why.message());
+  if (calls_.in_progress() > 0) await_calls();
   leave_if_done();
 }
 
 void shard::leave_if_done() noexcept {
-  if (!subchannels_.empty() || std::exchange(left_called_, true)) return;
+  if (!subchannels_.empty() || awaiting_calls_ || std::exchange(left_called_, true)) return;
+  channel_->shard_left();
   left();
 }
 

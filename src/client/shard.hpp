@@ -21,13 +21,18 @@ namespace coracle::client {
 // leave IDLE, and channel_options::idle_timeout() without a call makes it enter IDLE again. A call that gets
 // no stream waits in one list, in order of arrival, and is picked for again when the balancer publishes a
 // state or a stream becomes free. A call that ends meanwhile (deadline, cancel) unlinks itself.
+//
+// The shard outlives the calls in progress on its loop. When the channel is retired, it leaves after the last
+// of them; when the channel is closed or the runtime stops, it ends them.
 class shard final : public runtime_internal::resident,
                     private subchannel_owner,
                     private balancer_host,
-                    private coro::timer {
+                    private coro::timer,
+                    private coro::work {
  public:
   // latest: the last published snapshot; may be null.
-  shard(std::shared_ptr<channel_state> channel, loop& home, const std::shared_ptr<const snapshot>& latest);
+  shard(std::shared_ptr<channel_state> channel, loop& home, call_counts& calls,
+        const std::shared_ptr<const snapshot>& latest);
   ~shard() override;
 
   void begin(call_attempt& a) noexcept;
@@ -45,6 +50,7 @@ class shard final : public runtime_internal::resident,
  private:
   // runtime_internal::resident
   void leave() noexcept override;
+  void retire() noexcept override;
   // subchannel_owner
   void on_state(subchannel& s) noexcept override;
   void on_slots(subchannel& s) noexcept override;
@@ -68,13 +74,17 @@ class shard final : public runtime_internal::resident,
   void configure_waiting() noexcept;
   void rest_if_unused() noexcept;
   void rest() noexcept;
+  void await_calls() noexcept;
+  void calls_ended() noexcept;
   void leave_if_done() noexcept;
 
   std::shared_ptr<channel_state> channel_;
   loop& home_;
+  call_counts& calls_;
   connectivity state_ = connectivity::idle;
   bool used_ = false;  // a call has begun since the idle timer was last checked
   bool awake_ = false;
+  bool awaiting_calls_ = false;  // calls_ended() follows
   bool left_called_ = false;
   std::unique_ptr<balancer> balancer_;
   std::optional<std::string> health_service_;  // of balancer_

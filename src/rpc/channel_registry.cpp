@@ -10,12 +10,17 @@
 namespace coracle::rpc {
 
 std::shared_ptr<channel_registry> channel_registry::of(runtime& rt) {
-  return rt.core().companion<channel_registry>();
+  return rt.core().companion_of<channel_registry>();
 }
 
 void channel_registry::add(std::uint64_t id, std::weak_ptr<shown_channel> c) {
   const std::lock_guard lock(mutex_);
-  channels_.emplace(id, std::move(c));
+  channels_.emplace(id, entry{std::move(c)});
+}
+
+void channel_registry::hide(std::uint64_t id) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = channels_.find(id); found != channels_.end()) found->second.hidden = true;
 }
 
 void channel_registry::remove(std::uint64_t id) noexcept {
@@ -26,9 +31,20 @@ void channel_registry::remove(std::uint64_t id) noexcept {
 std::map<std::uint64_t, std::shared_ptr<shown_channel>> channel_registry::all() const {
   const std::lock_guard lock(mutex_);
   std::map<std::uint64_t, std::shared_ptr<shown_channel>> alive;
-  for (const auto& [id, c] : channels_)
-    if (auto held = c.lock()) alive.emplace(id, std::move(held));
+  for (const auto& [id, e] : channels_)
+    if (auto held = e.hidden ? nullptr : e.channel.lock()) alive.emplace(id, std::move(held));
   return alive;
+}
+
+// A channel that is released here may be destroyed here, and then calls remove().
+void channel_registry::runtime_ended() noexcept {
+  std::vector<std::shared_ptr<shown_channel>> alive;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, e] : channels_)
+      if (auto held = e.channel.lock()) alive.push_back(std::move(held));
+  }
+  for (const auto& c : alive) c->runtime_ended();
 }
 
 void event_trace::add(wall_time now, std::string_view what, traced_event::severity how,

@@ -3,6 +3,7 @@
 
 #include "coracle/coro/task.hpp"
 #include "coracle/rpc/connection_snapshot.hpp"
+#include "runtime/runtime_core.hpp"
 #include "transport/connection.hpp"
 
 #include <atomic>
@@ -93,13 +94,15 @@ class shown_channel {
  public:
   // Gathers the stats from the loops of the channel's runtime. For coroutines on a loop of any runtime.
   [[nodiscard]] virtual task<channel_snapshot> figures() = 0;
+  // The runtime of the channel is being destroyed. Its loops must not be accessed after this.
+  virtual void runtime_ended() noexcept = 0;
 
  protected:
   ~shown_channel() = default;
 };
 
 // One per runtime. Any thread.
-class channel_registry {
+class channel_registry final : public runtime_internal::companion {
  public:
   static std::shared_ptr<channel_registry> of(runtime& rt);
 
@@ -107,14 +110,22 @@ class channel_registry {
   // the same response.
   [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
   void add(std::uint64_t id, std::weak_ptr<shown_channel> c);
+  // all() does not return the channel from now on.
+  void hide(std::uint64_t id) noexcept;
   void remove(std::uint64_t id) noexcept;
   // Returns the channels in order of their ids.
   [[nodiscard]] std::map<std::uint64_t, std::shared_ptr<shown_channel>> all() const;
+  // runtime_internal::companion
+  void runtime_ended() noexcept override;
 
  private:
+  struct entry {
+    std::weak_ptr<shown_channel> channel;
+    bool hidden = false;
+  };
   std::atomic<std::uint64_t> last_id_{std::uint64_t{1} << 32};
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::weak_ptr<shown_channel>> channels_;
+  std::map<std::uint64_t, entry> channels_;
 };
 
 }  // namespace coracle::rpc

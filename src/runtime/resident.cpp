@@ -27,13 +27,16 @@ class resident::stay : coro::stop_callback {
 };
 
 resident::resident() noexcept
-    : ask_(*this,
-           [](coro::work& w) noexcept {
-             resident& self = static_cast<step&>(w).owner;
-             self.ask_ran_ = true;
-             if (self.left_) return self.home_->post(self.end_);
-             self.leave_once();
-           }),
+    : ask_to_leave_(*this,
+                    [](coro::work& w) noexcept {
+                      resident& self = static_cast<step&>(w).owner;
+                      if (self.heed()) self.leave_once();
+                    }),
+      ask_to_retire_(*this,
+                     [](coro::work& w) noexcept {
+                       resident& self = static_cast<step&>(w).owner;
+                       if (self.heed() && !self.leaving_) self.retire();
+                     }),
       end_(*this, [](coro::work& w) noexcept { static_cast<step&>(w).owner.life_.resume(); }) {}
 
 task<> resident::live(std::unique_ptr<resident> who) {
@@ -71,17 +74,36 @@ void resident::left() noexcept {
 // A request in the queue must not outlive this object: the end then waits for the request.
 void resident::end_if_unasked() noexcept {
   const std::lock_guard lock(door_->mutex_);
-  if (asked_ && !ask_ran_) return;
-  asked_ = ask_ran_ = true;
+  if (asks_ > 0) return;
+  ask_to_leave_.posted = ask_to_retire_.posted = true;
   home_->post(end_);
+}
+
+void resident::ask(step& s) noexcept {
+  if (std::exchange(s.posted, true)) return;
+  ++asks_;
+  home_->post(s);
+}
+
+bool resident::heed() noexcept {
+  {
+    const std::lock_guard lock(door_->mutex_);
+    --asks_;
+  }
+  if (left_ && life_) end_if_unasked();
+  return !left_;
 }
 
 loop& residence::home() const noexcept { return *who_->home_; }
 
 void residence::ask_to_leave() noexcept {
   const std::lock_guard lock(mutex_);
-  if (!who_ || std::exchange(who_->asked_, true)) return;
-  who_->home_->post(who_->ask_);
+  if (who_) who_->ask(who_->ask_to_leave_);
+}
+
+void residence::ask_to_retire() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (who_) who_->ask(who_->ask_to_retire_);
 }
 
 }  // namespace coracle::runtime_internal

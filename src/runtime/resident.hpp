@@ -22,6 +22,8 @@ class residence {
   // Makes the resident's loop call leave(), once. Any thread, any number of times; has no effect when the
   // resident is gone.
   void ask_to_leave() noexcept;
+  // The same for retire().
+  void ask_to_retire() noexcept;
   // Posts f to the resident's loop. Returns false, without calling f, when the resident is gone. The resident
   // may also end while f is queued: f must check the registry of residents on that loop.
   template <class F>
@@ -42,7 +44,8 @@ class residence {
 };
 
 // Owned by the runtime from settle() on: the runtime's destructor waits for it, run() does not. leave() is
-// called when the runtime stops or ask_to_leave() is called; the resident calls left() when it has finished.
+// called when the runtime stops, ask_to_leave() is called, or the resident calls leave_once() itself; the
+// resident calls left() when it has finished.
 class resident {
  public:
   resident(const resident&) = delete;
@@ -56,6 +59,11 @@ class resident {
   resident() noexcept;
   // Starts the shutdown of the resident; called once, on its loop.
   virtual void leave() noexcept = 0;
+  // The resident gets nothing more to do: it calls leave_once() when it has done the rest. Called at most
+  // once, on its loop, and not after leave().
+  virtual void retire() noexcept { leave_once(); }
+  // Calls leave() unless it was called before. On the loop, and not inside leave().
+  void leave_once() noexcept;
   // The resident's last call: destroys this later, from the loop's queue.
   void left() noexcept;
 
@@ -65,18 +73,21 @@ class resident {
   struct step : coro::work {
     step(resident& r, void (*f)(coro::work&) noexcept) noexcept : owner(r) { run = f; }
     resident& owner;
+    bool posted = false;  // guarded by the door's mutex: it was posted, or must no longer be
   };
   static task<> live(std::unique_ptr<resident> who);
-  void leave_once() noexcept;
+  void ask(step& s) noexcept;
+  // A posted step runs. Returns false if the resident has left.
+  bool heed() noexcept;
   void end_if_unasked() noexcept;
 
   std::shared_ptr<residence> door_ = std::make_shared<residence>();
   loop* home_ = nullptr;
   std::coroutine_handle<> life_;
-  step ask_;  // posted by residence::ask_to_leave()
+  step ask_to_leave_;
+  step ask_to_retire_;
   step end_;  // resumes life_
-  bool asked_ = false;  // guarded by the door's mutex: ask_ was posted, or must no longer be
-  bool ask_ran_ = false;
+  int asks_ = 0;  // guarded by the door's mutex: how many of the first two are in the queue
   bool leaving_ = false;
   bool left_ = false;
 };

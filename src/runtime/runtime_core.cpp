@@ -34,11 +34,21 @@ void runtime_core::take_memory_from(std::pmr::memory_resource& resource) noexcep
   for (const std::unique_ptr<driven_loop>& l : loops_) l->take_memory_from(resource);
 }
 
-std::shared_ptr<void> runtime_core::companion(const void* kind, std::shared_ptr<void> (*make)()) {
+std::shared_ptr<companion> runtime_core::companion_of(const void* kind,
+                                                      std::shared_ptr<companion> (*make)()) {
   const std::lock_guard lock(mutex_);
   for (const auto& [its_kind, held] : companions_)
     if (its_kind == kind) return held;
   return companions_.emplace_back(kind, make()).second;
+}
+
+void runtime_core::tell_companions() noexcept {
+  std::vector<std::pair<const void*, std::shared_ptr<companion>>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = companions_;
+  }
+  for (const auto& [kind, held] : all) held->runtime_ended();
 }
 
 driven_loop& runtime_core::next() noexcept {
@@ -143,12 +153,16 @@ void fork_guard::driven() noexcept {
   forks_before_.store(forks.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void fork_guard::check() const noexcept {
+bool fork_guard::in_child() const noexcept {
   const unsigned before = forks_before_.load(std::memory_order_relaxed);
-  CORACLE_ASSERT(before == 0 || before == forks.load(std::memory_order_relaxed),
-                 "a child of fork() uses a runtime of its parent: fork before it runs, construct another in "
-                 "the child, or "
-                 "leave the child by exec() or _exit()");
+  return before != 0 && before != forks.load(std::memory_order_relaxed);
+}
+
+void fork_guard::check() const noexcept {
+  CORACLE_ASSERT(
+      !in_child(),
+      "a child of fork() uses a runtime of its parent: fork before it runs, construct another in the "
+      "child, or leave the child by exec() or _exit()");
 }
 
 root::root(runtime_core& core, driven_loop& on, task<> t, coro::blocking_signal* ended,
@@ -351,6 +365,7 @@ void runtime_core::begin_and_wait(F begin, coro::blocking_signal& ended) {
     return;
   }
   guard_.check();
+  CORACLE_REQUIRE(!leaving_.load(std::memory_order_acquire), "the runtime has ended");
   std::unique_lock lock(mutex_);
   const bool drives_first = kept_ && holder_ == std::this_thread::get_id();
   start_from(drives_first ? 1 : 0);  // comes first, because it throws where no thread can be started
@@ -409,6 +424,7 @@ void runtime_core::shut_down() noexcept {
   guard_.check();
   stop();
   wait_until_empty();
+  tell_companions();
   if (!driver_) {
     leaving_.store(true, std::memory_order_release);
     for (const std::unique_ptr<driven_loop>& l : loops_) l->nudge();

@@ -77,9 +77,20 @@ class fork_guard {
   void driven() noexcept;
   // Aborts in a child of the process that called driven().
   void check() const noexcept;
+  // Whether this is a child of the process that called driven().
+  [[nodiscard]] bool in_child() const noexcept;
 
  private:
   std::atomic<unsigned> forks_before_{0};  // 0: driven() was not called
+};
+
+// What a module above keeps once per runtime. Others may hold it, too, and it may outlive the runtime.
+class companion {
+ public:
+  virtual ~companion() = default;
+  // Runs once, in the destructor of the runtime, on its thread: no task or resident is left, and the loops
+  // still run what is posted to them until this returns.
+  virtual void runtime_ended() noexcept = 0;
 };
 
 // Owned by a runtime. The members that the runtime forwards to have the runtime's thread rules.
@@ -101,6 +112,8 @@ class runtime_core {
   [[nodiscard]] driven_loop& next() noexcept;
   [[nodiscard]] logger& log() const noexcept { return log_; }
   [[nodiscard]] driver* driven_by() const noexcept { return driver_; }
+  // Whether this process is a child of the one that ran the loops.
+  [[nodiscard]] bool in_child() const noexcept { return guard_.in_child(); }
   [[nodiscard]] blocking_pool& pool() noexcept { return pool_; }
 
   // --- roots and residents
@@ -120,13 +133,12 @@ class runtime_core {
   }
   void announce_if_finished() noexcept;
 
-  // Any thread. Returns the object of type T that a module above keeps once per runtime; the first call makes
-  // it.
+  // Any thread. Returns the companion of type T; the first call makes it.
   template <class T>
-  [[nodiscard]] std::shared_ptr<T> companion() {
+  [[nodiscard]] std::shared_ptr<T> companion_of() {
     static const char kind = 0;
     return std::static_pointer_cast<T>(
-        companion(&kind, []() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
+        companion_of(&kind, []() -> std::shared_ptr<companion> { return std::make_shared<T>(); }));
   }
 
   // --- driving the loops
@@ -151,7 +163,8 @@ class runtime_core {
   static constexpr bool finished(std::uint64_t state) noexcept {
     return no_roots(state) && (state < one_guard || (state & stop_bit));
   }
-  std::shared_ptr<void> companion(const void* kind, std::shared_ptr<void> (*make)());
+  std::shared_ptr<companion> companion_of(const void* kind, std::shared_ptr<companion> (*make)());
+  void tell_companions() noexcept;
   void root_failed(std::exception_ptr error) noexcept;
   void root_ended() noexcept;
   void resident_ended() noexcept;
@@ -184,7 +197,7 @@ class runtime_core {
   int waiters_ = 0;  // threads that wait for a task without driving a loop
   bool kept_ = false;  // holder_ keeps loop 0 between calls: see runtime::poll()
   std::vector<std::thread> threads_;
-  std::vector<std::pair<const void*, std::shared_ptr<void>>> companions_;
+  std::vector<std::pair<const void*, std::shared_ptr<companion>>> companions_;
   std::exception_ptr error_;
   blocking_pool pool_;
   fork_guard guard_;

@@ -21,7 +21,7 @@ namespace coracle::server_internal {
 
 class server_call;
 
-using server_interceptors = std::span<server_interceptor* const>;
+using server_interceptors = std::span<const std::shared_ptr<server_interceptor>>;
 
 // Belongs to a server_call whose server has interceptors, and runs between the call and its handler: it
 // starts the handler, and holds back the reply and the status until the outermost interceptor has returned.

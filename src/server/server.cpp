@@ -84,18 +84,12 @@ void server::set_fallback(generic_service& s) {
   state_->routes.set_fallback(s);
 }
 
-void server::add_interceptor(server_interceptor& i) {
-  const std::lock_guard lock(state_->setting_up);
-  CORACLE_ASSERT(!state_->listening, "add_interceptor() after listen(): add every interceptor before");
-  state_->interceptors.push_back(&i);
-  state_->routes.keep_unknown_paths();
-}
-
 void server::add_interceptor(std::shared_ptr<server_interceptor> i) {
   CORACLE_ASSERT(i, "add_interceptor() of a null pointer");
-  add_interceptor(*i);
   const std::lock_guard lock(state_->setting_up);
-  state_->kept_interceptors.push_back(std::move(i));
+  CORACLE_ASSERT(!state_->listening, "add every interceptor before listen()");
+  state_->interceptors.push_back(std::move(i));
+  state_->routes.keep_unknown_paths();
 }
 
 status server::listen(std::string_view address, server_credentials credentials) {

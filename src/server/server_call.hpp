@@ -135,7 +135,7 @@ class call_set {
   // The limit for replies; the one above is for requests.
   std::uint32_t max_send_bytes = std::numeric_limits<std::uint32_t>::max();
   coracle::compression compression;
-  const std::vector<server_interceptor*>* interceptors = nullptr;
+  const std::vector<std::shared_ptr<server_interceptor>>* interceptors = nullptr;
   // A call ends if its handler waits for a message of which fewer bytes than stall_bytes arrive in a
   // stall_time.
   duration stall_time = duration::max();

@@ -103,8 +103,7 @@ class server_state : public std::enable_shared_from_this<server_state> {
   std::mutex setting_up;
   router routes;
   std::vector<std::shared_ptr<service>> kept_services;
-  std::vector<server_interceptor*> interceptors;
-  std::vector<std::shared_ptr<server_interceptor>> kept_interceptors;
+  std::vector<std::shared_ptr<server_interceptor>> interceptors;
   status listen_failure;
   bool listening = false;
   // The last id that was assigned to a connection or a listener.

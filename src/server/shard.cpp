@@ -99,7 +99,7 @@ shard::shard(std::shared_ptr<server_state> server, loop& home)
       call_time_(server_->options.limits().call_time),
       relief_(*this) {
   if (calls_max_ != server_limits{}.calls) of_server = &server_->calls;
-  observer = server_->options.observer();
+  observer = server_->options.observer().get();
   accepted = server_->options.accepted_encodings();
   max_receive_bytes = server_->options.max_receive_bytes();
   max_send_bytes = server_->options.max_send_bytes();

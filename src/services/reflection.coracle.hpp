@@ -6,7 +6,7 @@
 
 #include "wellknown/reflection.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "wellknown/reflection.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace coracle::wellknown::reflection::v1::rpc {
@@ -34,19 +34,19 @@ class ServerReflection final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     // One answer to each question, in order. A question without an answer gets an error_response; the call goes on.
     [[nodiscard]] ::coracle::bidi_call<::coracle::wellknown::reflection::v1::ServerReflectionRequest, ::coracle::wellknown::reflection::v1::ServerReflectionResponse> ServerReflectionInfo(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", options};
+      return {channel_, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

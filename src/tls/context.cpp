@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 #include "coracle/base/bytes.hpp"
 #include "coracle/security/auth_context.hpp"
+#include "runtime/background_runtime.hpp"
 #include "tls/error_queue.hpp"
 #include "tls/handshake_notes.hpp"
 #include "tls/owned.hpp"
@@ -131,6 +132,11 @@ int note_disbelief(int ok, X509_STORE_CTX* chain) {
 result<owned<SSL_CTX>> new_context(const SSL_METHOD* role) {
   ERR_clear_error();
   owned<SSL_CTX> c(SSL_CTX_new(role));
+  // OpenSSL, which is initialized now, destroys its state when the program exits.
+  [[maybe_unused]] static const bool once = [] {
+    runtime_internal::end_background_runtime_first();
+    return true;
+  }();
   if (!c || SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1 ||
       SSL_CTX_set_cipher_list(c.get(), ciphers_of_tls_1_2) != 1 ||
       SSL_CTX_set_ciphersuites(c.get(), ciphers_of_tls_1_3) != 1)

@@ -2,8 +2,8 @@
 #include "movie.coracle.fake.hpp"
 
 #include "coracle/client.hpp"
+#include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/generic_stub.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/rpc/message_codec.hpp"
 #include "coracle/rpc/status_details.hpp"
 #include "coracle/server.hpp"
@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,10 +73,10 @@ class quota {
 // --8<-- [start:limiter]
 class limiter final : public coracle::server_interceptor {
  public:
-  explicit limiter(quota& q) : quota_(q) {}
+  explicit limiter(std::shared_ptr<quota> q) : quota_(std::move(q)) {}
   coracle::task<coracle::status> intercept(coracle::server_context& context,
                                            coracle::next_handler next) override {
-    const bool let_in = co_await quota_.take(context.peer());
+    const bool let_in = co_await quota_->take(context.peer());
     if (!let_in) co_return coracle::status::resource_exhausted("slow down");
     const coracle::status how = co_await next();  // the rest of the chain, and the handler
     context.trailing_metadata().add("x-served-by", "here");
@@ -83,7 +84,7 @@ class limiter final : public coracle::server_interceptor {
   }
 
  private:
-  quota& quota_;
+  std::shared_ptr<quota> quota_;
 };
 // --8<-- [end:limiter]
 
@@ -101,7 +102,7 @@ class counter final : public coracle::client_interceptor {
 
 class agency final : public movie::rpc::MovieService::service {
  public:
-  agency(coracle::call_channel& next, coracle::call_channel& audit) : next_(next), audit_(audit) {}
+  agency(coracle::channel next, coracle::channel audit) : next_(std::move(next)), audit_(std::move(audit)) {}
 
  private:
   // --8<-- [start:carried]
@@ -129,7 +130,7 @@ coracle::task<coracle::status> add_in_json(movies_stub movies, movie::Movie movi
 // --8<-- [end:json_call]
 
 // --8<-- [start:bytes]
-coracle::task<std::string> add_in_bytes(coracle::channel& channel, std::string request) {
+coracle::task<std::string> add_in_bytes(coracle::channel channel, std::string request) {
   const coracle::generic_stub any(channel);
   const coracle::bytes_message bytes(std::move(request));
   const auto reply = co_await any.unary("/movie.MovieService/AddMovie", bytes);
@@ -222,19 +223,17 @@ TEST(GuideToErrors, ACallerMayMendWhatADetailNames) {
 TEST(GuideToInterceptors, TheyStandAroundCallsOnBothSides) {
   faked fixture;
   fixture.service().on.AddMovie.returns(movie::AddMovieResponse());
-  quota one(1);
-  limiter limit(one);
-  fixture.server().add_interceptor(limit);
-  counter log;
-  counter token;
+  fixture.server().add_interceptor(std::make_shared<limiter>(std::make_shared<quota>(1)));
+  const auto log = std::make_shared<counter>();
+  const auto token = std::make_shared<counter>();
   // --8<-- [start:chain]
-  coracle::intercepted_channel counting(fixture.channel(), {&log, &token});  // log is outermost
+  const coracle::channel counting = fixture.channel().with_interceptors({log, token});  // log is outermost
   const movie::rpc::MovieService::stub movies(counting);
   // --8<-- [end:chain]
   EXPECT_EQ(coracle::sync_wait(movies.AddMovie(named("Stalker"))).status(), coracle::status());
   EXPECT_EQ(coracle::sync_wait(movies.AddMovie(named("Stalker"))).status(),
             coracle::status::resource_exhausted("slow down"));
-  EXPECT_EQ(log.calls() + token.calls(), 4);
+  EXPECT_EQ(log->calls() + token->calls(), 4);
 }
 
 TEST(GuideToInterceptors, BaggagePassesOnUnlessTheCallIsDetached) {

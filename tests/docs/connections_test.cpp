@@ -137,6 +137,23 @@ TEST(GuideToChannels, AConnectorSpeaksFirst) {
   EXPECT_EQ(coracle::sync_wait(runtime, what_comes_first(runtime)), "PROXY UNKNOWN\r\nPRI");
 }
 
+// [shutdown]
+coracle::task<> end(coracle::channel movies) {
+  coracle::task<> calls_have_ended = movies.shutdown();  // later calls fail with UNAVAILABLE
+  const coracle::status in_time = co_await coracle::with_timeout(10s, std::move(calls_have_ended));
+  if (!in_time.ok()) movies.close();  // ends the calls with UNAVAILABLE
+}
+// [/shutdown]
+
+TEST(GuideToChannels, AProgramMayEndOneForAllItsHandles) {
+  coracle::runtime runtime;
+  const coracle::channel movies(runtime, "127.0.0.1:1", coracle::insecure());
+  const movies_stub stub(movies);
+  coracle::sync_wait(runtime, end(movies));
+  EXPECT_EQ(coracle::sync_wait(stub.AddMovie(movie::Movie())).status(),
+            coracle::status::unavailable("the channel was closed"));
+}
+
 TEST(GuideToChannels, OptionsAreSaidInARow) {
   coracle::runtime runtime;
   // --8<-- [start:channel]

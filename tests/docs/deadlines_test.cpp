@@ -120,7 +120,7 @@ class accountant final : public movie::rpc::MovieService::service {
 // --8<-- [start:detached]
 class audited final : public movie::rpc::MovieService::service {
  public:
-  explicit audited(coracle::call_channel& journal) : journal_(journal) {}
+  explicit audited(coracle::channel journal) : journal_(std::move(journal)) {}
 
  private:
   coracle::reply<movie::AddMovieResponse> AddMovie(coracle::server_context&,

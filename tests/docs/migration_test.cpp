@@ -44,7 +44,7 @@ int serve(const std::string& address) {
 // --8<-- [end:server]
 
 // --8<-- [start:blocking_client]
-std::string greet(coracle::channel& channel, const std::string& name) {
+std::string greet(coracle::channel channel, const std::string& name) {
   const helloworld::rpc::Greeter::stub stub(channel);
   helloworld::HelloRequest request;
   request.set_name(name);
@@ -102,7 +102,7 @@ coracle::task<bool> heard_within(movie::rpc::MovieService::stub stub, coracle::d
 // --8<-- [end:two_things]
 
 // --8<-- [start:generic]
-coracle::task<std::string> in_bytes(coracle::channel& channel, std::string request) {
+coracle::task<std::string> in_bytes(coracle::channel channel, std::string request) {
   const coracle::generic_stub any(channel);
   const coracle::bytes_message bytes(request);
   const auto reply = co_await any.unary("/helloworld.Greeter/SayHello", bytes);

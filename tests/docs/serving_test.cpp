@@ -86,7 +86,7 @@ TEST(GuideToOperations, AStreamEndsByItselfWhenTheDrainBegins) {
   server.add(service);
   coracle::channel channel(runtime, server.in_process());
   struct program {
-    static coracle::task<> watch(coracle::server& server, coracle::channel& channel) {
+    static coracle::task<> watch(coracle::server& server, coracle::channel channel) {
       const movie::rpc::MovieService::stub movies(channel);
       auto call = movies.WatchTogether();
       const movie::WatchTogetherRequest request;

@@ -1,9 +1,9 @@
 // The heap allocations of a steady unary call, with every option: only those of protobuf for its strings.
+#include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 #include "support/malloc_counter.hpp"
 
 #include "coracle/client/client_observer.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/coro/impl/frame_pool.hpp"
 #include "coracle/server/server_observer.hpp"
 
@@ -81,7 +81,7 @@ TEST_P(steady_call, TakesNothingForAServiceConfigWithoutRetries) {
 }
 
 TEST_P(steady_call, TakesNothingBehindAnEmptyRowOfInterceptors) {
-  intercepted_channel front(*channel_, {});
+  const channel front = channel_->with_interceptors({});
   EXPECT_EQ(run(takes(echo_stub(front), {}, {}, false)), 0u);
 }
 
@@ -94,8 +94,8 @@ TEST_P(steady_call, TakesNothingForItsObservers) {
     int ended = 0;
     void call_ended(served_call&, const status&, time_point) noexcept override { ++ended; }
   } there;
-  make_server(server_options().observer(there));
-  connect(channel_options().observer(here));
+  make_server(server_options().observer(borrowed(there)));
+  connect(channel_options().observer(borrowed(here)));
   EXPECT_EQ(taken(), 0u);
   EXPECT_EQ(here.ended, 2 * calls_made);
   EXPECT_EQ(there.ended, 2 * calls_made);

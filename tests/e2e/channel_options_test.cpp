@@ -95,8 +95,8 @@ TEST_F(a_channel_pool, GivesOneConnectionForAThousandRequests) {
   start("a");
   channel_pool pool(client_);
   for (int i = 0; i < 1000; ++i) {
-    const std::shared_ptr<channel> c = pool.get(address("a"), insecure());
-    ASSERT_EQ(call(*c), "a");
+    const channel c = pool.get(address("a"), insecure());
+    ASSERT_EQ(call(c), "a");
   }
   EXPECT_EQ(service("a").peers.size(), 1u);
   EXPECT_EQ(pool.size(), 1u);
@@ -121,10 +121,10 @@ TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
   start("a");
   channel_pool pool(client_);
   const channel_options o = channel_options().idle_timeout(1min);
-  ASSERT_EQ(call(*pool.get(address("a"), insecure(), o)), "a");
+  ASSERT_EQ(call(pool.get(address("a"), insecure(), o)), "a");
   EXPECT_EQ(pool.size(), 1u);
   wait(30s);
-  ASSERT_EQ(call(*pool.get(address("a"), insecure(), o)), "a");
+  ASSERT_EQ(call(pool.get(address("a"), insecure(), o)), "a");
   EXPECT_EQ(service("a").peers.size(), 1u);
   wait(3min);
   EXPECT_EQ(pool.size(), 0u);
@@ -133,10 +133,10 @@ TEST_F(a_channel_pool, LetsGoOfAChannelThatNobodyHoldsOnceItHasRested) {
 TEST_F(a_channel_pool, KeepsAChannelThatWasNotUsedYetForTheTimeOfARest) {
   channel_pool pool(client_);
   const channel_options o = channel_options().idle_timeout(1min);
-  std::weak_ptr<channel> made = pool.get("10.0.0.1:1", insecure(), o);
+  const std::weak_ptr<call_channel> made = pool.get("10.0.0.1:1", insecure(), o).shared();
   EXPECT_EQ(pool.size(), 1u);
   wait(59s);
-  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), o), made.lock());
+  EXPECT_EQ(pool.get("10.0.0.1:1", insecure(), o).shared(), made.lock());
   wait(59s);
   EXPECT_EQ(pool.size(), 1u);
   wait(1s);
@@ -180,7 +180,7 @@ TEST_F(a_channel_pool, TriesOptionsAgainThatCouldNotBeCarriedOut) {
 
 TEST_F(a_channel_pool, MayBeUsedByTheMakersOfResolvers) {
   channel_pool pool(client_);
-  std::shared_ptr<channel> registry;
+  channel registry;
   const channel_options o =
       channel_options().resolver_for("own", [&](const client::target&) -> std::shared_ptr<client::resolver> {
         registry = pool.get("10.0.0.1:1", insecure());

@@ -1,4 +1,5 @@
 // Channels that use the health service of their servers (gRFC A17), in virtual time.
+#include "support/borrowed.hpp"
 #include "support/server_fleet.hpp"
 
 #include "coracle/services/health_service.hpp"
@@ -133,7 +134,7 @@ class a_guarded_health_service : public testing::Test {
   a_guarded_health_service() {
     server_.add(service_);
     server_.add(health_);
-    server_.add_interceptor(guard_);
+    server_.add_interceptor(borrowed(guard_));
     health_.set_status("movies", health_status::serving);
   }
   void connect(const call_options& o = {}) {

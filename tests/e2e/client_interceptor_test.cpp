@@ -1,7 +1,8 @@
 // Interceptors of a client: around every kind of call, in order, to every kind of end.
+#include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 
-#include "coracle/client/intercepted_channel.hpp"
+#include "coracle/client/client_interceptor.hpp"
 
 #include <gmock/gmock.h>
 
@@ -88,8 +89,8 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, client_interceptors, every_world_and_link, 
 TEST_P(client_interceptors, StandAroundEveryKindOfCallInOrder) {
   noting a("a", log_);
   noting b("b", log_);
-  intercepted_channel inner(*channel_, {&b});
-  intercepted_channel outer(inner, {&a});
+  const channel inner = channel_->with_interceptors({borrowed(b)});
+  const channel outer = inner.with_interceptors({borrowed(a)});
   for (const status& s : run(one_of_each(echo_stub(outer)))) EXPECT_EQ(s, status());
   std::vector<std::string> wanted;
   for (const std::string name : {"Say", "Collect", "Repeat", "Chat"})
@@ -99,7 +100,7 @@ TEST_P(client_interceptors, StandAroundEveryKindOfCallInOrder) {
 
 TEST_P(client_interceptors, OneThatDoesNotAskForTheNextSendsNothing) {
   doing refuse([](client_context&, next_call) -> task<status> { co_return status::aborted("not today"); });
-  intercepted_channel front(*channel_, {&refuse});
+  const channel front = channel_->with_interceptors({borrowed(refuse)});
   for (const status& s : run(one_of_each(echo_stub(front)))) EXPECT_EQ(s, status::aborted("not today"));
   EXPECT_EQ(service_.collected, 0);
 }
@@ -112,7 +113,7 @@ TEST_P(client_interceptors, MayChangeMetadataAndTimeoutAndSeeTheTrailers) {
     EXPECT_EQ(call.trailing_metadata().find("x-trailer"), "late");
     co_return s;
   });
-  intercepted_channel front(*channel_, {&keyed});
+  const channel front = channel_->with_interceptors({borrowed(keyed)});
   struct program {
     static task<> call(echo_stub s) {
       const echo::Text request = text("metadata");
@@ -128,7 +129,7 @@ TEST_P(client_interceptors, MayChangeMetadataAndTimeoutAndSeeTheTrailers) {
     call.options().timeout(20ms);
     co_return co_await next();
   });
-  intercepted_channel fast(*channel_, {&hurried});
+  const channel fast = channel_->with_interceptors({borrowed(hurried)});
   EXPECT_EQ(sync_wait(echo_stub(fast).Misbehave(text("hang"))).status().code(),
             status_code::deadline_exceeded);
 }
@@ -144,7 +145,7 @@ TEST_P(client_interceptors, MayTryAUnaryCallAgain) {
     call.options().timeout(10s);
     co_return co_await next();
   });
-  intercepted_channel front(*channel_, {&stubborn});
+  const channel front = channel_->with_interceptors({borrowed(stubborn)});
   const auto reply = sync_wait(echo_stub(front).Say(text("hi"), within(0ms)));
   EXPECT_FALSE(reply.ok()) << "the whole call's timeout holds all the same";
   doing failing([](client_context&, next_call next) -> task<status> {
@@ -152,7 +153,7 @@ TEST_P(client_interceptors, MayTryAUnaryCallAgain) {
     for (int i = 0; i < 3; ++i) s = co_await next();
     co_return s;
   });
-  intercepted_channel again(*channel_, {&failing});
+  const channel again = channel_->with_interceptors({borrowed(failing)});
   EXPECT_EQ(sync_wait(echo_stub(again).Misbehave(text("status"))).status().code(), status_code::not_found);
   const auto said = sync_wait(echo_stub(again).Say(text("hi")));
   ASSERT_EQ(said.status(), status());
@@ -164,7 +165,7 @@ TEST_P(client_interceptors, MayChangeTheStatus) {
     const status s = co_await next();
     co_return s.ok() ? status::data_loss("no") : status();
   });
-  intercepted_channel front(*channel_, {&changing});
+  const channel front = channel_->with_interceptors({borrowed(changing)});
   for (const status& s : run(one_of_each(echo_stub(front)))) EXPECT_EQ(s, status::data_loss("no"));
 }
 
@@ -180,7 +181,7 @@ TEST_P(client_interceptors, AreStoppedWithTheCallWhereverTheyWait) {
   });
   doing around([](client_context&, next_call next) -> task<status> { co_return co_await next(); });
   for (client_interceptor* which : {&before, &after, &around}) {
-    intercepted_channel front(*channel_, {which});
+    const channel front = channel_->with_interceptors({borrowed(*which)});
     EXPECT_EQ(run(stop_soon(echo_stub(front))).code(), status_code::cancelled);
     EXPECT_EQ(sync_wait(echo_stub(front).Misbehave(text("hang"), within(20ms))).status().code(),
               status_code::deadline_exceeded);
@@ -210,7 +211,7 @@ TEST_P(client_interceptors, WhatEscapesFromOneIsTheCallsStatus) {
     static_cast<void>(co_await next());
     throw status_error(status::aborted("thrown"));
   });
-  intercepted_channel front(*channel_, {&throwing});
+  const channel front = channel_->with_interceptors({borrowed(throwing)});
   const auto ends = run(one_of_each(echo_stub(front)));
   EXPECT_EQ(ends[0], status::unknown("oh"));
   for (std::size_t i = 1; i < ends.size(); ++i) EXPECT_EQ(ends[i], status::aborted("thrown"));
@@ -226,14 +227,14 @@ TEST_P(client_interceptors, ATimeoutAroundTheNextCancelsTheCall) {
     const status s = co_await limited;
     co_return s.ok() ? s : status::resource_exhausted("slow");
   });
-  intercepted_channel front(*channel_, {&limiting});
+  const channel front = channel_->with_interceptors({borrowed(limiting)});
   EXPECT_EQ(sync_wait(echo_stub(front).Misbehave(text("hang"))).status(), status::resource_exhausted("slow"));
   EXPECT_EQ(sync_wait(echo_stub(front).Say(text("quick"))).status(), status());
 }
 
 TEST_P(client_interceptors, ADetachedStreamDoesNotHearThatItsMakerWasStopped) {
   doing passing([](client_context&, next_call next) -> task<status> { co_return co_await next(); });
-  intercepted_channel front(*channel_, {&passing});
+  const channel front = channel_->with_interceptors({borrowed(passing)});
   struct program {
     using chat = bidi_call<echo::Text, echo::Text>;
     static task<> begin_when_stopped(chat& c) {
@@ -263,7 +264,7 @@ TEST_P(client_interceptors, OkWithoutAReplyIsInternal) {
     static_cast<void>(co_await next());
     co_return status();
   });
-  intercepted_channel front(*channel_, {&lenient});
+  const channel front = channel_->with_interceptors({borrowed(lenient)});
   const auto none = sync_wait(echo_stub(front).Misbehave(text("status")));
   EXPECT_EQ(none.status(), status::internal("an interceptor returned OK for a call that got no reply"));
   EXPECT_EQ(sync_wait(echo_stub(front).Say(text("there is one"))).status(), status());
@@ -274,7 +275,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
     static_cast<void>(co_await next());
     co_return co_await next();
   });
-  intercepted_channel front(*channel_, {&twice});
+  const channel front = channel_->with_interceptors({borrowed(twice)});
   struct program {
     static task<status> chat(echo_stub s) {
       auto c = s.Chat();
@@ -288,7 +289,7 @@ TEST_P(client_interceptors, ASecondNextAroundAStreamIsInternal) {
 
 TEST_P(client_interceptors, AnEmptyTaskIsInternal) {
   doing nothing([](client_context&, next_call) { return task<status>(); });
-  intercepted_channel front(*channel_, {&nothing});
+  const channel front = channel_->with_interceptors({borrowed(nothing)});
   EXPECT_EQ(sync_wait(echo_stub(front).Say(text("x"))).status(),
             status::internal("an interceptor returned an empty task: make intercept() a coroutine"));
 }

@@ -129,19 +129,19 @@ TEST_P(ending, ADrainStopsCallsWhenItsGraceIsOver) {
   EXPECT_EQ(service_.stopped, 1);
 }
 
-TEST_P(ending, DestroyingTheChannelEndsItsCalls) {
+TEST_P(ending, ClosingTheChannelEndsItsCalls) {
   struct program {
-    static task<status> destroy(echo_stub s, std::optional<channel>& c) {
+    static task<status> close(echo_stub s, channel c) {
       status out;
       scope work{co_await coro::this_environment()};
       work.spawn(hang(s, out));
       co_await sleep_for(20ms);
-      c.reset();
+      c.close();
       co_await work.join();
       co_return out;
     }
   };
-  EXPECT_EQ(run(program::destroy(stub(), channel_)).code(), status_code::unavailable);
+  EXPECT_EQ(run(program::close(stub(), *channel_)).code(), status_code::unavailable);
   run(wait_for_stopped(1));
 }
 

@@ -58,8 +58,8 @@ struct thrown_by_a_destructor {
 class slipping_service final : public echo_service {
  public:
   // Of another runtime.
-  call_channel* strange = nullptr;
-  call_channel* own = nullptr;
+  const channel* strange = nullptr;
+  const channel* own = nullptr;
 
   reply<echo::Text> Misbehave(server_context& context, const echo::Text& request) override {
     const std::string& what = request.text();

@@ -1,4 +1,5 @@
 // The memory of requests: counted while their calls run, and not mistaken for a peer that does not read.
+#include "support/borrowed.hpp"
 #include "support/certificates.hpp"
 #include "support/echo_fixture.hpp"
 #include "support/raw_frames.hpp"
@@ -51,7 +52,7 @@ class held_requests : public echo_fixture {
     if (!world_.get()) GTEST_SKIP() << world_.missing();
   }
   void serve(service& s, server_options options) {
-    server_.emplace(rt(), options.observer(seen_));
+    server_.emplace(rt(), options.observer(borrowed(seen_)));
     server_->add(s);
     link();
   }

@@ -1,7 +1,8 @@
 // A client receives the initial metadata when the server sends them, not with the first reply.
+#include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 
-#include "coracle/client/intercepted_channel.hpp"
+#include "coracle/client/client_interceptor.hpp"
 
 namespace coracle::testing_support {
 namespace {
@@ -27,7 +28,7 @@ class initial_metadata : public echo_fixture {
   [[nodiscard]] service& served() noexcept override { return early_; }
   static call_options asking() { return call_options().metadata("x-early", "1").timeout(20s); }
 
-  static task<> before_the_first_reply(call_channel& by) {
+  static task<> before_the_first_reply(const channel& by) {
     auto c = echo_stub(by).Chat(asking());
     const status came = co_await c.wait_for_initial_metadata();
     EXPECT_EQ(came, status());
@@ -51,7 +52,7 @@ TEST_P(initial_metadata, ComesThroughInterceptors) {
     task<status> intercept(client_context&, next_call next) override { co_return co_await next(); }
   };
   passing passes;
-  intercepted_channel front(*channel_, {&passes});
+  const channel front = channel_->with_interceptors({borrowed(passes)});
   run(before_the_first_reply(front));
 }
 
@@ -86,9 +87,9 @@ TEST_P(initial_metadata, OfACallThatEndsWithoutAnyIsItsStatus) {
     task<status> intercept(client_context&, next_call) override { co_return status::aborted("not today"); }
   };
   refusing refuses;
-  intercepted_channel front(*channel_, {&refuses});
+  const channel front = channel_->with_interceptors({borrowed(refuses)});
   struct program {
-    static task<status> wait(call_channel& by, call_options options) {
+    static task<status> wait(const channel& by, call_options options) {
       auto c = echo_stub(by).Chat(options);
       co_return co_await c.wait_for_initial_metadata();
     }

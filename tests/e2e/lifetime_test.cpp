@@ -63,16 +63,16 @@ TEST_P(lifetime, AHandlerMayAskForItsPeerWhenTheConnectionIsGone) {
       const auto reply = co_await s.Say(request);
       EXPECT_EQ(reply.status().code(), status_code::unavailable);
     }
-    static task<> lose(echo_stub s, stubborn_service& service, std::optional<channel>& c) {
+    static task<> lose(echo_stub s, stubborn_service& service, channel c) {
       scope work{co_await coro::this_environment()};
       work.spawn(call(s));
       while (!service.waiting) co_await sleep_for(1ms);
-      c.reset();
+      c.close();
       co_await work.join();
       while (service.peer.empty()) co_await sleep_for(1ms);
     }
   };
-  run(program::lose(stub(), stubborn_, channel_));
+  run(program::lose(stub(), stubborn_, *channel_));
   EXPECT_EQ(stubborn_.peer != "(none)", std::get<1>(GetParam()) == link_kind::tcp) << stubborn_.peer;
 }
 

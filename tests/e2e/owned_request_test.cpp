@@ -1,9 +1,9 @@
 // Requests that are moved into their calls: their lifetime, and that nothing is lost.
+#include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/generic_stub.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/coro/event.hpp"
 
 #include <memory>
@@ -85,14 +85,14 @@ class owned_request : public echo_fixture {
     result<echo::Text> reply = status::unknown("none");
   };
   course call(std::size_t bytes) { return run(call_with(*channel_, bytes)); }
-  course call(call_channel& by, std::size_t bytes) { return run(call_with(by, bytes)); }
+  course call(const channel& by, std::size_t bytes) { return run(call_with(by, bytes)); }
 
   patient_service patient_;
   int living_ = 0;
   bool ended_ = false;
 
  private:
-  task<course> call_with(call_channel& by, std::size_t bytes) {
+  task<course> call_with(const channel& by, std::size_t bytes) {
     course c;
     scope both{co_await coro::this_environment()};
     both.spawn(look(c));
@@ -145,7 +145,7 @@ TEST_P(owned_request, StaysForInterceptorsThatCallTwice) {
     }
   };
   twice front;
-  intercepted_channel by(*channel_, {&front});
+  const channel by = channel_->with_interceptors({borrowed(front)});
   const course c = call(by, large);
   ASSERT_EQ(c.reply.status(), status());
   EXPECT_EQ(c.reply->count(), static_cast<int>(large));

@@ -289,7 +289,7 @@ TEST_P(server_interceptors, TheAccessLogHasALineForEachCall) {
 TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
   kept_log lines;
   {
-    call_statistics counted(lines);
+    const auto counted = std::make_shared<call_statistics>(lines);
     channel_.reset();
     server_.emplace(rt());
     server_->add(service_);
@@ -305,8 +305,8 @@ TEST_P(server_interceptors, StatisticsCountEachSecondsCalls) {
       static void run_away(const result<echo::Text>&) {}
     };
     run(program::calls(stub()));
-    ASSERT_TRUE(counted.last_second().has_value());
-    EXPECT_GE(counted.last_second()->count, 1u);
+    ASSERT_TRUE(counted->last_second().has_value());
+    EXPECT_GE(counted->last_second()->count, 1u);
     channel_.reset();
     server_.reset();
   }

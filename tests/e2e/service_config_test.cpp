@@ -1,4 +1,5 @@
 // The effects of service configs on channels, and observers of channels and servers.
+#include "support/borrowed.hpp"
 #include "support/server_fleet.hpp"
 
 #include "coracle/client/client_observer.hpp"
@@ -148,8 +149,8 @@ TEST_F(a_channel, TellsItsObserverAndTheServersWhoCalled) {
       seen.append(name_of(how.code()));
     }
   } there;
-  start("b", server_options().observer(there));
-  channel c(client_, address("b"), insecure(), channel_options().observer(here));
+  start("b", server_options().observer(borrowed(there)));
+  channel c(client_, address("b"), insecure(), channel_options().observer(borrowed(here)));
   EXPECT_EQ(run(ask(c, {}, "x", 10)), "b");
   EXPECT_EQ(here.seen, "/echo.Echo/Say;" + address("b") + ";5/3;");
   EXPECT_EQ(there.seen, "/echo.Echo/Say;in 5;head;out 3;OK");
@@ -231,23 +232,22 @@ TEST_F(a_channel, FailsACallThatWaitsForAConfigUnlessItWaitsForReady) {
   EXPECT_EQ(run(ask(patient, call_options().wait_for_ready(true), "hang")), "DEADLINE_EXCEEDED");
 }
 
-TEST_F(a_channel, MayGoWhileItsCallsWaitForAConfig) {
-  auto c = std::make_unique<channel>(
-      client_, "any", insecure(),
-      channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0)));
+TEST_F(a_channel, MayBeClosedWhileItsCallsWaitForAConfig) {
+  channel c(client_, "any", insecure(),
+            channel_options().resolver(std::make_shared<slow_resolver>(at({"a"}).service_config(soon), 0)));
   struct program {
-    static task<> one(channel& to, std::string& said) { said = co_await ask(to, {}, {}); }
-    static task<> cancelled(channel& to) { (void)co_await ask(to, {}, {}); }
-    static task<std::string> go(std::unique_ptr<channel>& to) {
+    static task<> one(channel to, std::string& said) { said = co_await ask(to, {}, {}); }
+    static task<> cancelled(channel to) { (void)co_await ask(to, {}, {}); }
+    static task<std::string> go(channel to) {
       std::string said;
       scope work;
       scope stopped;
-      work.spawn(one(*to, said));
-      stopped.spawn(cancelled(*to));
+      work.spawn(one(to, said));
+      stopped.spawn(cancelled(to));
       co_await sleep_for(5ms);
       stopped.request_stop();
       co_await stopped.join();
-      to.reset();
+      to.close();
       co_await work.join();
       co_return said;
     }

@@ -46,7 +46,7 @@ TEST(AParrot, RefusesSilence) {
 // Asks another service, twice if need be.
 class patient_relay final : public echo::rpc::Echo::service {
  public:
-  explicit patient_relay(coracle::call_channel& backend) : backend_(backend) {}
+  explicit patient_relay(coracle::channel backend) : backend_(std::move(backend)) {}
 
  private:
   coracle::reply<echo::Text> Say(coracle::server_context&, const echo::Text& request) override {

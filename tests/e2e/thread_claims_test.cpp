@@ -10,7 +10,6 @@
 //   security/security.hpp              reload(), while every loop makes connections
 //   client/impl/call_channel.hpp, client/sync_wait.hpp  blocking calls of plain threads
 //   server/call_statistics.hpp       last_second()
-//   client/intercepted_channel.hpp   everything
 //   server/server_interceptor.hpp, client/client_interceptor.hpp  one object for the calls of all loops
 //   server/service.hpp               service_host::services(); draining() once, on any thread
 //   server/memory_quota.hpp       everything
@@ -21,13 +20,14 @@
 // tests/unit/runtime/thread_claims_test.cpp has what is below these rooms.
 #include "grpc/health/v1/health.coracle.hpp"
 #include "support/at_once.hpp"
+#include "support/borrowed.hpp"
 #include "support/certificates.hpp"
 #include "support/echo_service.hpp"
 #include "support/every_backend.hpp"
 #include "support/kept_log.hpp"
 
 #include "coracle/client/channel_pool.hpp"
-#include "coracle/client/intercepted_channel.hpp"
+#include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/resolver.hpp"
 #include "coracle/server/call_statistics.hpp"
 #include "coracle/server/memory_quota.hpp"
@@ -65,7 +65,7 @@ echo::Text text(const std::string& what) {
   t.set_text(what);
   return t;
 }
-std::string say(call_channel& by, const std::string& what) {
+std::string say(const channel& by, const std::string& what) {
   const auto reply = sync_wait(echo_stub(by).Say(text(what)));
   return reply ? reply->text() : reply.status().to_string();
 }
@@ -85,7 +85,7 @@ class thread_claims : public every_backend {
   }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(server_->port()); }
   // So many calls by each thread, and no other.
-  static void call_at_once(call_channel& by) {
+  static void call_at_once(const channel& by) {
     at_once(threads, [&](int who) {
       for (int i = 0; i < rounds; ++i) EXPECT_EQ(say(by, std::to_string(who)), std::to_string(who));
     });
@@ -117,7 +117,8 @@ class counting final : public client_interceptor, public server_interceptor {
 
 TEST_P(thread_claims, AServerIsSetUpByAllThreads) {
   for (int round = 0; round < rounds; ++round) {
-    counting around[threads];
+    std::shared_ptr<counting> around[threads];
+    for (auto& one : around) one = std::make_shared<counting>();
     health_service health;
     server s(rt());
     at_once(threads, [&](int who) {
@@ -128,7 +129,7 @@ TEST_P(thread_claims, AServerIsSetUpByAllThreads) {
     });
     channel to(rt(), s.in_process());
     EXPECT_EQ(say(to, "a"), "a");
-    for (const counting& c : around) EXPECT_EQ(c.before, 1);
+    for (const auto& c : around) EXPECT_EQ(c->before, 1);
   }
 }
 
@@ -233,7 +234,7 @@ TEST_P(thread_claims, StatisticsCountTheCallsOfAllLoops) {
   {
     server s(rt());
     s.add(echo_);
-    s.add_interceptor(*statistics);
+    s.add_interceptor(statistics);
     ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
     at_once(threads, [&](int) {
       channel to(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());  // on either loop of the server
@@ -324,7 +325,7 @@ TEST_P(thread_claims, OneChannelServesAllThreadsUntilOneOfThemEndsIt) {
   std::vector<task<bool>> waits;
   for (int who = 0; who < threads; ++who) waits.push_back(shared->wait_for_state_change(shared->state()));
   at_once(threads + 1, [&](int who) {
-    if (who == threads) return shared.reset();
+    if (who == threads) return shared->close();
     const auto at = static_cast<std::size_t>(who);
     EXPECT_TRUE(sync_wait(rt(), rt().at(at % 2), std::move(waits[at])));
   });
@@ -334,17 +335,17 @@ TEST_P(thread_claims, APoolGivesAllThreadsOneChannel) {
   serve();
   for (int round = 0; round < rounds; ++round) {
     channel_pool pool(rt());
-    std::vector<std::shared_ptr<channel>> got(threads);
+    std::vector<channel> got(threads);
     at_once(threads, [&](int who) {
       auto& mine = got[static_cast<std::size_t>(who)];
       mine = pool.get(address(), insecure());
       EXPECT_EQ(mine, pool.get(address(), insecure()));
       EXPECT_NE(mine, pool.get("127.0.0.1:1", insecure()));
-      EXPECT_EQ(say(*mine, "f"), "f");
+      EXPECT_EQ(say(mine, "f"), "f");
       EXPECT_LE(pool.size(), 2u);
     });
     EXPECT_EQ(pool.size(), 2u);
-    EXPECT_EQ(std::set(got.begin(), got.end()).size(), 1u);
+    for (const channel& one : got) EXPECT_EQ(one, got.front());
   }
 }
 
@@ -390,10 +391,10 @@ TEST_P(thread_claims, InterceptorsStandAroundTheCallsOfAllThreads) {
   {
     server s(rt());
     s.add(echo_);
-    s.add_interceptor(served);
+    s.add_interceptor(borrowed(served));
     ASSERT_EQ(s.listen("127.0.0.1:0", insecure()), status());
     channel inner(rt(), "127.0.0.1:" + std::to_string(s.port()), insecure());
-    intercepted_channel guarded(inner, {&called});
+    const channel guarded = inner.with_interceptors({borrowed(called)});
     call_at_once(guarded);
   }
   for (const counting* c : {&served, &called}) {

@@ -1,4 +1,5 @@
 // Calls of methods that the server does not have: who is notified.
+#include "support/borrowed.hpp"
 #include "support/echo_fixture.hpp"
 
 #include "coracle/client/generic_stub.hpp"
@@ -44,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, unknown_method, every_world_and_link, echo_
 
 TEST_P(unknown_method, IsToldToTheObserver) {
   counting heard;
-  serve(server_options().observer(heard), {});
+  serve(server_options().observer(borrowed(heard)), {});
   const status how = call();
   EXPECT_EQ(how, status::unimplemented("the server has no such method"));
   EXPECT_EQ(heard.started, 1);

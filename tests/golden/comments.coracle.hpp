@@ -6,7 +6,7 @@
 
 #include "comments.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "comments.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::comments::rpc {
@@ -87,93 +87,93 @@ class Commented final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     // Before the method.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Before(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Before", request, options};
+      return {channel_, "/golden.comments.Commented/Before", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Before(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Before", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Before", ::std::move(request), options};
     }
 
     // On the method's line, used as there is none before it.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> After(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/After", request, options};
+      return {channel_, "/golden.comments.Commented/After", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> After(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/After", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/After", ::std::move(request), options};
     }
 
     // Both: this one is used.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Both(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Both", request, options};
+      return {channel_, "/golden.comments.Commented/Both", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Both(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Both", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Both", ::std::move(request), options};
     }
 
     // A block
     // of two lines, with a // inside.
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Block(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Block", request, options};
+      return {channel_, "/golden.comments.Commented/Block", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Block(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Block", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Block", ::std::move(request), options};
     }
 
     // A line that ends in a backslash must not swallow the code below it: \ .
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Backslash(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Backslash", request, options};
+      return {channel_, "/golden.comments.Commented/Backslash", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Backslash(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Backslash", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Backslash", ::std::move(request), options};
     }
 
     // Nor must a trigraph: ??/ .
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Trigraph(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Trigraph", request, options};
+      return {channel_, "/golden.comments.Commented/Trigraph", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Trigraph(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Trigraph", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Trigraph", ::std::move(request), options};
     }
 
     // Größe, 大きさ
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> Unicode(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Unicode", request, options};
+      return {channel_, "/golden.comments.Commented/Unicode", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> Unicode(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/Unicode", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/Unicode", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::comments::Note> None(
         const ::golden::comments::Note& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/None", request, options};
+      return {channel_, "/golden.comments.Commented/None", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::comments::Note, ::golden::comments::Note> None(
         ::std::same_as<::golden::comments::Note> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.comments.Commented/None", ::std::move(request), options};
+      return {channel_, "/golden.comments.Commented/None", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "deprecated.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "deprecated.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 #pragma GCC diagnostic push
@@ -43,34 +43,34 @@ class Partly final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Current(
         const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Partly/Current", request, options};
+      return {channel_, "/golden.deprecated.Partly/Current", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
         ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Partly/Current", ::std::move(request), options};
+      return {channel_, "/golden.deprecated.Partly/Current", ::std::move(request), options};
     }
 
     // Use Current.
     [[deprecated("its .proto says that it is deprecated")]]
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Former(
         const ::golden::deprecated::Once& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Partly/Former", request, options};
+      return {channel_, "/golden.deprecated.Partly/Former", request, options};
     }
     [[deprecated("its .proto says that it is deprecated")]]
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Once, ::golden::deprecated::Now> Former(
         ::std::same_as<::golden::deprecated::Once> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Partly/Former", ::std::move(request), options};
+      return {channel_, "/golden.deprecated.Partly/Former", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -97,22 +97,22 @@ class Wholly final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class [[deprecated("its .proto says that it is deprecated")]] stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::deprecated::Now> Current(
         const ::golden::deprecated::Now& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Wholly/Current", request, options};
+      return {channel_, "/golden.deprecated.Wholly/Current", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::deprecated::Now, ::golden::deprecated::Now> Current(
         ::std::same_as<::golden::deprecated::Now> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.deprecated.Wholly/Current", ::std::move(request), options};
+      return {channel_, "/golden.deprecated.Wholly/Current", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "empty_service.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "empty_service.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::empty::rpc {
@@ -26,13 +26,13 @@ class Empty final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
    private:
-    [[maybe_unused]] ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

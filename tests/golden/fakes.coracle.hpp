@@ -6,7 +6,7 @@
 
 #include "fakes.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "fakes.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::fakes::rpc {
@@ -63,55 +63,55 @@ class Oracle final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> Ask(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/Ask", request, options};
+      return {channel_, "/golden.fakes.Oracle/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
         ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/Ask", ::std::move(request), options};
+      return {channel_, "/golden.fakes.Oracle/Ask", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::fakes::Question, ::golden::fakes::Answer> Tell(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/Tell", options};
+      return {channel_, "/golden.fakes.Oracle/Tell", options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::fakes::Answer> Muse(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/Muse", request, options};
+      return {channel_, "/golden.fakes.Oracle/Muse", request, options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::fakes::Question, ::golden::fakes::Answer> Talk(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/Talk", options};
+      return {channel_, "/golden.fakes.Oracle/Talk", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> on(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/on", request, options};
+      return {channel_, "/golden.fakes.Oracle/on", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> on(
         ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/on", ::std::move(request), options};
+      return {channel_, "/golden.fakes.Oracle/on", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> delete_(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/delete", request, options};
+      return {channel_, "/golden.fakes.Oracle/delete", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> delete_(
         ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.Oracle/delete", ::std::move(request), options};
+      return {channel_, "/golden.fakes.Oracle/delete", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -137,22 +137,22 @@ class OracleFake final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::fakes::Answer> Ask(
         const ::golden::fakes::Question& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.OracleFake/Ask", request, options};
+      return {channel_, "/golden.fakes.OracleFake/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::fakes::Question, ::golden::fakes::Answer> Ask(
         ::std::same_as<::golden::fakes::Question> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.fakes.OracleFake/Ask", ::std::move(request), options};
+      return {channel_, "/golden.fakes.OracleFake/Ask", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -170,13 +170,13 @@ class Silent final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
    private:
-    [[maybe_unused]] ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

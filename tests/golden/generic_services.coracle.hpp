@@ -6,7 +6,7 @@
 
 #include "generic_services.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "generic_services.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::generic::rpc {
@@ -33,22 +33,22 @@ class Generic final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::generic::Thing> Handle(
         const ::golden::generic::Thing& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.generic.Generic/Handle", request, options};
+      return {channel_, "/golden.generic.Generic/Handle", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::generic::Thing, ::golden::generic::Thing> Handle(
         ::std::same_as<::golden::generic::Thing> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.generic.Generic/Handle", ::std::move(request), options};
+      return {channel_, "/golden.generic.Generic/Handle", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "imports.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "imports.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::imports::rpc {
@@ -45,32 +45,32 @@ class Imports final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::google::protobuf::Empty> Nothing(
         const ::google::protobuf::Empty& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imports.Imports/Nothing", request, options};
+      return {channel_, "/golden.imports.Imports/Nothing", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::google::protobuf::Empty, ::google::protobuf::Empty> Nothing(
         ::std::same_as<::google::protobuf::Empty> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imports.Imports/Nothing", ::std::move(request), options};
+      return {channel_, "/golden.imports.Imports/Nothing", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::google::protobuf::Timestamp> When(
         const ::google::protobuf::Any& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imports.Imports/When", request, options};
+      return {channel_, "/golden.imports.Imports/When", request, options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::imported::Crate, ::golden::imported::Crate_Label> Unpack(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imports.Imports/Unpack", options};
+      return {channel_, "/golden.imports.Imports/Unpack", options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "inner_namespace.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "inner_namespace.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::inner::wire::v2 {
@@ -33,22 +33,22 @@ class Elsewhere final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::inner::rpc> Call(
         const ::golden::inner::rpc& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.inner.Elsewhere/Call", request, options};
+      return {channel_, "/golden.inner.Elsewhere/Call", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::inner::rpc, ::golden::inner::rpc> Call(
         ::std::same_as<::golden::inner::rpc> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.inner.Elsewhere/Call", ::std::move(request), options};
+      return {channel_, "/golden.inner.Elsewhere/Call", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

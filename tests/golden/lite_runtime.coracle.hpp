@@ -6,7 +6,7 @@
 
 #include "lite_runtime.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "lite_runtime.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::lite::rpc {
@@ -33,22 +33,22 @@ class Lite final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::lite::Small> Pass(
         const ::golden::lite::Small& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.lite.Lite/Pass", request, options};
+      return {channel_, "/golden.lite.Lite/Pass", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::lite::Small, ::golden::lite::Small> Pass(
         ::std::same_as<::golden::lite::Small> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.lite.Lite/Pass", ::std::move(request), options};
+      return {channel_, "/golden.lite.Lite/Pass", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

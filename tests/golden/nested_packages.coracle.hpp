@@ -6,7 +6,7 @@
 
 #include "nested_packages.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "nested_packages.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::nested::deep::v1::rpc {
@@ -33,22 +33,22 @@ class Nested final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::nested::deep::v1::Outer_Inner_Innermost> Go(
         const ::golden::nested::deep::v1::Outer_Inner& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.nested.deep.v1.Nested/Go", request, options};
+      return {channel_, "/golden.nested.deep.v1.Nested/Go", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::nested::deep::v1::Outer_Inner, ::golden::nested::deep::v1::Outer_Inner_Innermost> Go(
         ::std::same_as<::golden::nested::deep::v1::Outer_Inner> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.nested.deep.v1.Nested/Go", ::std::move(request), options};
+      return {channel_, "/golden.nested.deep.v1.Nested/Go", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

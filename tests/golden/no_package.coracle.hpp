@@ -6,7 +6,7 @@
 
 #include "no_package.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "no_package.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace rpc {
@@ -33,22 +33,22 @@ class Loose final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::Unpackaged> Send(
         const ::Unpackaged& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/Loose/Send", request, options};
+      return {channel_, "/Loose/Send", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::Unpackaged, ::Unpackaged> Send(
         ::std::same_as<::Unpackaged> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/Loose/Send", ::std::move(request), options};
+      return {channel_, "/Loose/Send", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -3,5 +3,5 @@
 
 #include <coracle/base/version.hpp>
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "no_services.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");

@@ -6,7 +6,7 @@
 
 #include "package_coracle.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "package_coracle.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::coracle::rpc::rpc {
@@ -33,18 +33,18 @@ class Boats final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::coracle::rpc::Boat> Launch(
         const ::golden::coracle::rpc::Boat& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.coracle.rpc.Boats/Launch", request, options};
+      return {channel_, "/golden.coracle.rpc.Boats/Launch", request, options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "proto2_syntax.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "proto2_syntax.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::second::rpc {
@@ -33,22 +33,22 @@ class Elder final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::second::Old_Part> Ask(
         const ::golden::second::Old& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.second.Elder/Ask", request, options};
+      return {channel_, "/golden.second.Elder/Ask", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::second::Old, ::golden::second::Old_Part> Ask(
         ::std::same_as<::golden::second::Old> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.second.Elder/Ask", ::std::move(request), options};
+      return {channel_, "/golden.second.Elder/Ask", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

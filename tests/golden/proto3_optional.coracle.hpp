@@ -6,7 +6,7 @@
 
 #include "proto3_optional.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "proto3_optional.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::optional::rpc {
@@ -33,22 +33,22 @@ class Presence final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::optional::Maybe> Check(
         const ::golden::optional::Maybe& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.optional.Presence/Check", request, options};
+      return {channel_, "/golden.optional.Presence/Check", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::optional::Maybe, ::golden::optional::Maybe> Check(
         ::std::same_as<::golden::optional::Maybe> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.optional.Presence/Check", ::std::move(request), options};
+      return {channel_, "/golden.optional.Presence/Check", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

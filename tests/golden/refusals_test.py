@@ -123,7 +123,7 @@ def test_every_use_of_what_is_deprecated_is_warned_of_and_nothing_else(tmp_path)
     source.write_text(
         '#include "deprecated.coracle.hpp"\n'
         "struct served final : golden::deprecated::rpc::Wholly::service {};\n"
-        "void use(coracle::call_channel& channel, const golden::deprecated::Once& once) {\n"
+        "void use(coracle::channel channel, const golden::deprecated::Once& once) {\n"
         "  golden::deprecated::rpc::Partly::stub partly(channel);\n"
         "  (void)partly.Current({});\n"
         "  (void)partly.Former(once);\n"

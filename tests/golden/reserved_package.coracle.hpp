@@ -6,7 +6,7 @@
 
 #include "reserved_package.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "reserved_package.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::switch_::default_::rpc {
@@ -33,22 +33,22 @@ class Lamp final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::switch::default::Position> Toggle(
         const ::golden::switch::default::Position& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.switch.default.Lamp/Toggle", request, options};
+      return {channel_, "/golden.switch.default.Lamp/Toggle", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::switch::default::Position, ::golden::switch::default::Position> Toggle(
         ::std::same_as<::golden::switch::default::Position> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.switch.default.Lamp/Toggle", ::std::move(request), options};
+      return {channel_, "/golden.switch.default.Lamp/Toggle", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

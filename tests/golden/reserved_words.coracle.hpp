@@ -6,7 +6,7 @@
 
 #include "reserved_words.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "reserved_words.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::reserved::rpc {
@@ -173,219 +173,219 @@ class namespace_ final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> class_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/class", request, options};
+      return {channel_, "/golden.reserved.namespace/class", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> class_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/class", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/class", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int__(
         const ::golden::reserved::class__delete& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/int", request, options};
+      return {channel_, "/golden.reserved.namespace/int", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class__delete, ::golden::reserved::NULL_> int__(
         ::std::same_as<::golden::reserved::class__delete> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/int", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/int", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> int_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/int_", request, options};
+      return {channel_, "/golden.reserved.namespace/int_", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> int_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/int_", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/int_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::reserved::class_, ::golden::reserved::class__delete> co_await_(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/co_await", options};
+      return {channel_, "/golden.reserved.namespace/co_await", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> errno_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/errno", request, options};
+      return {channel_, "/golden.reserved.namespace/errno", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> errno_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/errno", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/errno", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::reserved::NULL_> NULL_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/NULL", request, options};
+      return {channel_, "/golden.reserved.namespace/NULL", request, options};
     }
 
     // Taken by the generated classes.
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> channel__(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/channel_", request, options};
+      return {channel_, "/golden.reserved.namespace/channel_", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel__(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/channel_", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/channel_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> added_to_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/added_to", request, options};
+      return {channel_, "/golden.reserved.namespace/added_to", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> added_to_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/added_to", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/added_to", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> draining_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/draining", request, options};
+      return {channel_, "/golden.reserved.namespace/draining", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> draining_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/draining", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/draining", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> full_name_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/full_name", request, options};
+      return {channel_, "/golden.reserved.namespace/full_name", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> full_name_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/full_name", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/full_name", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods__(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/methods", request, options};
+      return {channel_, "/golden.reserved.namespace/methods", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods__(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/methods", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> methods_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/methods_", request, options};
+      return {channel_, "/golden.reserved.namespace/methods_", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> methods_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/methods_", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/methods_", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> service_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/service", request, options};
+      return {channel_, "/golden.reserved.namespace/service", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> service_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/service", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/service", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/stub", request, options};
+      return {channel_, "/golden.reserved.namespace/stub", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/stub", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/stub", ::std::move(request), options};
     }
 
     // In use there, but free.
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> channel(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/channel", request, options};
+      return {channel_, "/golden.reserved.namespace/channel", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> channel(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/channel", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/channel", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> context(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/context", request, options};
+      return {channel_, "/golden.reserved.namespace/context", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> context(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/context", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/context", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::service> coracle(
         const ::golden::reserved::coracle& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/coracle", request, options};
+      return {channel_, "/golden.reserved.namespace/coracle", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::coracle, ::golden::reserved::service> coracle(
         ::std::same_as<::golden::reserved::coracle> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/coracle", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/coracle", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> golden(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/golden", request, options};
+      return {channel_, "/golden.reserved.namespace/golden", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> golden(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/golden", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/golden", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> namespace_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/namespace", request, options};
+      return {channel_, "/golden.reserved.namespace/namespace", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> namespace_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/namespace", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/namespace", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> options(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/options", request, options};
+      return {channel_, "/golden.reserved.namespace/options", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> options(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/options", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/options", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> request(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/request", request, options};
+      return {channel_, "/golden.reserved.namespace/request", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> request(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/request", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/request", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::reserved::class_, ::golden::reserved::NULL_> requests(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/requests", options};
+      return {channel_, "/golden.reserved.namespace/requests", options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> table(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/table", request, options};
+      return {channel_, "/golden.reserved.namespace/table", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> table(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/table", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/table", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> unary_method(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/unary_method", request, options};
+      return {channel_, "/golden.reserved.namespace/unary_method", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> unary_method(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.namespace/unary_method", ::std::move(request), options};
+      return {channel_, "/golden.reserved.namespace/unary_method", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -411,22 +411,22 @@ class stub__ final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::reserved::NULL_> stub_(
         const ::golden::reserved::class_& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.stub/stub_", request, options};
+      return {channel_, "/golden.reserved.stub/stub_", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::reserved::class_, ::golden::reserved::NULL_> stub_(
         ::std::same_as<::golden::reserved::class_> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.reserved.stub/stub_", ::std::move(request), options};
+      return {channel_, "/golden.reserved.stub/stub_", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -444,13 +444,13 @@ class stub_ final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
    private:
-    [[maybe_unused]] ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

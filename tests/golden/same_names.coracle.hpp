@@ -6,7 +6,7 @@
 
 #include "same_names.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "same_names.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::same::rpc {
@@ -45,40 +45,40 @@ class Echo final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> Echo(
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/Echo", request, options};
+      return {channel_, "/golden.same.Echo/Echo", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Echo(
         ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/Echo", ::std::move(request), options};
+      return {channel_, "/golden.same.Echo/Echo", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> Same(
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/Same", request, options};
+      return {channel_, "/golden.same.Echo/Same", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> Same(
         ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/Same", ::std::move(request), options};
+      return {channel_, "/golden.same.Echo/Same", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::unary_call<::golden::same::Same> rpc(
         const ::golden::same::Same& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/rpc", request, options};
+      return {channel_, "/golden.same.Echo/rpc", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::same::Same, ::golden::same::Same> rpc(
         ::std::same_as<::golden::same::Same> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.same.Echo/rpc", ::std::move(request), options};
+      return {channel_, "/golden.same.Echo/rpc", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

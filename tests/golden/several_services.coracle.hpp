@@ -6,7 +6,7 @@
 
 #include "several_services.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "several_services.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::several::rpc {
@@ -33,22 +33,22 @@ class Second final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::several::Item> Take(
         const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.several.Second/Take", request, options};
+      return {channel_, "/golden.several.Second/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
         ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.several.Second/Take", ::std::move(request), options};
+      return {channel_, "/golden.several.Second/Take", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 
@@ -74,22 +74,22 @@ class First final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::several::Item> Take(
         const ::golden::several::Item& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.several.First/Take", request, options};
+      return {channel_, "/golden.several.First/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::several::Item, ::golden::several::Item> Take(
         ::std::same_as<::golden::several::Item> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.several.First/Take", ::std::move(request), options};
+      return {channel_, "/golden.several.First/Take", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

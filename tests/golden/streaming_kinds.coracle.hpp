@@ -6,7 +6,7 @@
 
 #include "streaming_kinds.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "streaming_kinds.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::kinds::rpc {
@@ -51,37 +51,37 @@ class Kinds final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::kinds::Answer> One(
         const ::golden::kinds::Ask& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.kinds.Kinds/One", request, options};
+      return {channel_, "/golden.kinds.Kinds/One", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::kinds::Ask, ::golden::kinds::Answer> One(
         ::std::same_as<::golden::kinds::Ask> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.kinds.Kinds/One", ::std::move(request), options};
+      return {channel_, "/golden.kinds.Kinds/One", ::std::move(request), options};
     }
 
     [[nodiscard]] ::coracle::client_streaming_call<::golden::kinds::Ask, ::golden::kinds::Answer> Gather(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.kinds.Kinds/Gather", options};
+      return {channel_, "/golden.kinds.Kinds/Gather", options};
     }
 
     [[nodiscard]] ::coracle::server_streaming_call<::golden::kinds::Answer> Scatter(
         const ::golden::kinds::Ask& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.kinds.Kinds/Scatter", request, options};
+      return {channel_, "/golden.kinds.Kinds/Scatter", request, options};
     }
 
     [[nodiscard]] ::coracle::bidi_call<::golden::kinds::Ask, ::golden::kinds::Answer> Converse(
         const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.kinds.Kinds/Converse", options};
+      return {channel_, "/golden.kinds.Kinds/Converse", options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -6,7 +6,7 @@
 
 #include "wire_package.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "wire_package.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::copied::rpc {
@@ -33,22 +33,22 @@ class Shelf final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::copied::Item> Take(
         const ::golden::copied::Item& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.original.v1.Shelf/Take", request, options};
+      return {channel_, "/golden.original.v1.Shelf/Take", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::copied::Item, ::golden::copied::Item> Take(
         ::std::same_as<::golden::copied::Item> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.original.v1.Shelf/Take", ::std::move(request), options};
+      return {channel_, "/golden.original.v1.Shelf/Take", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -21,7 +21,7 @@ class echo_service : public echo::rpc::Echo::service {
   // Handlers that were stopped while they waited.
   std::atomic<int> stopped{0};
   // The destination of Misbehave("relay").
-  call_channel* next = nullptr;
+  const channel* next = nullptr;
 
   reply<echo::Text> Say(server_context&, const echo::Text& request) override { co_return request; }
   reply<echo::Text> SayAtOnce(server_context&, const echo::Text& request) override { return request; }

@@ -72,16 +72,16 @@ class server_fleet : public testing::Test {
     return sync_wait(client_, client_.at(0), std::move(t));
   }
   // Returns which server replied, or the name of the status.
-  static task<std::string> ask(channel& c, call_options o = {}, std::string what = {}, int pause_ms = 0) {
+  static task<std::string> ask(const channel& c, call_options o = {}, std::string what = {}, int pause_ms = 0) {
     echo::Text request;
     request.set_text(std::move(what));
     request.set_count(pause_ms);
     const auto reply = co_await echo_stub(c).Say(request, o);
     co_return reply ? reply->text() : std::string(name_of(reply.status().code()));
   }
-  std::string call(channel& c, const call_options& o = {}) { return run(ask(c, o)); }
+  std::string call(const channel& c, const call_options& o = {}) { return run(ask(c, o)); }
   // Makes the given number of calls, one after the other, counted by server.
-  std::map<std::string, int> calls(channel& c, int n) {
+  std::map<std::string, int> calls(const channel& c, int n) {
     std::map<std::string, int> by;
     for (int i = 0; i < n; ++i) ++by[call(c)];
     return by;

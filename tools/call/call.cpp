@@ -39,7 +39,7 @@ using conversation = bidi_call<bytes_message, bytes_message>;
 // message is shown, or sent, at once.
 class exchange {
  public:
-  exchange(call_channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
+  exchange(const channel& server, const pb::MethodDescriptor& method, schema& types, request_source& requests,
            narrator& tell)
       : method_(method),
         path_(path_of(method)),

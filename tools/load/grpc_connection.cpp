@@ -194,7 +194,7 @@ std::unique_ptr<connection> grpc_connector::make() {
 }
 
 task<call_end> grpc_connector::reach(duration at_most, server_identity& who) {
-  peer_observer seen;
+  const auto seen = std::make_shared<peer_observer>();
   channel_options observed = options_;
   observed.observer(seen);
   grpc_connection one(on_, target_, credentials_, observed);
@@ -202,7 +202,7 @@ task<call_end> grpc_connector::reach(duration at_most, server_identity& who) {
   if (!opened.ok()) co_return opened;
   const call_end healthy = co_await one.reason(&who.software);
   static_cast<void>(healthy);  // the calls of the run will show that
-  if (seen.peer) who.address = seen.peer->to_string();
+  if (seen->peer) who.address = seen->peer->to_string();
   co_return opened;
 }
 

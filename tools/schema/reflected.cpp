@@ -32,7 +32,7 @@ using conversation = bidi_call<wire::ServerReflectionRequest, wire::ServerReflec
 
 class reflected_definitions final : public definitions, private pb::DescriptorDatabase {
  public:
-  reflected_definitions(call_channel& server, const endpoint& where) : stub_(server), where_(where) {}
+  reflected_definitions(const channel& server, const endpoint& where) : stub_(server), where_(where) {}
   reflected_definitions(const reflected_definitions&) = delete;
   reflected_definitions& operator=(const reflected_definitions&) = delete;
   // Ends the call properly: the server and a proxy would count and record a dropped call as CANCELLED.
@@ -163,7 +163,7 @@ class reflected_definitions final : public definitions, private pb::DescriptorDa
 
 }  // namespace
 
-std::unique_ptr<definitions> reflected(call_channel& server, const endpoint& where) {
+std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where) {
   return std::make_unique<reflected_definitions>(server, where);
 }
 

@@ -19,6 +19,6 @@ constexpr std::size_t reflected_bytes_max = 64u << 20;
 constexpr duration reflection_time = std::chrono::seconds(20);
 
 // The channel and the endpoint must outlive the result.
-[[nodiscard]] std::unique_ptr<definitions> reflected(call_channel& server, const endpoint& where);
+[[nodiscard]] std::unique_ptr<definitions> reflected(const channel& server, const endpoint& where);
 
 }  // namespace coracle::tools

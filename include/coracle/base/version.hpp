@@ -10,7 +10,7 @@ namespace coracle {
 /// The version of the contract between generated code and the library's headers. It is incremented when the
 /// two become incompatible. protoc-gen-coracle writes the number it was built with into each header, and a
 /// mismatch is a compile error.
-inline constexpr int codegen_contract = 2;
+inline constexpr int codegen_contract = 3;
 
 /// The version of the library as text.
 inline constexpr const char* version_text = "0.1.0";

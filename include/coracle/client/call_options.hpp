@@ -42,7 +42,7 @@ class call_options {
   /// RESOURCE_EXHAUSTED. Unlimited by default, as in other gRPC implementations.
   call_options& max_send_bytes(std::uint32_t n) noexcept { return max_send_bytes_ = n, *this; }
   /// Encodes the messages of the call with `c` instead of protobuf's binary format. The server must support
-  /// the codec. `c` must outlive the call.
+  /// the codec. `c` must outlive the call: make it an object with static lifetime, as json_codec() is.
   call_options& codec(const message_codec& c) noexcept { return codec_ = &c, *this; }
 
   /// Sets how sent messages are compressed. If the server does not support the encoding, the call ends with

@@ -18,15 +18,17 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace coracle {
 
+class client_interceptor;
 class client_observer;
 
 /// The options of a channel. A value type, in builder style.
 ///
-/// channel_pool shares a channel between users with equal options. Resolvers, resolver makers and balancing
-/// policies are equal if they are the same object.
+/// channel_pool shares a channel between users with equal options. Resolvers, resolver makers, balancing
+/// policies, observers and interceptors are equal if they are the same object.
 class channel_options {
  public:
   channel_options() noexcept {}
@@ -69,9 +71,16 @@ class channel_options {
   /// Sets whether retry and hedging policies apply. Transparent retries are always made (gRFC A6). Default
   /// true.
   channel_options& retries(bool on) noexcept { return retries_ = on, *this; }
-  /// Sets an observer, which is notified of every call and attempt. It must outlive the channel's calls.
+  /// Sets an observer, which is notified of every call and attempt. The channel and its calls keep it.
   /// Default none.
-  channel_options& observer(client_observer& o) noexcept { return observer_ = &o, *this; }
+  channel_options& observer(std::shared_ptr<client_observer> o) noexcept {
+    return observer_ = std::move(o), *this;
+  }
+  /// Sets interceptors that run around every call of the channel, the first one outermost. The channel and
+  /// its calls keep them. channel::with_interceptors() adds others for some of the stubs. Default none.
+  channel_options& interceptors(std::vector<std::shared_ptr<client_interceptor>> all) noexcept {
+    return interceptors_ = std::move(all), *this;
+  }
 
   // --- connections
   /// Sets the time without a call after which a loop closes its connections, until the next call. It may take
@@ -132,7 +141,10 @@ class channel_options {
   [[nodiscard]] const std::string& authority() const noexcept { return authority_; }
   [[nodiscard]] const coracle::service_config& service_config() const noexcept { return config_; }
   [[nodiscard]] bool retries() const noexcept { return retries_; }
-  [[nodiscard]] client_observer* observer() const noexcept { return observer_; }
+  [[nodiscard]] const std::shared_ptr<client_observer>& observer() const noexcept { return observer_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<client_interceptor>>& interceptors() const noexcept {
+    return interceptors_;
+  }
   [[nodiscard]] duration idle_timeout() const noexcept { return idle_timeout_; }
   [[nodiscard]] std::uint32_t streams_per_connection() const noexcept { return streams_max_; }
   [[nodiscard]] std::uint32_t connections_per_server() const noexcept { return connections_; }
@@ -157,7 +169,8 @@ class channel_options {
   coracle::balancing balancing_ = balancing::pick_first();
   std::string authority_;
   coracle::service_config config_;
-  client_observer* observer_ = nullptr;
+  std::shared_ptr<client_observer> observer_;
+  std::vector<std::shared_ptr<client_interceptor>> interceptors_;
   bool retries_ = true;
   duration idle_timeout_ = std::chrono::minutes(30);
   duration keepalive_time_ = duration::max();

@@ -21,21 +21,21 @@ namespace coracle {
 /// Shares channels between parts of a program that each make the channel they need: a thousand calls of get()
 /// with the same target use the same connections.
 ///
-/// All functions may be called from any thread, and so may the resolvers and their makers. A channel that is
-/// no longer referenced stays in the pool, with its connections, until it is idle
+/// All functions may be called from any thread, and so may the resolvers and their makers. A channel without
+/// handles outside the pool stays in the pool, with its connections, until it is idle
 /// (channel_options::idle_timeout() after its last use and its last get()). A later get() or size() then
-/// removes it.
+/// removes it. A channel that was closed is removed at once, so that the next get() makes a new one.
 class channel_pool {
  public:
-  /// `on` must outlive the pool and every channel from it.
+  /// `on` must outlive the pool, but not the channels from it.
   explicit channel_pool(runtime& on) noexcept : on_(on) {}
   channel_pool(const channel_pool&) = delete;
   channel_pool& operator=(const channel_pool&) = delete;
 
   /// Returns the channel for this target, or makes it. A channel is shared if the target text is the same,
   /// the options are equal, and the credentials share their security object or are both plaintext.
-  [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const channel_credentials& credentials,
-                                             const channel_options& options = {});
+  [[nodiscard]] channel get(std::string_view target, const channel_credentials& credentials,
+                            const channel_options& options = {});
   /// Like get() above, with credentials made from `security` (tls::client_options).
   ///
   /// While a channel with equal security options is in the pool, all channels with those options, for all
@@ -44,16 +44,12 @@ class channel_pool {
   /// and pass the result each time. Options with a verifier() are equal only to copies of themselves.
   template <security::builder_of<security::client_security> Options>
     requires std::equality_comparable<Options>
-  [[nodiscard]] std::shared_ptr<channel> get(std::string_view target, const Options& security,
-                                             const channel_options& options = {}) {
+  [[nodiscard]] channel get(std::string_view target, const Options& security,
+                            const channel_options& options = {}) {
     const origin from{security, &same_options<Options>};
     const auto earlier = built_from(from);
-    return get({std::string(target),
-                earlier ? *earlier : channel_credentials(security),
-                options,
-                from,
-                nullptr,
-                {}});
+    return get(
+        {std::string(target), earlier ? *earlier : channel_credentials(security), options, from, {}, {}});
   }
   /// Returns the number of channels that are in use, or not yet idle.
   [[nodiscard]] std::size_t size();
@@ -71,7 +67,7 @@ class channel_pool {
     channel_credentials credentials;
     channel_options options;
     origin from;
-    std::shared_ptr<channel> made;
+    std::optional<channel> made;
     time_point given{};  // by the last get()
     [[nodiscard]] bool proves_as(const entry& other) const;
   };
@@ -81,8 +77,8 @@ class channel_pool {
     const auto* const y = std::any_cast<Options>(&b);
     return x && y && *x == *y;
   }
-  std::shared_ptr<channel> get(entry wanted);
-  std::shared_ptr<channel> find_or_add(const entry& wanted);
+  channel get(entry wanted);
+  std::optional<channel> find_or_add(const entry& wanted);
   std::optional<channel_credentials> built_from(const origin& o);
   void drop_unused();
 

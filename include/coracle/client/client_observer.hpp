@@ -57,7 +57,7 @@ struct made_attempt : coro::pooled {
 /// Receives the events of a channel's calls. Users derive from it.
 ///
 /// Its functions run on the loop of the call, on the call's critical path: they must be short and must never
-/// block. The observer must outlive the channel's calls.
+/// block. Share it with channel_options::observer(): the channel and its calls keep it.
 class client_observer {
  public:
   virtual ~client_observer() = default;

@@ -3,7 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
-#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/client/impl/client_awaiters.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/reader.hpp"
@@ -21,7 +21,8 @@ namespace client {
 /// The base of streaming calls, as a stub returns them.
 ///
 /// Nothing is sent before the first await. The call then belongs to the loop of that await, and inherits its
-/// deadline. The destructor cancels the call.
+/// deadline. The destructor cancels the call. The object is a handle of its channel: its stub and all other
+/// handles may be destroyed before the first await.
 ///
 /// Operations report the end of the call as unary calls do: by a status or a result, whose value() throws
 /// status_error.
@@ -60,11 +61,12 @@ class client_stream {
     void operator()(client_call* c) const noexcept;
   };
   // one_reply: the status of the call is final only when its reply has been decoded.
-  client_stream(call_channel& channel, const char* path, const call_options& options, bool one_reply = false);
+  client_stream(const channel& by, const char* path, const call_options& options, bool one_reply = false);
   // For server-streaming calls: serializes the single request at once.
-  client_stream(call_channel& channel, const char* path, const call_options& options, const rpc::codec& k,
+  client_stream(const channel& by, const char* path, const call_options& options, const rpc::codec& k,
                 const void* request);
 
+  channel channel_;
   std::unique_ptr<client_call, deleter> call_;
 };
 
@@ -74,8 +76,8 @@ class client_stream {
 template <class Request, class Reply>
 class [[nodiscard]] client_streaming_call : public client::client_stream {
  public:
-  client_streaming_call(call_channel& channel, const char* path, const call_options& options)
-      : client::client_stream(channel, path, options, true) {}
+  client_streaming_call(const channel& by, const char* path, const call_options& options)
+      : client::client_stream(by, path, options, true) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
   /// any other status means that the call is over, and is the status of the call. finish() gives it, too.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {
@@ -94,9 +96,9 @@ template <class Reply>
 class [[nodiscard]] server_streaming_call : public client::client_stream {
  public:
   template <class Request>
-  server_streaming_call(call_channel& channel, const char* path, const Request& request,
+  server_streaming_call(const channel& by, const char* path, const Request& request,
                         const call_options& options)
-      : client::client_stream(channel, path, options, rpc::codec_of<Request>::get(),
+      : client::client_stream(by, path, options, rpc::codec_of<Request>::get(),
                               rpc::codec_of<Request>::address(request)) {}
   /// Awaits the next reply and decodes it into `into`, whose memory it reuses: `result<bool>`. False means
   /// that the call ended with OK; a failed result has the status of the call. `into` must outlive the await.
@@ -114,8 +116,8 @@ class [[nodiscard]] server_streaming_call : public client::client_stream {
 template <class Request, class Reply>
 class [[nodiscard]] bidi_call : public client::client_stream {
  public:
-  bidi_call(call_channel& channel, const char* path, const call_options& options)
-      : client::client_stream(channel, path, options) {}
+  bidi_call(const channel& by, const char* path, const call_options& options)
+      : client::client_stream(by, path, options) {}
   /// Sends a message: `status`. Waits while there is no room. OK does not mean that the message has arrived;
   /// any other status means that the call is over, and is the status of the call. finish() gives it, too.
   [[nodiscard]] auto write(const Request& m, const write_options& options = {}) {

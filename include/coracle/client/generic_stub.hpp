@@ -10,44 +10,43 @@
 
 namespace coracle {
 
-/// Makes calls without generated code. Like a generated stub it refers to the channel, which must outlive the
-/// stub and its calls. A path is "/package.Service/Method", and must stay valid until the call ends, as a
-/// literal does.
+/// Makes calls without generated code. Like a generated stub it keeps a handle of the channel. A path is
+/// "/package.Service/Method", and must stay valid until the call ends, as a literal does.
 ///
 ///   auto reply = co_await any.unary("/movie.MovieService/AddMovie", coracle::bytes_message(request_bytes));
 class generic_stub {
  public:
-  explicit generic_stub(call_channel& channel) noexcept : channel_(&channel) {}
+  explicit generic_stub(channel by) noexcept : channel_(std::move(by)) {}
 
   template <class Reply = bytes_message, class Request>
   [[nodiscard]] unary_call<Reply> unary(const char* path, const Request& request,
                                         const call_options& options = {}) const {
-    return {*channel_, path, request, options};
+    return {channel_, path, request, options};
   }
   template <class Reply = bytes_message, class Request>
     requires std::move_constructible<Request> && (!std::is_reference_v<Request> && !std::is_const_v<Request>)
   [[nodiscard]] owning_unary_call<Request, Reply> unary(const char* path, Request&& request,
                                                         const call_options& options = {}) const {
-    return {*channel_, path, std::move(request), options};
+    return {channel_, path, std::move(request), options};
   }
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] client_streaming_call<Request, Reply> client_streaming(
       const char* path, const call_options& options = {}) const {
-    return {*channel_, path, options};
+    return {channel_, path, options};
   }
   template <class Reply = bytes_message, class Request>
   [[nodiscard]] server_streaming_call<Reply> server_streaming(const char* path, const Request& request,
                                                               const call_options& options = {}) const {
-    return {*channel_, path, request, options};
+    return {channel_, path, request, options};
   }
   /// Calls a method of any kind: a unary method is a stream with one message in each direction.
   template <class Request = bytes_message, class Reply = bytes_message>
   [[nodiscard]] bidi_call<Request, Reply> bidi(const char* path, const call_options& options = {}) const {
-    return {*channel_, path, options};
+    return {channel_, path, options};
   }
 
  private:
-  call_channel* channel_;
+  channel channel_;
 };
 
 }  // namespace coracle

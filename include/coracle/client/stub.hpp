@@ -4,5 +4,5 @@
 #include "coracle/base/version.hpp"
 #include "coracle/client/call_options.hpp"
 #include "coracle/client/client_stream.hpp"
-#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/client/unary_call.hpp"

@@ -3,7 +3,7 @@
 
 #include "coracle/base/result.hpp"
 #include "coracle/client/call_options.hpp"
-#include "coracle/client/impl/call_channel.hpp"
+#include "coracle/client/impl/channel_handle.hpp"
 #include "coracle/coro/environment.hpp"
 #include "coracle/rpc/impl/codec.hpp"
 
@@ -36,10 +36,9 @@ class unary_operation {
   [[nodiscard]] loop& blocking_home() const { return channel_.blocking_home(); }
 
  protected:
-  unary_operation(call_channel& channel, const char* path, const rpc::codec& request_codec,
-                  const void* request, const rpc::codec& reply_codec, void* reply,
-                  const call_options& options)
-      : channel_(channel),
+  unary_operation(const channel& by, const char* path, const rpc::codec& request_codec, const void* request,
+                  const rpc::codec& reply_codec, void* reply, const call_options& options)
+      : channel_(by.implementation()),
         path_(path),
         request_codec_(request_codec),
         reply_codec_(reply_codec),
@@ -84,16 +83,18 @@ class unary_operation {
 /// A unary call, which must be awaited once: `auto reply = co_await stub.Method(request, options);` returns
 /// `result<Reply>`.
 ///
-/// The request must outlive the await, or be moved in; the options are copied. The call resumes on the loop
-/// on which it was awaited. It inherits the deadline and the stop token of the awaiting task: whichever is
-/// first ends the call with DEADLINE_EXCEEDED or CANCELLED, and notifies the server.
+/// The request must outlive the await, or be moved in; the options are copied. The stub, or another handle of
+/// the channel, must exist until the await begins: `co_await stub(channel).Method(request)` is correct, and
+/// so is dropping the stub during the await. The call resumes on the loop on which it was awaited. It
+/// inherits the deadline and the stop token of the awaiting task: whichever is first ends the call with
+/// DEADLINE_EXCEEDED or CANCELLED, and notifies the server.
 template <class Reply>
 class [[nodiscard]] unary_call : public client::unary_operation {
  public:
   using value_type = result<Reply>;
   template <class Request>
-  unary_call(call_channel& channel, const char* path, const Request& request, const call_options& options)
-      : client::unary_operation(channel, path, rpc::codec_of<Request>::get(),
+  unary_call(const channel& by, const char* path, const Request& request, const call_options& options)
+      : client::unary_operation(by, path, rpc::codec_of<Request>::get(),
                                 rpc::codec_of<Request>::address(request), rpc::codec_of<Reply>::get(),
                                 rpc::codec_of<Reply>::address(message_), options) {}
 
@@ -129,9 +130,9 @@ struct owned_request {
 template <class Request, class Reply>
 class [[nodiscard]] owning_unary_call : private client::owned_request<Request>, public unary_call<Reply> {
  public:
-  owning_unary_call(call_channel& channel, const char* path, Request&& request, const call_options& options)
+  owning_unary_call(const channel& by, const char* path, Request&& request, const call_options& options)
       : client::owned_request<Request>{std::move(request)},
-        unary_call<Reply>(channel, path, *this->own_, options) {
+        unary_call<Reply>(by, path, *this->own_, options) {
     this->let_go_ = [](client::unary_operation& self) noexcept {
       static_cast<owning_unary_call&>(self).own_.reset();
     };

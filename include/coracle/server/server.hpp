@@ -49,10 +49,8 @@ class server {
   /// at most once, before the first listen() or in_process(). The service must outlive the server.
   void set_fallback(generic_service& s);
   /// Runs an interceptor around every call, those of unregistered methods included, inside the interceptors
-  /// that were added before. Call it before the first listen() or in_process(). The interceptor must outlive
-  /// the server.
-  void add_interceptor(server_interceptor& i);
-  /// Adds an interceptor and keeps it alive.
+  /// that were added before. Call it before the first listen() or in_process(). The server and its calls keep
+  /// the interceptor.
   void add_interceptor(std::shared_ptr<server_interceptor> i);
 
   /// Listens on an address.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -40,15 +41,18 @@ class server_options {
   server_options& accepted_encodings(encoding_set s) noexcept { return accepted_ = s, *this; }
   /// Also accepts requests with the content-type application/grpc+NAME, where NAME is the codec's name, and
   /// replies in the same format; for example codec(coracle::json_codec()). Requests with an unknown codec get
-  /// HTTP status 415. The codec must outlive the server.
+  /// HTTP status 415. The codec must outlive the server: make it an object with static lifetime, as
+  /// json_codec() is.
   server_options& codec(const message_codec& c) { return codecs_.push_back(&c), *this; }
   /// How long a drain waits for running calls before it cancels them. Default 30 s, which is the time that
   /// Kubernetes gives a container to terminate.
   server_options& drain_grace(duration d) noexcept { return drain_grace_ = d, *this; }
 
-  /// Sets the observer that is notified of every call (coracle/server/server_observer.hpp); it must outlive
-  /// the server. Default: none.
-  server_options& observer(server_observer& o) noexcept { return observer_ = &o, *this; }
+  /// Sets the observer that is notified of every call (coracle/server/server_observer.hpp). The server and
+  /// its calls keep it. Default: none.
+  server_options& observer(std::shared_ptr<server_observer> o) noexcept {
+    return observer_ = std::move(o), *this;
+  }
   /// Sets what clients may use of the server concurrently: see server_limits.
   server_options& limits(const server_limits& l) noexcept { return limits_ = l, *this; }
   /// Sets the memory that all connections together may hold because of their peers.
@@ -81,7 +85,7 @@ class server_options {
     return max_connection_age_ = d, max_connection_age_grace_ = grace, *this;
   }
 
-  [[nodiscard]] server_observer* observer() const noexcept { return observer_; }
+  [[nodiscard]] const std::shared_ptr<server_observer>& observer() const noexcept { return observer_; }
   [[nodiscard]] const server_limits& limits() const noexcept { return limits_; }
   /// Returns the quota that was set; empty for the default.
   [[nodiscard]] const std::optional<memory_quota>& memory() const noexcept { return memory_; }
@@ -113,7 +117,7 @@ class server_options {
   bool pings_without_calls_ = false;
   std::uint32_t max_send_bytes_ = std::numeric_limits<std::uint32_t>::max();
   std::vector<const message_codec*> codecs_;
-  server_observer* observer_ = nullptr;
+  std::shared_ptr<server_observer> observer_;
   coracle::compression compression_;
   encoding_set accepted_ = encoding_set::all();
   server_limits limits_;

@@ -34,10 +34,10 @@ class session {
         channel_(make_channel()) {}
 
   // The channel of most cases.
-  [[nodiscard]] coracle::channel& channel() const noexcept { return *channel_; }
+  [[nodiscard]] const coracle::channel& channel() const noexcept { return channel_; }
   // Another channel to the same server.
-  [[nodiscard]] std::unique_ptr<coracle::channel> make_channel() const {
-    return std::make_unique<coracle::channel>(runtime_, target_, credentials_);
+  [[nodiscard]] coracle::channel make_channel() const {
+    return coracle::channel(runtime_, target_, credentials_);
   }
   [[nodiscard]] coracle::runtime& runtime() const noexcept { return runtime_; }
   [[nodiscard]] const soak_plan& soak() const noexcept { return soak_; }
@@ -47,7 +47,7 @@ class session {
   std::string target_;
   coracle::channel_credentials credentials_;
   soak_plan soak_;
-  std::unique_ptr<coracle::channel> channel_;
+  coracle::channel channel_;
 };
 
 }  // namespace interop

@@ -22,7 +22,7 @@ struct soak_score {
   std::string last_reason;
 };
 
-coracle::task<> one_call(coracle::channel& channel, const soak_plan& plan, soak_score& score) {
+coracle::task<> one_call(coracle::channel channel, const soak_plan& plan, soak_score& score) {
   const auto began = coracle::coro::this_executor().now();
   const stub test(channel);
   const auto request = simple_request(plan.request_bytes, plan.response_bytes);
@@ -45,7 +45,7 @@ coracle::task<> soak_task(session& at, bool channel_each, coracle::time_point en
     const auto next = coracle::coro::this_executor().now() + plan.pause_min;
     if (channel_each) {
       const auto own = at.make_channel();
-      co_await one_call(*own, plan, score);
+      co_await one_call(own, plan, score);
     } else {
       co_await one_call(at.channel(), plan, score);
     }

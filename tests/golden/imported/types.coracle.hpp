@@ -6,7 +6,7 @@
 
 #include "imported/types.pb.h"
 
-static_assert(::coracle::codegen_contract == 2,
+static_assert(::coracle::codegen_contract == 3,
               "imported/types.coracle.hpp was generated for another version of Coracle: run protoc-gen-coracle again");
 
 namespace golden::imported::rpc {
@@ -33,22 +33,22 @@ class Storage final {
     }
   };
 
-  // For clients: the channel must stay while the stub and the calls that it made are in use.
+  // For clients: keeps its handle of the channel.
   class stub {
    public:
-    explicit stub(::coracle::call_channel& channel) noexcept : channel_(&channel) {}
+    explicit stub(::coracle::channel channel) noexcept : channel_(::std::move(channel)) {}
 
     [[nodiscard]] ::coracle::unary_call<::golden::imported::Crate_Label> Store(
         const ::golden::imported::Crate& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imported.Storage/Store", request, options};
+      return {channel_, "/golden.imported.Storage/Store", request, options};
     }
     [[nodiscard]] ::coracle::owning_unary_call<::golden::imported::Crate, ::golden::imported::Crate_Label> Store(
         ::std::same_as<::golden::imported::Crate> auto&& request, const ::coracle::call_options& options = {}) const {
-      return {*channel_, "/golden.imported.Storage/Store", ::std::move(request), options};
+      return {channel_, "/golden.imported.Storage/Store", ::std::move(request), options};
     }
 
    private:
-    ::coracle::call_channel* channel_;
+    ::coracle::channel channel_;
   };
 };
 

@@ -36,22 +36,32 @@ inline text text_of(std::string s) {
 }
 
 // The channel with the configuration of a method and an observer.
-class configured_channel final : public call_channel {
+class configured_channel final : public channel {
+  class configuring final : public call_channel {
+   public:
+    explicit configuring(const channel& inner) noexcept : inner_(inner) {}
+    void begin(client::call_attempt& a) noexcept override { inner_.implementation().begin(a); }
+    loop& blocking_home() override { return inner_.implementation().blocking_home(); }
+    void set_up(client::call_setup& setup, std::string_view method, loop& here) noexcept override {
+      inner_.implementation().set_up(setup, method, here);
+      setup.config = &config;
+      setup.observer = watcher ? &watcher : nullptr;
+    }
+    status refusal(loop& here) noexcept override { return inner_.implementation().refusal(here); }
+    client::method_config config;
+    std::shared_ptr<client_observer> watcher;
+
+   private:
+    channel inner_;
+  };
+  explicit configured_channel(std::shared_ptr<configuring> by)
+      : channel(by), config(by->config), watcher(by->watcher) {}
+
  public:
-  explicit configured_channel(channel& inner) noexcept : inner_(inner) {}
-  client::method_config config;
-  client_observer* watcher = nullptr;
-
-  void begin(client::call_attempt& a) noexcept override { inner_.begin(a); }
-  std::shared_ptr<client::attempt_source> source() noexcept override { return inner_.source(); }
-  loop& blocking_home() override { return inner_.blocking_home(); }
-  void set_up(client::call_setup& setup, std::string_view, loop&) noexcept override {
-    setup.config = &config;
-    setup.observer = watcher;
-  }
-
- private:
-  channel& inner_;
+  explicit configured_channel(const channel& inner)
+      : configured_channel(std::make_shared<configuring>(inner)) {}
+  client::method_config& config;
+  std::shared_ptr<client_observer>& watcher;
 };
 
 class attempts_fixture : public testing::Test {
@@ -59,7 +69,7 @@ class attempts_fixture : public testing::Test {
   attempts_fixture()
       : server_(host_.at(0)), channel_(std::in_place, host_, server_.way()), calls_(*channel_) {}
   ~attempts_fixture() override {
-    channel_.reset();
+    channel_->close();
     server_.disconnect();
     world_.run_for(10s);
   }
@@ -98,7 +108,7 @@ class attempts_fixture : public testing::Test {
     std::string trailer;  // likewise
     time_point ended{};
   };
-  static task<answer> say_through(call_channel& to, std::string what, call_options options) {
+  static task<answer> say_through(const channel& to, std::string what, call_options options) {
     const text request = text_of(std::move(what));
     unary_call<text> call(to, "/scripted.Service/Method", request, options);
     auto reply = co_await call;

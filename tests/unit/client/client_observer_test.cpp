@@ -1,4 +1,5 @@
 // The notifications of an observer about a client's calls and their attempts.
+#include "support/borrowed.hpp"
 #include "unit/client/attempts_fixture.hpp"
 
 namespace coracle::testing_support {
@@ -49,7 +50,7 @@ class notes final : public client_observer {
 
 class an_observer : public attempts_fixture {
  protected:
-  an_observer() { calls_.watcher = &notes_; }
+  an_observer() { calls_.watcher = borrowed(notes_); }
   notes notes_;
 };
 

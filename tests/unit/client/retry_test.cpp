@@ -1,7 +1,8 @@
 // Retries (gRFC A6), as a call and its server observe them.
+#include "support/borrowed.hpp"
 #include "unit/client/attempts_fixture.hpp"
 
-#include "coracle/client/intercepted_channel.hpp"
+#include "coracle/client/client_interceptor.hpp"
 
 namespace coracle::testing_support {
 namespace {
@@ -160,7 +161,7 @@ TEST_F(retrying, CallEndsWhenItsChannelIsGoneAtTheEndOfAPause) {
   retry(4);
   server_.script = [this](scripted_request& r) {
     r.fail(status_code::unavailable, "5000");
-    channel_.reset();
+    channel_->close();
   };
   const answer a = say("x");
   EXPECT_EQ(a.how.code(), status_code::unavailable);
@@ -245,9 +246,9 @@ TEST_F(retrying, CallThatCannotSendItsMessageMakesNoAttempt) {
     }
   };
   late front;
-  intercepted_channel through(calls_, {&front});
+  const channel through = calls_.with_interceptors({borrowed(front)});
   struct program {
-    static task<status> talk(call_channel& to) {
+    static task<status> talk(const channel& to) {
       stream_call call(to, "/s/m", call_options().max_send_bytes(100));
       const text m = text_of(std::string(200, '.'));
       const status sent = co_await call.write(m);

@@ -191,7 +191,7 @@ TEST_F(transparently, ASecondRefusalIsThePolicysToJudge) {
   EXPECT_EQ(server_.requests[2]->field("grpc-previous-rpc-attempts"), "1");
 }
 
-static task<status> call_with_moved(call_channel& by, std::size_t bytes) {
+static task<status> call_with_moved(const channel& by, std::size_t bytes) {
   owning_unary_call<text, text> call(by, "/s/m", text_of(std::string(bytes, 'x')), within(60s));
   const auto reply = co_await call;
   co_return reply.status();

@@ -4,11 +4,12 @@
 
 #include "compress/coder.hpp"
 #include "coracle/client.hpp"
+#include "coracle/client/client_interceptor.hpp"
 #include "coracle/client/client_observer.hpp"
 #include "coracle/client/generic_stub.hpp"
-#include "coracle/client/intercepted_channel.hpp"
 #include "coracle/net/stream.hpp"
 #include "coracle/server.hpp"
+#include "support/borrowed.hpp"
 #include "support/every_backend.hpp"
 #include "support/manual_executor.hpp"
 #include "support/raw_frames.hpp"
@@ -298,7 +299,7 @@ struct late_reply {
     const auto reply = co_await call.finish();
     how = reply.status();
   }
-  static task<status> stopped(call_channel& by, const ends_of_calls& seen) {
+  static task<status> stopped(const channel& by, const ends_of_calls& seen) {
     auto call = generic_stub(by).client_streaming("/t.T/Last");
     co_await come(call, seen);
     status how = status::unknown("not ended");
@@ -308,7 +309,7 @@ struct late_reply {
     co_await work.join();
     co_return how;
   }
-  static task<status> asked(call_channel& by, std::uint32_t receive_bytes_max, const ends_of_calls& seen) {
+  static task<status> asked(const channel& by, std::uint32_t receive_bytes_max, const ends_of_calls& seen) {
     call_options options;
     options.max_receive_bytes(receive_bytes_max);
     auto call = generic_stub(by).client_streaming("/t.T/Last", options);
@@ -317,7 +318,7 @@ struct late_reply {
     EXPECT_EQ(seen.calls, 1);
     co_return reply.status();
   }
-  static task<> dropped(call_channel& by, const ends_of_calls& seen) {
+  static task<> dropped(const channel& by, const ends_of_calls& seen) {
     auto call = generic_stub(by).client_streaming("/t.T/Last");
     co_await come(call, seen);
   }
@@ -335,10 +336,10 @@ struct lingering final : client_interceptor {
 TEST_P(decoding, OfALateReplyEndsWhenItsReaderIsStopped) {
   for (const bool intercepted : {false, true}) {
     ends_of_calls seen;
-    channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+    channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
     lingering interceptor;
-    intercepted_channel outer(observed, {&interceptor});
-    call_channel& by = intercepted ? static_cast<call_channel&>(outer) : observed;
+    const channel outer = observed.with_interceptors({borrowed(interceptor)});
+    const channel by = intercepted ? outer : observed;
     EXPECT_EQ(run(late_reply::stopped(by, seen)).code(), status_code::cancelled);
     EXPECT_EQ(seen.calls, 1);
     EXPECT_EQ(seen.last.code(), status_code::cancelled);
@@ -348,7 +349,7 @@ TEST_P(decoding, OfALateReplyEndsWhenItsReaderIsStopped) {
 TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
   for (const std::uint32_t receive_bytes_max : {4u << 20, 1u << 20}) {
     ends_of_calls seen;
-    channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+    channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
     const status how = run(late_reply::asked(observed, receive_bytes_max, seen));
     const bool fits = receive_bytes_max > bomb_bytes;
     EXPECT_EQ(how.code(), fits ? status_code::ok : status_code::resource_exhausted);
@@ -359,7 +360,7 @@ TEST_P(decoding, OfALateReplyIsOverBeforeAnObserverHearsOfTheEnd) {
 
 TEST_P(decoding, OfALateReplyThatNobodyAsksForIsHeardOfByAnObserver) {
   ends_of_calls seen;
-  channel observed(rt(), address_, insecure(), channel_options().observer(seen));
+  channel observed(rt(), address_, insecure(), channel_options().observer(borrowed(seen)));
   run(late_reply::dropped(observed, seen));
   EXPECT_EQ(seen.calls, 1);
   EXPECT_EQ(seen.last, status());

@@ -1,6 +1,7 @@
-// call_channel: the interface of a channel that stubs use; coracle::channel implements it.
+// call_channel: the interface behind a coracle::channel, as calls see it.
 #pragma once
 
+#include "coracle/base/status.hpp"
 #include "coracle/coro/executor.hpp"
 
 #include <memory>
@@ -14,35 +15,39 @@ class loop;
 class client_interceptor;
 
 namespace client {
-class attempt_source;  // private: src/client/call_attempt.hpp
 class call_attempt;    // private: src/client/call_attempt.hpp
+class channel_state;   // private: src/client/channel_state.hpp
 class client_call;     // private: src/client/client_call.hpp
 class unary_chain;     // private: src/client/client_chain.hpp
 struct call_setup;     // private: src/client/call_setup.hpp
 }  // namespace client
 
+// For the library and for tests. A handle keeps it until a call has begun; set_up() then keeps it, without a
+// reference count, until the call has ended.
 class call_channel {
  public:
-  // For the library: begins `a` on the current loop. The channel then calls exactly one of
-  // call_attempt::attach() and call_attempt::fail(), possibly before begin() returns, unless the attempt
-  // unlinks itself first. The call does not use the channel after that.
+  // Begins `a` on the current loop. The channel then calls exactly one of call_attempt::attach() and
+  // call_attempt::fail(), possibly before begin() returns, unless the attempt unlinks itself first.
   virtual void begin(client::call_attempt& a) noexcept = 0;
-  // Returns the source of attempts for calls that may retry later, when this channel may be destroyed.
-  virtual std::shared_ptr<client::attempt_source> source() noexcept = 0;
   // Returns a loop that is driven, for a blocking call of a plain thread.
   virtual loop& blocking_home() = 0;
-  // For the library: fills `setup` for a call of a method ("/package.Service/Method") that begins on the
-  // current loop, `here`.
+  // Fills `setup` for a call of a method ("/package.Service/Method") that begins on the current loop, `here`.
   virtual void set_up(client::call_setup& /*setup*/, std::string_view /*method*/, loop& /*here*/) noexcept {}
+  // Returns why set_up() refused a call.
+  [[nodiscard]] virtual status refusal(loop& /*here*/) noexcept { return {}; }
   // Returns true if the service config is not known yet because the resolver has no result. The call waits,
   // as for a connection, until call_attempt::configured() or fail() follows, unless it unlinks itself first.
   virtual bool wait_for_config(client::call_attempt&) noexcept { return false; }
   // Returns the defaults of all calls; null if there are none. Borrowed for the duration of the caller's
   // function.
   virtual const call_options* defaults() noexcept { return nullptr; }
-  // Returns the interceptors of each call, the outermost first; see intercepted_channel. They outlive the
-  // calls.
-  virtual std::span<client_interceptor* const> interceptors() noexcept { return {}; }
+  // Returns the interceptors of each call, the outermost first; valid as long as handle() is held.
+  virtual std::span<const std::shared_ptr<client_interceptor>> interceptors() noexcept { return {}; }
+  // Returns a handle of the channel, for calls with interceptors, which may begin several times; null if the
+  // owner of the channel ensures its lifetime.
+  virtual std::shared_ptr<call_channel> handle() noexcept { return nullptr; }
+  // Returns the channel's state; null if it has none.
+  virtual std::shared_ptr<client::channel_state> state() noexcept { return nullptr; }
 
  protected:
   ~call_channel() = default;
